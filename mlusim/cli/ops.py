@@ -5,8 +5,11 @@ from typing import Any
 
 from attrs import asdict
 
+from mlusim.cli.listing import listing_document, listing_lines
 from mlusim.cli.show import emit, output
+from mlusim.errors import UsageError
 from mlusim.host.status import Status
+from mlusim.operators.listing import read_listing
 from mlusim.operators.registry import find_operator, operators
 from mlusim.operators.spec import Case, Operator, Scalar, Tensor, Thresholds
 from mlusim.text_grid import facts, table
@@ -15,13 +18,18 @@ from mlusim.text_grid import facts, table
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", nargs="?", metavar="OP", help="one operator: parameters, cases, limits")
+    parser.add_argument(
+        "--listing", action="store_true", help="the listing of OP's document beside its kernel in BANG C"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.epilog = "example: mlusim ops tin_shift_forward"
+    parser.epilog = "examples:\n  mlusim ops tin_shift_forward\n  mlusim ops border_align_backward --listing"
 
 
 def run(args: argparse.Namespace) -> int:
     """List the operators, or show one."""
-    if args.name is not None:
+    if args.listing:
+        _listing(args.name, json=args.json)
+    elif args.name is not None:
         operator = find_operator(args.name)
         emit(operator_document(operator)) if args.json else _show(operator)
     elif args.json:
@@ -29,6 +37,23 @@ def run(args: argparse.Namespace) -> int:
     else:
         _list()
     return 0
+
+
+def _listing(name: str | None, *, json: bool) -> None:
+    """Show the listing of operator *name*.  Raises `UsageError` where there is none."""
+    if name is None:
+        raise UsageError("--listing shows the listing of one operator; name it: mlusim ops OP --listing")
+    operator = find_operator(name)
+    if operator.listing is None:
+        with_one = ", ".join(one.name for one in operators().values() if one.listing is not None)
+        raise UsageError(f"{name} declares no listing of its document; these do: {with_one or 'none'}")
+    listing = read_listing(operator.listing)
+    if json:
+        emit(listing_document(name, listing))
+        return
+    console = output()
+    for line in listing_lines(name, listing, console.width):
+        console.print(line, no_wrap=True, overflow="ignore")
 
 
 def operator_document(operator: Operator) -> dict[str, Any]:
@@ -90,6 +115,8 @@ def _show(operator: Operator) -> None:
     about += [(f"accuracy of {name}", _accuracy(limits)) for name, limits in operator.thresholds.items()]
     about += [("plan", plan.name) for plan in operator.plans]
     about += [("policy", f"{policy.name}: {policy.meaning}") for policy in operator.policies]
+    if operator.listing is not None:
+        about.append(("listing", f"beside the kernel: mlusim ops {operator.name} --listing"))
     console.print(facts(about))
     console.print()
     console.print(_cases(operator.cases))

@@ -1,6 +1,7 @@
 """What an operator declares: tensors, parameters, cases, reference, thresholds, theory."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,7 @@ class Operator:
     takes all).
     *exact* is the reference before it is rounded to the outputs' types (None: the reference itself), *device* the
     definition as another device computes it, in the type of the tensors throughout; for dynamic thresholds.
+    *listing* is the file with the listing of its document, beside which its ``kernel.mlu`` stands: `mlusim.operators.listing`.
     *rule* is what its efficiency has to reach; by default what the standard of the vendor's library asks.
     *primary* names the input whose dtype decides the peak force of the compute efficiency.
     """
@@ -172,6 +174,7 @@ class Operator:
     plans: tuple[Any, ...] = field(default=())
     policies: tuple[Policy, ...] = field(default=())
     architectures: tuple[str, ...] = field(default=())
+    listing: Path | None = field(default=None)
     rule: Rule = field(default=STANDARD)
     exact: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]] | None = field(default=None)
     device: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]] | None = field(default=None)

@@ -1,6 +1,7 @@
 """border_align_backward for mlusim: its tensors, cases, reference, thresholds and theory."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
@@ -71,6 +72,7 @@ OPERATORS = (
         theory=theory,
         limits=LIMITS,
         plans=(PLAN,),
+        listing=Path(__file__).with_name("listing.txt"),
         exact=exact,
         device=device,
         rule=Rule(0.5, 0.5, "design document, chapter 1.5.2"),

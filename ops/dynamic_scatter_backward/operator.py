@@ -1,6 +1,7 @@
 """dynamic_scatter_backward for mlusim: its tensors, cases, reference, thresholds and theory."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
@@ -78,6 +79,7 @@ OPERATORS = (
             "N * C or M may be 0: success, and grad_feats is zero wherever it has elements",
         ),
         plans=(PLAN,),
+        listing=Path(__file__).with_name("listing.txt"),
         rule=Rule(source="design document, chapter 1.5.2: nothing so far", asked=False),
         architectures=ARCHITECTURES,
         policies=POLICIES,

@@ -1,6 +1,7 @@
 """mutual_information_backward for mlusim: its tensors, cases, reference, thresholds and theory."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
@@ -84,6 +85,7 @@ OPERATORS = (
         theory=theory,
         limits=LIMITS,
         plans=(PLAN,),
+        listing=Path(__file__).with_name("listing.txt"),
         rule=Rule(source="design document, chapter 1.5.2: function first, efficiency later", asked=False),
         device=device,
         architectures=ARCHITECTURES,

@@ -1,6 +1,7 @@
 """three_interpolate_backward for mlusim: its tensors, cases, reference, thresholds and theory."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
@@ -51,6 +52,7 @@ OPERATORS = (
             "all tensors: layout ARRAY, contiguous, fewer than 2^31 elements; B, C, N and M are 1 or more",
         ),
         plans=(PLAN,),
+        listing=Path(__file__).with_name("listing.txt"),
         architectures=ARCHITECTURES,
         policies=POLICIES,
     ),

@@ -1,6 +1,7 @@
 """tin_shift for mlusim: both directions, their tensors, cases, reference, thresholds and theory."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
@@ -51,6 +52,7 @@ def _operator(
         theory=theory,
         limits=LIMITS,
         plans=PLANS,
+        listing=Path(__file__).with_name("listing.txt"),
         architectures=ARCHITECTURES,
     )
 

@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from mlusim.manual import cncc_page, driver
+import pytest
+
+from mlusim.manual import cncc_page, driver, listing_pages
 from mlusim.manual.command_line import manual
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +26,14 @@ def test_the_page_of_the_driver_is_fresh():
     assert driver.manual() == (ROOT / "docs" / "reference" / "driver.md").read_text()
     every = [name for header in driver.LIBRARIES.values() for name in driver.names(header)]
     assert [] == [p for p in driver.REMARKS if not any(re.fullmatch(p, name) for name in every)]
+
+
+@pytest.mark.parametrize("name", sorted(listing_pages.listings()))
+def test_the_page_of_a_listing_is_fresh(name):
+    """`python -m mlusim.manual.listing_pages` would write what is there."""
+    made = listing_pages.page(name, listing_pages.listings()[name])
+
+    assert made == (listing_pages.PAGES / f"{name}-listing.md").read_text(encoding="utf-8")
 
 
 def test_every_operator_page_is_in_the_index():

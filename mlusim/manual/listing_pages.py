@@ -1,0 +1,69 @@
+"""The pages that show a document's listing beside its kernel: ``python -m mlusim.manual.listing_pages`` writes them."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+from mlusim.operators.listing import Listing, Row, read_listing
+from mlusim.operators.registry import operators
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "operators"
+
+
+def listings() -> dict[str, Path]:
+    """The files of listings by the folders of their operators."""
+    found = (one.listing for one in operators().values())
+    return {
+        path.parent.name: path for path in found if path is not None and path.is_relative_to(PAGES.parents[1])
+    }
+
+
+def page(name: str, path: Path) -> str:
+    """The page of the listing in *path*, of the operator folder *name*."""
+    listing = read_listing(path)
+    head = (
+        f"Left is {' '.join(listing.about)}; right is `ops/{name}/{listing.source.name}`, with the numbers of\nits lines. Between them stands whether a line is the same (=), another one (~), only in the document (-) or only in the\n"
+        f"kernel (+), and the mark that argues it. [The page of the operator]({name}.md#differences-from-the-document) explains the\n"
+        f"marks; C is what a compiler asks for and pseudocode leaves out: types, arguments, conversions.\n`mlusim ops {_operator(path)} --listing` shows the same in a terminal."
+    )
+    parts = [f"# {name}: the listing beside the kernel", head]
+    for part in listing.parts:
+        functions = ", ".join(part.functions)
+        parts.append(f"## {part.title}" if part.title == functions else f"## {part.title} ({functions})")
+        parts.append("\n".join(_table(listing, part.rows)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _operator(path: Path) -> str:
+    return next(one.name for one in operators().values() if one.listing == path)
+
+
+def _table(listing: Listing, rows: Sequence[Row]) -> Iterator[str]:
+    """Lines of HTML; none is empty, which would end the table."""
+    yield '<table class="listing">'
+    yield f"<tr><th>document</th><th></th><th>{escape(listing.source.name)}</th></tr>"
+    for row in rows:
+        said = "<br>".join(map(escape, row.lines)) if row.prose else _code(row.lines)
+        marks = "<br>".join((f"{escape(row.sign)} {' '.join(row.marks[:1])}".rstrip(), *row.marks[1:]))
+        kernel = _code([f"{n:>4} {listing.text[n - 1]}" for n in row.kernel])
+        yield f"<tr><td>{said}</td><td>{marks}</td><td>{kernel}</td></tr>"
+        if row.why:
+            yield f'<tr><td colspan="3"><em>{escape(", ".join(row.marks))}: {escape(row.why)}</em></td></tr>'
+    yield "</table>"
+
+
+def _code(lines: Sequence[str]) -> str:
+    """Lines as code, in one line of HTML."""
+    return f"<pre>{'&#10;'.join(escape(line, quote=False) for line in lines)}</pre>" if lines else ""
+
+
+def main() -> int:
+    """Write every page again."""
+    for name, path in listings().items():
+        (PAGES / f"{name}-listing.md").write_text(page(name, path), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,472 @@
+"""A design document's listing beside the kernel in BANG C that was written from it, statement by statement.
+
+A file ``listing.txt`` beside ``kernel.mlu`` holds the statements of the document as it prints them, and says of each where
+the kernel has it, or why it is another one there or none.  Its lines begin with one sign:
+
+====  ==================================================================================================
+``%``  a word about the whole listing
+``[``  ``[TITLE = FUNCTION, ...]``: a part of the listing and the kernel's functions for it (``[F]``: of that name)
+``:``  ``KERNEL is DOCUMENT or DOCUMENT``: what the kernel calls otherwise, in this part, or before any part in all of them
+``|``  a line of the listing
+``>``  a sentence of the document, where it has no code
+``&``  another line or sentence, taken together with the one above
+``=``  a piece of the kernel's statement for the lines above; ``PIECE .. PIECE`` from one to the other, ``FUNCTION()`` all of it
+``+``  the same for statements of the kernel that the document does not have
+``!``  ``MARK, MARK: WHY``: what argues a difference; a mark is explained on the operator's page
+``#``  a comment
+====  ==================================================================================================
+
+A line without ``=`` and ``!`` is one that the kernel has as it is.  `read_listing` holds that no line of the listing and no
+statement of these functions is left out, and that every difference has its mark.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+from attrs import evolve, field, frozen, mutable
+
+from mlusim.errors import UsageError
+
+SOURCE = "kernel.mlu"
+AS_C = "C"
+"""The mark of what a compiler asks for and pseudocode leaves out: types, arguments, conversions."""
+_SIGNS = "%[:|>&=+!#"
+_FUNCTION = re.compile(r"^(?:template <[^>]*>\s*)?__mlu_(?:func|global|entry)__[^;{]*?(\w+)\(", re.MULTILINE)
+_NOISE = re.compile(r"\bconst\b|\((?:T|float|void|char|int|int8_t|int16_t|int32_t) ?\*\)|[{}]")
+_MARK = re.compile(r"\b[A-Z]{2}-(?:\d+|[A-Z])\b")
+_MARKS = re.compile(
+    rf"^((?:[A-Z]{{2}}-(?:\d+|[A-Z])|{AS_C})(?:, (?:[A-Z]{{2}}-(?:\d+|[A-Z])|{AS_C}))*)(?:: (.*))?$"
+)
+_COMMENT = re.compile(r"//.*|/\*.*?\*/")
+
+
+@frozen
+class Statement:
+    """A statement of the kernel: its first and last line, its own text without blanks, and marks in its comments."""
+
+    first: int
+    last: int
+    text: str
+    function: str
+    marks: tuple[str, ...] = ()
+
+
+@frozen
+class Row:
+    """Lines of the listing and the lines of the kernel that do the same.
+
+    ``kernel`` are numbers of lines, from 1; without any the kernel has no such statement.  ``lines`` is empty where the
+    document has none.  ``prose``: they are a sentence of the document and no code.  ``again``: these lines stood beside
+    another line already.
+    """
+
+    lines: tuple[str, ...]
+    kernel: tuple[int, ...]
+    marks: tuple[str, ...] = ()
+    why: str = ""
+    prose: bool = False
+    again: bool = False
+
+    @property
+    def sign(self) -> str:
+        """``=`` the same, ``~`` another, ``-`` only in the document, ``+`` only in the kernel."""
+        if not self.lines:
+            return "+"
+        if not self.kernel and self.marks:
+            return "-"
+        return "~" if self.marks or self.why else "="
+
+
+@frozen
+class Part:
+    """A function of the listing, or another part that has a title."""
+
+    title: str
+    functions: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@frozen
+class Listing:
+    """A document's listing with its kernel; ``rest`` are the lines of the kernel that stand in no part."""
+
+    about: tuple[str, ...]
+    source: Path
+    text: tuple[str, ...]
+    parts: tuple[Part, ...]
+    rest: tuple[int, ...]
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Every mark, in the order of their first use."""
+        return tuple(dict.fromkeys(mark for part in self.parts for row in part.rows for mark in row.marks))
+
+
+@mutable
+class _Entry:
+    """What the file says of one or more lines."""
+
+    line: int
+    lines: list[str] = field(factory=list)
+    prose: bool = False
+    added: bool = False
+    pieces: list[str] = field(factory=list)
+    marks: list[str] = field(factory=list)
+    why: str = ""
+
+
+@mutable
+class _Part:
+    title: str
+    functions: list[str]
+    line: int
+    names: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = field(factory=list)
+    entries: list[_Entry] = field(factory=list)
+
+
+def read_listing(path: Path) -> Listing:
+    """The listing of the file *path*, beside which ``kernel.mlu`` stands.
+
+    Raises `UsageError` with the file and line of what is not accounted for.
+    """
+    source = path.with_name(SOURCE)
+    text = tuple(source.read_text(encoding="utf-8").splitlines())
+    about, parts = _parsed(path)
+    functions = _statements(text)
+    found, used = [], set[int]()
+    for part in parts:
+        missing = [name for name in part.functions if name not in functions]
+        if missing:
+            raise _error(path, part.line, f"{SOURCE} has no function {missing[0]!r}")
+        statements = [s for name in part.functions for s in functions[name]]
+        used.update(n for name in part.functions for n in _lines_of(text, functions[name]))
+        rows = list(_rows(path, part, statements, text))
+        found.append(Part(part.title, tuple(part.functions), tuple(_closed(text, rows))))
+    rest = tuple(n for n in range(1, len(text) + 1) if n not in used and _is_code(text[n - 1]))
+    return Listing(tuple(about), source, text, tuple(found), rest)
+
+
+# -- the file ----------------------------------------------------------------------------------------
+
+
+def _error(path: Path, line: int, words: str) -> UsageError:
+    return UsageError(f"{path}:{line}: {words}")
+
+
+def _parsed(path: Path) -> tuple[list[str], list[_Part]]:
+    about: list[str] = []
+    parts: list[_Part] = []
+    everywhere = _Part("", [], 0)
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        sign, rest = line[0], line[2:].rstrip()
+        if sign not in _SIGNS:
+            raise _error(path, number, f"a line begins with one of {' '.join(_SIGNS)}")
+        if sign == "%":
+            about.append(rest)
+        elif sign == "[":
+            title, _, names = line.strip()[1:-1].partition(" = ")
+            parts.append(_Part(title, re.split(r", *", names or title), number, list(everywhere.names)))
+        elif sign == ":":
+            (parts[-1] if parts else everywhere).names.append(_name(path, number, rest))
+        elif not parts:
+            raise _error(path, number, "it stands before the first part, which begins with [")
+        else:
+            _told(path, number, sign, rest, parts[-1].entries)
+    return about, parts
+
+
+def _name(path: Path, number: int, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """What the kernel says, what that is in the document, and the marks that argue it."""
+    said, _, marks = text.partition(" ! ")
+    kernel, is_, document = said.partition(" is ")
+    if not is_:
+        raise _error(path, number, "it has to say `KERNEL is DOCUMENT`")
+    pattern = _plain(kernel)
+    bound = rf"(?<!\w){re.escape(pattern)}(?!\w)" if pattern[-1].isalnum() else re.escape(pattern)
+    return bound, tuple(_plain(each) for each in document.split(" or ")), tuple(_MARK.findall(marks))
+
+
+def _told(path: Path, number: int, sign: str, rest: str, entries: list[_Entry]) -> None:
+    """Take a line of one of the signs that make entries."""
+    last = entries[-1] if entries else None
+    if sign in "|>":
+        entries.append(_Entry(number, [rest], prose=sign == ">"))
+    elif sign == "+":
+        if last is None or not last.added or last.marks or last.why:
+            entries.append(_Entry(number, added=True))
+        entries[-1].pieces.append(rest)
+    elif last is None:
+        raise _error(path, number, "there is no line above that it belongs to")
+    elif sign == "&":
+        last.lines.append(rest)
+    elif sign == "=":
+        last.pieces.append(rest)
+    else:
+        marked = _MARKS.match(rest)
+        if marked is None:
+            raise _error(
+                path, number, f"it has to name its mark, as MI-1, or {AS_C}, and then a colon and why"
+            )
+        last.marks += [mark for mark in re.split(", ", marked[1]) if mark not in last.marks]
+        last.why = " ".join(filter(None, (last.why, marked[2])))
+
+
+# -- the kernel --------------------------------------------------------------------------------------
+
+
+def _plain(text: str) -> str:
+    """A statement without comments, braces, blanks but those between words, and what does not change what it does."""
+    return re.sub(r" ?([^\w ]) ?", r"\1", " ".join(_NOISE.sub(" ", _COMMENT.sub("", text)).split()))
+
+
+def _is_code(line: str) -> bool:
+    return bool(line.strip()) and not _is_brace(line)
+
+
+def _is_brace(line: str) -> bool:
+    """Whether a line only ends what began above."""
+    return line.strip() in {"}", "};"}
+
+
+def _statements(text: Sequence[str]) -> dict[str, list[Statement]]:
+    """The statements of every function, the head first; of functions of one name, one behind the other."""
+    whole = "\n".join(text)
+    found: dict[str, list[Statement]] = {}
+    for head in _FUNCTION.finditer(whole):
+        first = whole.count("\n", 0, head.start())
+        body = []
+        for line in text[first:]:
+            body.append(line)
+            if line.startswith("}") or (
+                line.endswith(";") and not line.startswith(" ") and "{" not in "".join(body)
+            ):
+                break
+        if "{" in "".join(body):
+            found.setdefault(head[1], []).extend(_split(head[1], body, first + 1))
+    return found
+
+
+def _split(function: str, lines: Sequence[str], start: int) -> Iterator[Statement]:
+    """Statements end at a semicolon, a brace or the colon of a label outside of parentheses."""
+    depth, begun, text = 0, 0, ""
+    marks: list[str] = []
+    above: list[str] = []
+    for number, line in enumerate(lines, start):
+        code, comment = _COMMENT.sub("", line), "".join(_COMMENT.findall(line))
+        if not code.strip():
+            above += _MARK.findall(comment)
+            continue
+        if code.lstrip().startswith("#"):
+            continue
+        for sign in code:
+            if sign.strip() and not begun:
+                begun, marks, above = number, above, []
+            depth += (sign == "(") - (sign == ")")
+            text += sign
+            if depth == 0 and (
+                sign in ";{}" or (sign == ":" and re.match(r"\s*(?:case \w+|default):$", text))
+            ):
+                if _plain(text).strip(";"):
+                    named = (*marks, *_MARK.findall(comment))
+                    yield Statement(begun, number, _plain(text), function, tuple(dict.fromkeys(named)))
+                begun, text = 0, ""
+        text += " " if text else ""
+
+
+def _lines_of(text: Sequence[str], statements: Sequence[Statement]) -> Iterator[int]:
+    """Every line of the functions that *statements* are of, from the comment above the head to the last brace."""
+    heads = [
+        k
+        for k, s in enumerate(statements)
+        if "__mlu_" in s.text.split("(")[0] or s.text.startswith("template")
+    ]
+    for at, head in enumerate(heads):
+        end = heads[at + 1] if at + 1 < len(heads) else len(statements)
+        first, last = statements[head].first, statements[end - 1].last
+        while first > 1 and text[first - 2].startswith("//"):
+            first -= 1
+        while last < len(text) and not text[last - 1].startswith("}"):
+            last += 1
+        yield from range(first, last + 1)
+
+
+# -- both --------------------------------------------------------------------------------------------
+
+
+def _rows(path: Path, part: _Part, statements: Sequence[Statement], text: Sequence[str]) -> Iterator[Row]:
+    """The rows of a part: its lines in the document's order, and between them what only the kernel has."""
+    matched = _matches(path, part, statements)
+    claimed = {k for places, _ in matched for k in places}
+    shown: set[int] = set()
+    seen: set[int] = set()
+    at = 0
+    for entry, (places, marks) in zip(part.entries, matched, strict=True):
+        if places and places[0] >= at:
+            yield from _between(path, statements, range(at, places[0]), claimed, shown, text)
+            at = places[-1] + 1
+        again = bool(places) and set(places) <= seen
+        seen.update(places)
+        lines = _numbers(statements, places, text, shown if not again else set())
+        if not places and not marks:
+            lines = _brace(text, shown)
+        yield Row(tuple(entry.lines), lines, marks, entry.why, entry.prose, again)
+    yield from _between(path, statements, range(at, len(statements)), claimed, shown, text)
+
+
+def _closed(text: Sequence[str], rows: list[Row]) -> Iterator[Row]:
+    """The rows with braces that close what a row began at its end, and not at the begin of the next one."""
+    shown = {n for row in rows for n in row.kernel}
+    for at, row in enumerate(rows):
+        begin = next((k for k, n in enumerate(row.kernel) if not _is_brace(text[n - 1])), 0)
+        if begin and at and rows[at - 1].kernel and row.lines != ("}",):
+            rows[at - 1] = evolve(rows[at - 1], kernel=(*rows[at - 1].kernel, *row.kernel[:begin]))
+            rows[at] = evolve(row, kernel=row.kernel[begin:])
+    for row in rows:
+        more: list[int] = []
+        after = row.kernel[-1] + 1 if row.kernel and not row.again else 0
+        while 0 < after <= len(text) and after not in shown and _is_brace(text[after - 1]):
+            shown.add(after)
+            more.append(after)
+            after += 1
+        yield evolve(row, kernel=(*row.kernel, *more))
+
+
+def _brace(text: Sequence[str], shown: set[int]) -> tuple[int, ...]:
+    """The closing brace that comes next in the kernel, if one does."""
+    after = max(shown, default=len(text)) + 1
+    if after > len(text) or not _is_brace(text[after - 1]):
+        return ()
+    shown.add(after)
+    return (after,)
+
+
+def _between(
+    path: Path,
+    statements: Sequence[Statement],
+    places: Iterable[int],
+    claimed: set[int],
+    shown: set[int],
+    text: Sequence[str],
+) -> Iterator[Row]:
+    """Rows of statements that no line of the listing has: their own comment has to name the mark."""
+    for place in places:
+        if place in claimed:
+            continue
+        one = statements[place]
+        if not one.marks:
+            said = text[one.first - 1].strip()
+            raise UsageError(
+                f"{path.with_name(SOURCE)}:{one.first}: no line of {path.name} is of this statement, and no mark: {said}"
+            )
+        numbers = _numbers(statements, (place,), text, shown)
+        if numbers:
+            yield Row((), numbers, one.marks)
+
+
+def _numbers(
+    statements: Sequence[Statement], places: Iterable[int], text: Sequence[str], shown: set[int]
+) -> tuple[int, ...]:
+    """The lines of statements, with the comments right above them; each only once where *shown* has it."""
+    found: list[int] = []
+    for place in places:
+        one = statements[place]
+        first = one.first
+        while first > 1 and first - 1 not in shown and _belongs(text[first - 2]):
+            first -= 1
+        found += [n for n in range(first, one.last + 1) if n not in shown and n not in found]
+    if not found:
+        found = [n for place in places for n in range(statements[place].first, statements[place].last + 1)]
+    shown.update(found)
+    return tuple(dict.fromkeys(found))
+
+
+def _belongs(line: str) -> bool:
+    """Whether a line is shown with the statement below: a comment of its own, the brace that ends what is above."""
+    return line.lstrip().startswith(("//", "/*", "#")) or _is_brace(line)
+
+
+def _matches(
+    path: Path, part: _Part, statements: Sequence[Statement]
+) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Of every entry the places of its statements and the marks of it."""
+    found: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
+    at = 0
+    for entry in part.entries:
+        places: tuple[int, ...] = ()
+        marks = tuple(entry.marks)
+        if entry.pieces:
+            places = tuple(
+                dict.fromkeys(k for piece in entry.pieces for k in _find(path, entry, piece, statements, at))
+            )
+            said = _plain(" ".join(statements[k].text for k in places))
+            same = _same(said, _plain("".join(line + "\n" for line in entry.lines)), part)
+            if same is None and not marks and not entry.prose and not entry.added:
+                raise _error(
+                    path, entry.line, f"the kernel's statement is another, and no mark argues it: {said}"
+                )
+            marks += tuple(mark for mark in same or () if mark not in marks)
+        elif not marks and _plain("\n".join(entry.lines)).strip(";"):
+            if entry.prose:
+                raise _error(path, entry.line, "nothing says where the kernel does this, or why it does not")
+            places, marks = _as_it_is(path, entry, part, statements, at)
+        if entry.added and not marks and not all(statements[k].marks for k in places):
+            raise _error(path, entry.line, "no mark argues why the kernel has this")
+        if entry.added:
+            marks += tuple(m for k in places for m in statements[k].marks if m not in marks)
+        at = places[-1] + 1 if places else at
+        found.append((places, marks))
+    return found
+
+
+def _find(path: Path, entry: _Entry, piece: str, statements: Sequence[Statement], at: int) -> Sequence[int]:
+    """The places of the statements that *piece* names, looked for from *at* on and then from the start."""
+    if re.fullmatch(r"\w+\(\)", piece):
+        places = [k for k, one in enumerate(statements) if one.function == piece[:-2]]
+        if places:
+            return places
+    first, _, last = (_plain(each) for each in piece.partition(" .. "))
+    order = [*range(at, len(statements)), *range(at)]
+    begin = next((k for k in order if first in statements[k].text), None)
+    if begin is None:
+        raise _error(path, entry.line, f"no statement of {SOURCE} has {piece!r}")
+    if not last:
+        return (begin,)
+    end = next((k for k in range(begin, len(statements)) if last in statements[k].text), None)
+    if end is None:
+        raise _error(path, entry.line, f"no statement behind {first!r} has {last!r}")
+    return range(begin, end + 1)
+
+
+def _as_it_is(
+    path: Path, entry: _Entry, part: _Part, statements: Sequence[Statement], at: int
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The places of statements that say what the lines say, and the marks of the names in them."""
+    wanted = _plain("".join(line + "\n" for line in entry.lines))
+    for begin in [*range(at, len(statements)), *range(at)]:
+        said = ""
+        for end in range(begin, min(begin + 8, len(statements))):
+            said = _plain(f"{said} {statements[end].text}")
+            marks = _same(said, wanted, part)
+            if marks is not None:
+                return tuple(range(begin, end + 1)), marks
+    raise _error(
+        path,
+        entry.line,
+        f"no statement of {', '.join(part.functions)} is this line: {entry.lines[0].strip()}",
+    )
+
+
+def _same(said: str, wanted: str, part: _Part) -> tuple[str, ...] | None:
+    """The marks of the names by which *said*, of the kernel, is *wanted*, of the document; None where it is not."""
+    used = [name for name in part.names if re.search(name[0], said)]
+    for choice in product(*(documents for _, documents, _ in used)):
+        text = said
+        for (pattern, _, _), document in zip(used, choice, strict=True):
+            text = re.sub(pattern, document.replace("\\", r"\\"), text)
+        if text == wanted:
+            return tuple(dict.fromkeys(mark for _, _, marks in used for mark in marks))
+    return () if said == wanted else None
