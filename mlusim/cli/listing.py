@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from mlusim.operators.listing import AS_C, SOURCE, Listing, Part, Row
+from mlusim.operators.listing import AS_C, SOURCE, DocumentListing, Part, Row
 
 SIGNS = "= the same   ~ another, by its mark   - only in the document   + only in the kernel"
 _LEFT = {"=": "", "~": "yellow", "-": "red", "+": ""}
@@ -15,7 +15,7 @@ _RIGHT = {"=": "", "~": "yellow", "-": "", "+": "green"}
 NARROW = 72  # columns from which on code stands side by side
 
 
-def listing_document(name: str, listing: Listing) -> dict[str, Any]:
+def listing_document(name: str, listing: DocumentListing) -> dict[str, Any]:
     """The listing of operator *name* as plain data."""
     return {
         "operator": name,
@@ -34,7 +34,7 @@ def listing_document(name: str, listing: Listing) -> dict[str, Any]:
     }
 
 
-def _row_document(row: Row, listing: Listing) -> dict[str, Any]:
+def _row_document(row: Row, listing: DocumentListing) -> dict[str, Any]:
     return {
         "sign": row.sign,
         "listing": list(row.lines),
@@ -46,7 +46,7 @@ def _row_document(row: Row, listing: Listing) -> dict[str, Any]:
     }
 
 
-def listing_lines(name: str, listing: Listing, width: int) -> Iterator[Text]:
+def listing_lines(name: str, listing: DocumentListing, width: int) -> Iterator[Text]:
     """The lines that show *listing* in *width* columns."""
     yield from _folded(f"{name}: the document's listing, and {SOURCE}", width, "bold")
     yield from _folded(" ".join(listing.about), width, "")
@@ -76,7 +76,7 @@ def _folded(text: str, width: int, style: str, indent: str = "") -> Iterator[Tex
         yield Text(line, style=style)
 
 
-def _shown(row: Row, listing: Listing, width: int) -> Iterator[Text]:
+def _shown(row: Row, listing: DocumentListing, width: int) -> Iterator[Text]:
     """A row: code on both sides with the marks between, and why below."""
     left, right = _LEFT[row.sign], "dim" if row.again else _RIGHT[row.sign]
     marks = [f"{row.sign} {mark}" for mark in row.marks[:1]] or [row.sign]
@@ -105,7 +105,7 @@ def _code(lines: Sequence[str], width: int, *, prose: bool) -> list[str]:
     return [piece for line in lines for piece in _wrapped(line, width, hanging=0 if prose else 4)]
 
 
-def _kernel(row: Row, listing: Listing, width: int) -> list[tuple[str, str]]:
+def _kernel(row: Row, listing: DocumentListing, width: int) -> list[tuple[str, str]]:
     """Lines with their numbers; what goes on with a statement of the line above is indented a little more than that."""
     found, base, whole = list[tuple[str, str]](), 0, True
     for number in row.kernel:

@@ -102,9 +102,11 @@ def _show(operator: Operator) -> None:
     arguments = table(
         "argument", "", "dimensions or meaning", "types", fold=("dimensions or meaning", "types")
     )
+    inputs = {t.name for t in operator.inputs}
     for kind, tensors in (("input", operator.inputs), ("output", operator.outputs)):
         for t in tensors:
-            arguments.add_row(t.name, _role(t, kind, operator), t.dims, ", ".join(t.dtypes))
+            if kind == "input" or t.name not in inputs:
+                arguments.add_row(t.name, _role(t, kind, operator), t.dims, ", ".join(t.dtypes))
     for p in operator.params:
         arguments.add_row(p.name, "parameter", p.meaning, _type(p))
     console.print(arguments)
@@ -112,7 +114,10 @@ def _show(operator: Operator) -> None:
     about = [("rule", f"{operator.rule.words} ({operator.rule.source})")]
     about += [("architectures", ", ".join(operator.architectures) or "all")]
     about += [("limit", limit) for limit in operator.limits]
-    about += [(f"accuracy of {name}", _accuracy(limits)) for name, limits in operator.thresholds.items()]
+    alike: dict[str, list[str]] = {}
+    for name, limits in operator.thresholds.items():
+        alike.setdefault(_accuracy(limits), []).append(name)
+    about += [("accuracy", f"{', '.join(names)}: {told}") for told, names in alike.items()]
     about += [("plan", plan.name) for plan in operator.plans]
     about += [("policy", f"{policy.name}: {policy.meaning}") for policy in operator.policies]
     if operator.listing is not None:
@@ -123,7 +128,7 @@ def _show(operator: Operator) -> None:
 
 
 def _role(tensor: Tensor, kind: str, operator: Operator) -> str:
-    if kind == "output" and any(t.name == tensor.name for t in operator.inputs):
+    if any(t.name == tensor.name for t in (operator.outputs if kind == "input" else ())):
         return "in/out"
     return f"{kind}, optional" if tensor.optional else kind
 
@@ -145,9 +150,15 @@ def _accuracy(limits: Thresholds) -> str:
         return told
     signs = ", diff4 of both signs" if dynamic.diff4 is not None else ""
     again = "; else, in cpu mode, the latter alone" if dynamic.cpu_mode else ""
+    times = (
+        f"{dynamic.diff1:g}" if dynamic.diff1 == dynamic.diff2 else f"{dynamic.diff1:g} and {dynamic.diff2:g}"
+    )
+    least = f"{dynamic.half:g} for half and {dynamic.single:g} for float"
+    if dynamic.half == dynamic.single:
+        least = f"{dynamic.half:g}"
     return (
-        f"dynamic: diff1 and diff2 at most {dynamic.diff1:g} and {dynamic.diff2:g} times those of another device, or "
-        f"{dynamic.half:g} for half and {dynamic.single:g} for float{signs}{again}; between schedules {told}"
+        f"dynamic: diff1 and diff2 at most {times} times those of another device, or {least}{signs}{again}; "
+        f"between schedules {told}"
     )
 
 

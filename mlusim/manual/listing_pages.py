@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from mlusim.operators.listing import Listing, Row, read_listing
+from mlusim.operators.listing import DocumentListing, Row, read_listing
 from mlusim.operators.registry import operators
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "operators"
@@ -39,7 +39,7 @@ def _operator(path: Path) -> str:
     return next(one.name for one in operators().values() if one.listing == path)
 
 
-def _table(listing: Listing, rows: Sequence[Row]) -> Iterator[str]:
+def _table(listing: DocumentListing, rows: Sequence[Row]) -> Iterator[str]:
     """Lines of HTML; none is empty, which would end the table."""
     yield '<table class="listing">'
     yield f"<tr><th>document</th><th></th><th>{escape(listing.source.name)}</th></tr>"

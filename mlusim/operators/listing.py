@@ -43,7 +43,7 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
 @frozen
-class Statement:
+class KernelStatement:
     """A statement of the kernel: its first and last line, its own text without blanks, and marks in its comments."""
 
     first: int
@@ -89,7 +89,7 @@ class Part:
 
 
 @frozen
-class Listing:
+class DocumentListing:
     """A document's listing with its kernel; ``rest`` are the lines of the kernel that stand in no part."""
 
     about: tuple[str, ...]
@@ -126,7 +126,7 @@ class _Part:
     entries: list[_Entry] = field(factory=list)
 
 
-def read_listing(path: Path) -> Listing:
+def read_listing(path: Path) -> DocumentListing:
     """The listing of the file *path*, beside which ``kernel.mlu`` stands.
 
     Raises `UsageError` with the file and line of what is not accounted for.
@@ -145,7 +145,7 @@ def read_listing(path: Path) -> Listing:
         rows = list(_rows(path, part, statements, text))
         found.append(Part(part.title, tuple(part.functions), tuple(_closed(text, rows))))
     rest = tuple(n for n in range(1, len(text) + 1) if n not in used and _is_code(text[n - 1]))
-    return Listing(tuple(about), source, text, tuple(found), rest)
+    return DocumentListing(tuple(about), source, text, tuple(found), rest)
 
 
 # -- the file ----------------------------------------------------------------------------------------
@@ -232,10 +232,10 @@ def _is_brace(line: str) -> bool:
     return line.strip() in {"}", "};"}
 
 
-def _statements(text: Sequence[str]) -> dict[str, list[Statement]]:
+def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
     """The statements of every function, the head first; of functions of one name, one behind the other."""
     whole = "\n".join(text)
-    found: dict[str, list[Statement]] = {}
+    found: dict[str, list[KernelStatement]] = {}
     for head in _FUNCTION.finditer(whole):
         first = whole.count("\n", 0, head.start())
         body = []
@@ -250,7 +250,7 @@ def _statements(text: Sequence[str]) -> dict[str, list[Statement]]:
     return found
 
 
-def _split(function: str, lines: Sequence[str], start: int) -> Iterator[Statement]:
+def _split(function: str, lines: Sequence[str], start: int) -> Iterator[KernelStatement]:
     """Statements end at a semicolon, a brace or the colon of a label outside of parentheses."""
     depth, begun, text = 0, 0, ""
     marks: list[str] = []
@@ -272,12 +272,12 @@ def _split(function: str, lines: Sequence[str], start: int) -> Iterator[Statemen
             ):
                 if _plain(text).strip(";"):
                     named = (*marks, *_MARK.findall(comment))
-                    yield Statement(begun, number, _plain(text), function, tuple(dict.fromkeys(named)))
+                    yield KernelStatement(begun, number, _plain(text), function, tuple(dict.fromkeys(named)))
                 begun, text = 0, ""
         text += " " if text else ""
 
 
-def _lines_of(text: Sequence[str], statements: Sequence[Statement]) -> Iterator[int]:
+def _lines_of(text: Sequence[str], statements: Sequence[KernelStatement]) -> Iterator[int]:
     """Every line of the functions that *statements* are of, from the comment above the head to the last brace."""
     heads = [
         k
@@ -297,7 +297,9 @@ def _lines_of(text: Sequence[str], statements: Sequence[Statement]) -> Iterator[
 # -- both --------------------------------------------------------------------------------------------
 
 
-def _rows(path: Path, part: _Part, statements: Sequence[Statement], text: Sequence[str]) -> Iterator[Row]:
+def _rows(
+    path: Path, part: _Part, statements: Sequence[KernelStatement], text: Sequence[str]
+) -> Iterator[Row]:
     """The rows of a part: its lines in the document's order, and between them what only the kernel has."""
     matched = _matches(path, part, statements)
     claimed = {k for places, _ in matched for k in places}
@@ -346,7 +348,7 @@ def _brace(text: Sequence[str], shown: set[int]) -> tuple[int, ...]:
 
 def _between(
     path: Path,
-    statements: Sequence[Statement],
+    statements: Sequence[KernelStatement],
     places: Iterable[int],
     claimed: set[int],
     shown: set[int],
@@ -368,7 +370,7 @@ def _between(
 
 
 def _numbers(
-    statements: Sequence[Statement], places: Iterable[int], text: Sequence[str], shown: set[int]
+    statements: Sequence[KernelStatement], places: Iterable[int], text: Sequence[str], shown: set[int]
 ) -> tuple[int, ...]:
     """The lines of statements, with the comments right above them; each only once where *shown* has it."""
     found: list[int] = []
@@ -390,7 +392,7 @@ def _belongs(line: str) -> bool:
 
 
 def _matches(
-    path: Path, part: _Part, statements: Sequence[Statement]
+    path: Path, part: _Part, statements: Sequence[KernelStatement]
 ) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
     """Of every entry the places of its statements and the marks of it."""
     found: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
@@ -422,7 +424,9 @@ def _matches(
     return found
 
 
-def _find(path: Path, entry: _Entry, piece: str, statements: Sequence[Statement], at: int) -> Sequence[int]:
+def _find(
+    path: Path, entry: _Entry, piece: str, statements: Sequence[KernelStatement], at: int
+) -> Sequence[int]:
     """The places of the statements that *piece* names, looked for from *at* on and then from the start."""
     if re.fullmatch(r"\w+\(\)", piece):
         places = [k for k, one in enumerate(statements) if one.function == piece[:-2]]
@@ -442,7 +446,7 @@ def _find(path: Path, entry: _Entry, piece: str, statements: Sequence[Statement]
 
 
 def _as_it_is(
-    path: Path, entry: _Entry, part: _Part, statements: Sequence[Statement], at: int
+    path: Path, entry: _Entry, part: _Part, statements: Sequence[KernelStatement], at: int
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The places of statements that say what the lines say, and the marks of the names in them."""
     wanted = _plain("".join(line + "\n" for line in entry.lines))

@@ -48,3 +48,13 @@ def test_what_has_no_listing_is_a_sentence(cli, samples):
 def test_an_operator_says_that_it_has_one(cli):
     """The facts of an operator name the command."""
     assert f"mlusim ops {NAME} --listing" in " ".join(cli("ops", NAME).out.split())
+
+
+def test_what_is_input_and_output_is_told_once(cli):
+    """ans_grad is one argument, and outputs that are judged alike have one line."""
+    out = cli("ops", "mutual_information_backward").out
+
+    assert 1 == sum(line.startswith("ans_grad ") for line in out.splitlines())
+    assert 1 == out.count("in/out")
+    assert 1 == sum(line.startswith("accuracy ") for line in out.splitlines())
+    assert "px_grad, py_grad, ans_grad: dynamic: diff1 and diff2 at most 10 times" in " ".join(out.split())
