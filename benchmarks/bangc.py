@@ -1,7 +1,5 @@
-"""BANG C on the Python engine: a kernel beside its port, host loops, translation; CPU time, the best of several rounds."""
+"""BANG C on the Python engine: a kernel beside its port, translation; CPU time, the best of several rounds."""
 
-import contextlib
-import io
 import os
 import statistics
 import tempfile
@@ -20,25 +18,6 @@ from mlusim.operators.runner import attempt
 from mlusim.operators.sources import SourceHandle
 
 KERNEL = Path(ops.__file__).parent / "border_align_backward" / "kernel.mlu"
-STEPS = 200_000
-LOOP = """\
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-int main(int argc, char **argv) {
-  int n = atoi(argv[1]);
-  std::vector<float> a(n + 1), b(n + 1);
-  long sum = 0;
-  for (int i = 0; i < n; ++i) { BODY }
-  printf("%ld %f\\n", sum, b[0]);
-  return 0;
-}
-"""
-BODIES = {
-    "a sum of random numbers": "sum += rand() % 100;",
-    "random floats in a vector": "a[i] = rand() / (float)RAND_MAX * 2.0f - 1.0f;",
-    "a scaled vector added to another": "b[i] = 2.0f * a[i] + b[i];",
-}
 
 
 def bang_c() -> Iterator[Row]:
@@ -52,10 +31,6 @@ def bang_c() -> Iterator[Row]:
         f"{port:.3f} s, {source:.3f} s",
     )
     with tempfile.TemporaryDirectory() as folder:
-        for name, body in BODIES.items():
-            path = Path(folder) / "loop.mlu"
-            path.write_text(LOOP.replace("BODY", body))
-            yield Row(f"a step of a host loop: {name}", _step(path), 1.0, "us", f"of {STEPS}")
         yield from _translation(folder)
 
 
@@ -88,17 +63,6 @@ def _both() -> tuple[float, float]:
     pairs = [(once(Handle("MLU370-X4")), once(SourceHandle("MLU370-X4", engine="python"))) for _ in range(12)]
     port = statistics.median(a for a, _ in pairs[1:])
     return port, port * statistics.median(b / a for a, b in pairs[1:])
-
-
-def _step(path: Path) -> float:
-    module = bangc.load([path])
-
-    def run(steps: int) -> None:
-        with contextlib.redirect_stdout(io.StringIO()):
-            module.run_main([str(steps)])
-
-    run(1)
-    return 1e6 * (_best(lambda: run(STEPS)) - _best(lambda: run(1))) / STEPS
 
 
 def _translation(folder: str) -> Iterator[Row]:

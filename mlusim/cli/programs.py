@@ -107,8 +107,9 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> KernelC
     sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
-    if not any(getattr(args, o) for o in OF_KERNELS) and sources.load().has_main:
-        return HostProgram(sources, tuple(rest), checks, seed, effects, engine)
+    program = HostProgram(sources, tuple(rest), checks, seed, effects, engine)
+    if not any(getattr(args, o) for o in OF_KERNELS) and program.has_main:
+        return program
     if rest:
         raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
     dim, kind = dim_of(args.dim), kind_of(args.kind)

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
     if args.json:
         emit(_document(args, program, done))
     else:
-        _show(args, done, printed=not isinstance(program, CommandProgram))
+        _show(args, done, printed=not isinstance(program, CommandProgram | HostProgram))
     if args.trace and done.launches:
         write_launches(args.trace, done.launches)
         wrote("timeline", args.trace)

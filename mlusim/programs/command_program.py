@@ -17,7 +17,7 @@ from mlusim.toolkit.server.command import NativeCommand
 class CommandProgram:
     """The command *path* with *arguments*; its devices are of *boards*, or of those that its toolkit names.
 
-    *options* go to every launch, as those of `Device.launch`.
+    *options* go to every launch, as those of `Device.launch`.  With *file* that is the program, and *path* only its name.
     """
 
     path: str
@@ -25,6 +25,7 @@ class CommandProgram:
     checks: tuple[str, ...] = ()
     boards: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(factory=dict)
+    file: str | None = None
 
     @property
     def name(self) -> str:
@@ -41,7 +42,7 @@ class CommandProgram:
         Raises `SystemExit` with its exit status where that is not 0, the first fault of a kernel where the program went on
         all the same, and `UsageError` where it cannot be started.
         """
-        command = NativeCommand([self.path, *self.arguments], self.boards, self.options)
+        command = NativeCommand([self.path, *self.arguments], self.boards, self.options, self.file)
         with attending(observers_of((*self.checks, *observe))):
             code = command.run()
         if code:

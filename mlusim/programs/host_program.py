@@ -1,23 +1,25 @@
-"""A program of BANG C with a ``main`` of its own."""
+"""A program of BANG C with a ``main`` of its own: compiled by ``cncc``, and run as a native program."""
 
+import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field
 
-from mlusim.frontend.bangc.functions import codes_of_main
 from mlusim.frontend.bangc.module import Module
-from mlusim.machine.device import Device
-from mlusim.machine.hub import attending
-from mlusim.machine.launch import Launch
-from mlusim.observe.names import observers_of
+from mlusim.frontend.bangc.parse.sources import read
+from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.programs.command_program import CommandProgram
 from mlusim.programs.source_files import source_facts
+from mlusim.toolkit.built import HostSources, built
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Sources
+
+_MAIN = re.compile(r"\bmain\s*\(")
 
 
 @define(eq=False)
@@ -30,8 +32,8 @@ class HostProgram:
     seed: int | None = None
     effects: str = "late"
     engine: str = "auto"
-    launches: list[Launch] = field(factory=list, init=False)
     _module: Module | None = field(default=None, init=False)
+    _built: Path | None = field(default=None, init=False)
 
     @property
     def name(self) -> str:
@@ -40,16 +42,18 @@ class HostProgram:
 
     @property
     def module(self) -> Module:
-        """The sources, loaded once."""
+        """The sources, loaded once.  The compiler, which has the real headers of host code, says what is wrong there."""
         if self._module is None:
-            self._module = self.sources.load()
-            self._module.warn_of_broken()
+            sources = self.sources
+            include = tuple(str(Path(folder).resolve()) for folder in sources.include)
+            options = Options(include, tuple(sources.define.items()), sources.board, vouched=True)
+            self._module = Module([str(Path(path).resolve()) for path in sources.paths], options)
         return self._module
 
     @property
-    def host_codes(self) -> tuple[CodeType, ...]:
-        """The code of its host functions, in whose lines a debugger can stop."""
-        return codes_of_main(self.module)
+    def has_main(self) -> bool:
+        """Whether a source defines ``main``."""
+        return any(_MAIN.search(read(path)) for path in self.sources.paths) and self.module.has_main
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """None: a program has its arrays in its own memory."""
@@ -69,14 +73,26 @@ class HostProgram:
         return facts, {}
 
     def run(self, observe: Iterable[Any]) -> None:
-        """Execute it from the beginning, on a new device.
+        """Compile it where that has not been done, and execute it from the beginning as a new process.
 
-        Raises `SystemExit` with its exit status where that is not 0, `Fault` for what the program or a kernel does
-        wrong, and `UsageError` where the sources have no ``main``.
+        Raises what `CommandProgram.run` does, and `BuildError` for sources that do not compile.
         """
         options = {"seed": self.seed, "effects": self.effects, "engine": self.engine}
-        self.launches.clear()
-        with attending(observers_of((*self.checks, *observe))):
-            code = self.module.run_main(self.arguments, Device(self.sources.board), options, self.launches)
-        if code:
-            raise SystemExit(code)
+        if self._built is None:
+            sources = self.sources
+            self._built = built(
+                HostSources(
+                    tuple(os.path.abspath(path) for path in sources.paths),  # noqa: PTH100 - as the user named it
+                    sources.board,
+                    tuple(str(Path(folder).resolve()) for folder in sources.include),
+                    tuple(sources.define.items()),
+                )
+            )
+        CommandProgram(
+            str(Path(self.sources.paths[0]).resolve()),
+            self.arguments,
+            self.checks,
+            (self.sources.board.name,),
+            options,
+            str(self._built),
+        ).run(observe)

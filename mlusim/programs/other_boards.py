@@ -3,6 +3,7 @@
 import contextlib
 import io
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from attrs import evolve
 
@@ -12,6 +13,7 @@ from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.forced_board import devices_on
 from mlusim.machine.launch import Launch
 from mlusim.operators.whatif import FIRST, WhatIf, launches_row, study_of, what_if
+from mlusim.programs.command_program import CommandProgram
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.operator_program import OperatorProgram
@@ -88,7 +90,7 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
     if isinstance(program, KernelCall | HostProgram):
         moved = evolve(program, sources=evolve(program.sources, board=board))
     try:
-        with devices_on(board), contextlib.redirect_stdout(io.StringIO()):
+        with devices_on(board), contextlib.redirect_stdout(io.StringIO()), _errors_of(program):
             moved.run([found])
     except MlusimError:
         raise
@@ -102,3 +104,9 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
             f"the program launches {astray.kernel} on {astray.board} all the same, from another thread"
         )
     return found.launches
+
+
+def _errors_of(program: Program) -> AbstractContextManager[object]:
+    """Keeps what a native program says of its errors aside: the answer tells the first."""
+    native = isinstance(program, CommandProgram | HostProgram)
+    return contextlib.redirect_stderr(io.StringIO()) if native else contextlib.nullcontext()

@@ -106,11 +106,11 @@ def _name(source: RecordSource) -> str:
         repr(source.before),
         mlusim.__version__,
     )
-    return f"{cache.FOLDER}/{cache.key_of(_state(), *parts)}.ir"
+    return f"{cache.FOLDER}/{cache.key_of(state(), *parts)}.ir"
 
 
 @functools.cache
-def _state() -> str:
+def state() -> str:
     """The state of the front end, the instruction set and the parser's library."""
     return cache.stamp_of(_files())
 

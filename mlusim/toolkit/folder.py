@@ -16,6 +16,7 @@ from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.lib.libraries import LIBRARIES, build_libraries, kept_libraries
 
 HERE = Path(__file__).parent
+INCLUDE = HERE / "include"
 NEUWARE = "4.6.2"
 """The version of the vendor's toolkit that builds look for."""
 SHARED = (
@@ -92,7 +93,7 @@ def _texts(board: Board) -> Mapping[str, str]:
 
 def _headers() -> Iterator[Path]:
     yield from (prelude.INCLUDE / name for name in SHARED)
-    yield from sorted((HERE / "include").rglob("*.h"))
+    yield from sorted(INCLUDE.rglob("*.h"))
 
 
 def _put(path: Path, content: bytes, *, runs: bool = False) -> None:

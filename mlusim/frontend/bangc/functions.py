@@ -1,87 +1,24 @@
 """Host functions of a module: ``main``, and those that Python calls by name."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from types import CodeType
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from mlusim.counted import counted
-from mlusim.errors import OutOfBounds, UsageError
+from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.given import GivenArguments, result_of
-from mlusim.frontend.bangc.link import link
-from mlusim.frontend.bangc.runtime.host import Process, host_code
+from mlusim.frontend.bangc.runtime.host import host_code
 from mlusim.frontend.bangc.runtime.host_library import ProgramExit
-from mlusim.frontend.bangc.runtime.layouts import NULL
-from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.host.handle import Handle
-from mlusim.kernel_frames import own_file
 from mlusim.machine.device import Device
-from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.file import File
     from mlusim.frontend.bangc.module import Module
-
-
-def run_main(
-    module: "Module",
-    words: Sequence[str],
-    device: Device,
-    options: Mapping[str, Any],
-    launches: list[Launch],
-) -> int:
-    """Execute ``main`` with *words* behind the program's name; its exit status."""
-    file, function = _main(module)
-    process = Process(module.files, module.kernel_of_symbol, device, launches, options)
-    argv = [process.text(word) for word in (module.paths[0], *words)]
-    given: list[Any] = [len(argv), Arguments([*argv, NULL], None)]
-    with host_code():
-        try:
-            status = process.function(file, function.symbol)(*given[: len(function.parameters)])
-        except ProgramExit as ended:
-            status = ended.code
-        finally:
-            process.memory.close()
-            sys.stdout.flush()
-    return int(status or 0) & 0xFF
-
-
-def codes_of_main(module: "Module") -> tuple[CodeType, ...]:
-    """The code of ``main`` and of the functions of the sources that it reaches; none where it cannot run."""
-    try:
-        file, function = _main(module)
-    except (UsageError, SourceError):
-        return ()
-    parts = link(module.files, file, function.symbol).parts
-    every = (code for part in parts for code in part.code.values())
-    return tuple(code for code in every if not own_file(code.co_filename))
-
-
-def _main(module: "Module") -> "tuple[File, ir.Function]":
-    for file, function in module.functions_of("host"):
-        if function.name == "main":
-            if function.problem is not None:
-                raise SourceError((diagnostic_of(function),))
-            return file, function
-    raise UsageError(
-        f"{module.paths[0]} has no main; name a kernel with --kernel, and give its arguments with --arg"
-    )
-
-
-class Arguments(Items):
-    """``argv``: reading behind its null pointer is a fault that says so."""
-
-    def _past(self, at: int) -> OutOfBounds:
-        return OutOfBounds(
-            f"argv[{at}] is read, and the program has {counted(len(self.items) - 1, 'word')}",
-            legal=f"argv[0] to argv[{len(self.items) - 1}], which is null",
-            hint="test argc first, or give the argument behind --",
-        )
 
 
 class HostFunctions(Mapping[str, "HostFunction"]):

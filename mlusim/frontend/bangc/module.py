@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
@@ -12,7 +11,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.file import File
-from mlusim.frontend.bangc.functions import HostFunctions, run_main
+from mlusim.frontend.bangc.functions import HostFunctions
 from mlusim.frontend.bangc.kernel_names import called, named_kernels
 from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.lower.module import ERROR
@@ -188,21 +187,6 @@ class Module:
     def has_main(self) -> bool:
         """Whether a file defines ``main``."""
         return any(function.name == "main" for _, function in self.functions_of("host"))
-
-    def run_main(
-        self,
-        words: Sequence[str] = (),
-        device: Device | None = None,
-        options: Mapping[str, Any] | None = None,
-        launches: list[Launch] | None = None,
-    ) -> int:
-        """Execute ``main`` with *words* behind the program's name; its exit status.
-
-        Launches run on *device* (None: a new one of the module's board) with *options*, and are appended to *launches*.
-        Raises `UsageError` where there is no ``main``, `Fault` for what the program does wrong.
-        """
-        where = Device(self.options.board) if device is None else device
-        return run_main(self, words, where, options or {}, self.launches if launches is None else launches)
 
     def _wrapped(self, file: File, function: ir.Function) -> BangKernel:
         if function.problem is not None:

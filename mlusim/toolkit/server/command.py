@@ -1,10 +1,12 @@
 """A command of the user as a program of mlusim: this process is the simulator of every native program that it starts."""
 
+import codecs
 import contextlib
 import io
 import os
 import secrets
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -25,12 +27,18 @@ LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
 class NativeCommand:
     """The command *words*; its devices are of *boards*, by name, or of those that the program's toolkit names.
 
-    *options* go to every launch.  ``fault`` is the first of its kernels.
+    *options* go to every launch.  With *file* that is started, and called as the first word.  ``fault`` is the first of its
+    kernels.
     """
 
     def __init__(
-        self, words: Sequence[str], boards: Sequence[str] = (), options: Mapping[str, Any] | None = None
+        self,
+        words: Sequence[str],
+        boards: Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
+        file: str | None = None,
     ) -> None:
+        self._file = file
         self._words, self._boards, self._options = list(words), list(boards), dict(options or {})
         self._sessions: dict[int, tuple[ProgramSocket, ProgramSession]] = {}
         self.fault: Fault | None = None
@@ -44,10 +52,16 @@ class NativeCommand:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{name}")  # a name without a file: nothing is left of it
             listener.listen(64)
-            running = self._started(name)
+            printed = [Printed(sys.stdout), Printed(sys.stderr)]
+            try:
+                running = self._started(name, printed)
+            except BaseException:
+                for one in printed:
+                    one.close()
+                raise
             ends = os.pidfd_open(running.pid)
             try:
-                self._serve(listener, ends)
+                self._serve(listener, ends, {one.pipe: one for one in printed if one.pipe >= 0})
             finally:
                 for connection, session in self._sessions.values():
                     connection.socket.close()
@@ -55,23 +69,33 @@ class NativeCommand:
                 self._sessions.clear()
                 os.close(ends)
                 _end(running)
+                for one in printed:
+                    one.close()
         code = running.returncode
+        if code < 0:
+            sys.stderr.write(f"error: the program was ended by {signal.Signals(-code).name}\n")
         return code if code >= 0 else 128 - code
 
-    def _started(self, name: str) -> "subprocess.Popen[bytes]":
+    def _started(self, name: str, printed: Sequence["Printed"]) -> "subprocess.Popen[bytes]":
         sys.stdout.flush()
-        to = _output()
-        unseen = subprocess.DEVNULL if to == subprocess.DEVNULL else None
         try:
             return subprocess.Popen(  # noqa: S603 - what the user typed
-                self._words, env={**os.environ, SERVER: name}, stdout=to, stderr=unseen
+                self._words,
+                executable=self._file,
+                env={**os.environ, SERVER: name},
+                stdout=printed[0].target,
+                stderr=printed[1].target,
             )
         except OSError as error:
             raise UsageError(f"{self._words[0]} cannot be started: {brief(error)}") from None
+        finally:
+            for one in printed:
+                if one.pipe >= 0:
+                    os.close(one.target)
 
-    def _serve(self, listener: socket.socket, ends: int) -> None:
+    def _serve(self, listener: socket.socket, ends: int, pipes: Mapping[int, "Printed"]) -> None:
         poll = select.poll()
-        for number in (listener.fileno(), ends):
+        for number in (listener.fileno(), ends, *pipes):
             poll.register(number, select.POLLIN)
         while True:
             ready = [number for number, _ in poll.poll()]
@@ -80,6 +104,8 @@ class NativeCommand:
                     self._accept(listener, poll)
                 elif number in self._sessions:
                     self._answer(number, poll)
+                elif number in pipes and not pipes[number].pass_on():
+                    poll.unregister(number)
             if ready == [ends]:
                 return
 
@@ -119,12 +145,36 @@ class NativeCommand:
         self.fault = self.fault or session.fault
 
 
-def _output() -> int:
-    """Where the program's standard output goes: to that of this process, as it is redirected now."""
-    try:
-        return sys.stdout.fileno()
-    except (OSError, ValueError, io.UnsupportedOperation):
-        return subprocess.DEVNULL
+class Printed:
+    """What a program prints to *stream*, a text stream of this process, as it is redirected now.
+
+    ``target`` is for the new process: the stream's own file, or a pipe that is read here where the stream is none.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        try:
+            self.target, self.pipe = int(stream.fileno()), -1
+        except (AttributeError, OSError, ValueError, io.UnsupportedOperation):
+            self.pipe, self.target = os.pipe()
+            os.set_blocking(self.pipe, False)
+
+    def pass_on(self) -> bool:
+        """Write what has come through the pipe; whether more may come."""
+        try:
+            while got := os.read(self.pipe, 1 << 16):
+                self._stream.write(self._decode(got))
+        except BlockingIOError:
+            return True
+        return False
+
+    def close(self) -> None:
+        """Write what is left, and close the pipe."""
+        if self.pipe >= 0:
+            self.pass_on()
+            self._stream.write(self._decode(b"", final=True))
+            os.close(self.pipe)
 
 
 def _end(running: "subprocess.Popen[bytes]") -> None:

@@ -39,13 +39,3 @@ def test_members_of_a_union_share_their_bytes(tmp_path, name, engine):
     wanted = EXPECTED[name]
 
     assert wanted == run(kernel, (np.zeros(64, np.int32), 4), engine)[1][0][: len(wanted)].tolist()
-
-
-def test_a_program_sees_them_so(tmp_path, capsys):
-    """In host code, too."""
-    (tmp_path / "h.mlu").write_text(
-        "#include <cstdio>\nunion U { float f; int i; };\nconst U known = {1.5f};\n"
-        'int main() { printf("%d %d\\n", U{2.5f}.i, known.i); }\n'
-    )
-    assert bangc.load(tmp_path / "h.mlu").run_main() == 0
-    assert "1075838976 1069547520" in capsys.readouterr().out

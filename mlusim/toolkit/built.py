@@ -1,0 +1,197 @@
+"""BANG C sources built for the host by ``cncc``: from the cache where nothing has changed that they follow from."""
+
+import contextlib
+import functools
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from mlusim.arch.board import Board
+from mlusim.errors import UsageError
+from mlusim.files.ownership import make_own_folder, own
+from mlusim.files.paths import shown
+from mlusim.files.user_cache import user_cache
+from mlusim.frontend.bangc import cache
+from mlusim.toolkit import embedded
+from mlusim.toolkit.cncc import main
+from mlusim.toolkit.compiler import host_compiler
+from mlusim.toolkit.folder import INCLUDE, make
+from mlusim.toolkit.lib import libraries
+
+FOLDER = "host"
+"""Holds toolkit folders and what was built with them in the cache."""
+MOST_BUILT = 64
+"""Programs and libraries that are kept, the ones used last."""
+FLAGS = ("-g", "-O1")
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
+
+
+class BuildError(UsageError):
+    """Sources that do not compile; ``shown`` is what the compiler says."""
+
+
+@frozen
+class HostSources:
+    """Files that make one program, or with *library* a shared library, for *board*.
+
+    *texts* are parts of it that are generated, by a name.
+    """
+
+    paths: tuple[str, ...]
+    board: Board
+    include: tuple[str, ...] = ()
+    define: tuple[tuple[str, str | None], ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+    library: bool = False
+
+    @property
+    def key(self) -> str:
+        """What it is kept under: the sources by name, how they are compiled, and the state of mlusim and the compiler."""
+        return cache.key_of(
+            _state(self.board), repr((FLAGS, self.paths, self.include, self.define, self.texts, self.library))
+        )
+
+
+def built(sources: HostSources) -> Path:
+    """The program, or the library, of *sources*.  What the compiler warns of goes to standard error when it runs.
+
+    Raises `BuildError`, with the compiler's own words, and `UsageError` where there is no compiler.
+    """
+    home = user_cache()
+    if home is not None:
+        with contextlib.suppress(OSError):
+            return _kept(sources, home) or _made(sources, home / FOLDER, home)
+    room = Path(_room().name)  # nothing can be kept
+    return _kept(sources, room) or _made(sources, room / FOLDER, room)
+
+
+@functools.cache
+def _room() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="mlusim-")
+
+
+def _kept(sources: HostSources, home: Path) -> Path | None:
+    """What was built of *sources* before; None where a file has changed since, or others could have written it."""
+    path = home / FOLDER / sources.key
+    note = path.with_suffix(".json")
+    if not (own(path, home) and own(note, home) and _complete(sources.board, home)):
+        return None
+    try:
+        files = json.loads(note.read_text(encoding="utf-8"))
+        if not path.is_file() or any(embedded.digest(name) != known for name, known in files.items()):
+            return None
+        os.utime(path)  # used now: the oldest go first
+    except (OSError, ValueError, AttributeError):
+        return None
+    return path
+
+
+def _made(sources: HostSources, folder: Path, home: Path) -> Path:
+    make_own_folder(folder)
+    toolkit = _toolkit(sources.board, home)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as scratch:
+        before = {path: embedded.digest(path) for path in sources.paths}
+        objects, read = [], set(before)
+        for number, path in enumerate(_files(sources, Path(scratch))):
+            target, depends = f"{scratch}/{number}.o", f"{scratch}/{number}.d"
+            flags = ["-c", "-x", "bang", "-fPIC", *FLAGS, *_words(sources), "-MMD", "-MF", depends]
+            _compile([*flags, path, "-o", target], toolkit, sources)
+            objects.append(target)
+            read |= {one for one in _depends(Path(depends)) if not Path(one).is_relative_to(scratch)}
+        target = f"{scratch}/built"
+        _compile(
+            [*objects, *(["-shared"] if sources.library else []), *FLAGS, "-o", target], toolkit, sources
+        )
+        note = Path(scratch) / "note"
+        note.write_text(
+            json.dumps({one: before.get(one) or embedded.digest(one) for one in sorted(read)}),
+            encoding="utf-8",
+        )
+        kept = folder / sources.key
+        for made, place in ((Path(target), kept), (note, kept.with_suffix(".json"))):
+            made.chmod(0o700)
+            made.replace(place)
+    _bound(kept)
+    return kept
+
+
+def _files(sources: HostSources, scratch: Path) -> Iterator[str]:
+    yield from sources.paths
+    for name, text in sources.texts:
+        (scratch / name).write_text(text, encoding="utf-8")
+        yield str(scratch / name)
+
+
+def _words(sources: HostSources) -> Iterator[str]:
+    yield from (f"-I{folder}" for folder in sources.include)
+    yield from (f"-D{name}" + ("" if value is None else f"={value}") for name, value in sources.define)
+
+
+def _compile(words: Sequence[str], toolkit: Path, sources: HostSources) -> None:
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        code = main(words, toolkit)
+    if code:
+        names = ", ".join(shown(os.path.relpath(path)) for path in sources.paths)
+        error = BuildError(f"{names} cannot be compiled")
+        error.shown = said.getvalue().rstrip("\n")
+        raise error
+    sys.stderr.write(said.getvalue())
+
+
+def _depends(path: Path) -> Iterator[str]:
+    """The absolute names of the files that a list of dependencies has, in the form of make."""
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
+    for word in _WORD.findall(text):
+        yield os.path.abspath(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))  # noqa: PTH100 - no link is followed
+
+
+def _bound(kept: Path) -> None:
+    """Remove what was built and not used for longest."""
+    with contextlib.suppress(OSError):
+        every = [one for one in kept.parent.iterdir() if one.is_file() and not one.suffix]
+        for one in sorted(every, key=lambda p: -p.stat().st_mtime_ns)[MOST_BUILT:]:
+            one.unlink(missing_ok=True)
+            one.with_suffix(".json").unlink(missing_ok=True)
+
+
+# -- the toolkit folder ----------------------------------------------------------------------------
+
+
+def _toolkit(board: Board, home: Path) -> Path:
+    """The toolkit folder of the cache for *board*, made where there is none."""
+    folder = _place(board, home)
+    if not _complete(board, home):
+        make_own_folder(folder.parent)
+        make(folder, board)
+        (folder / ".complete").touch(mode=0o600)
+    os.utime(folder)
+    cache.bound_folders(folder)
+    return folder
+
+
+def _complete(board: Board, home: Path) -> bool:
+    folder = _place(board, home)
+    return (folder / ".complete").exists() and own(folder / "lib64", home)
+
+
+def _place(board: Board, home: Path) -> Path:
+    return home / FOLDER / "toolkits" / _state(board)
+
+
+def _state(board: Board) -> str:
+    """The state of what programs are built with, for *board*."""
+    clang = host_compiler()
+    return cache.key_of(
+        embedded.state(),
+        cache.stamp_of(INCLUDE.rglob("*.h")),
+        libraries.digest(clang.argv),
+        repr((clang, board.name, sys.executable)),
+    )
