@@ -75,7 +75,7 @@ class HostProgram:
     def run(self, observe: Iterable[Any]) -> None:
         """Compile it where that has not been done, and execute it from the beginning as a new process.
 
-        Raises what `CommandProgram.run` does, and `BuildError` for sources that do not compile.
+        Raises what `CommandProgram.run` does, and `HostBuildError` for sources that do not compile.
         """
         options = {"seed": self.seed, "effects": self.effects, "engine": self.engine}
         if self._built is None:

@@ -33,7 +33,7 @@ FLAGS = ("-g", "-O1")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
 
 
-class BuildError(UsageError):
+class HostBuildError(UsageError):
     """Sources that do not compile; ``shown`` is what the compiler says."""
 
 
@@ -62,7 +62,7 @@ class HostSources:
 def built(sources: HostSources) -> Path:
     """The program, or the library, of *sources*.  What the compiler warns of goes to standard error when it runs.
 
-    Raises `BuildError`, with the compiler's own words, and `UsageError` where there is no compiler.
+    Raises `HostBuildError`, with the compiler's own words, and `UsageError` where there is no compiler.
     """
     home = user_cache()
     if home is not None:
@@ -140,7 +140,7 @@ def _compile(words: Sequence[str], toolkit: Path, sources: HostSources) -> None:
         code = main(words, toolkit)
     if code:
         names = ", ".join(shown(os.path.relpath(path)) for path in sources.paths)
-        error = BuildError(f"{names} cannot be compiled")
+        error = HostBuildError(f"{names} cannot be compiled")
         error.shown = said.getvalue().rstrip("\n")
         raise error
     sys.stderr.write(said.getvalue())

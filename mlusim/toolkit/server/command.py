@@ -52,7 +52,7 @@ class NativeCommand:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{name}")  # a name without a file: nothing is left of it
             listener.listen(64)
-            printed = [Printed(sys.stdout), Printed(sys.stderr)]
+            printed = [PrintedStream(sys.stdout), PrintedStream(sys.stderr)]
             try:
                 running = self._started(name, printed)
             except BaseException:
@@ -76,7 +76,7 @@ class NativeCommand:
             sys.stderr.write(f"error: the program was ended by {signal.Signals(-code).name}\n")
         return code if code >= 0 else 128 - code
 
-    def _started(self, name: str, printed: Sequence["Printed"]) -> "subprocess.Popen[bytes]":
+    def _started(self, name: str, printed: Sequence["PrintedStream"]) -> "subprocess.Popen[bytes]":
         sys.stdout.flush()
         try:
             return subprocess.Popen(  # noqa: S603 - what the user typed
@@ -93,7 +93,7 @@ class NativeCommand:
                 if one.pipe >= 0:
                     os.close(one.target)
 
-    def _serve(self, listener: socket.socket, ends: int, pipes: Mapping[int, "Printed"]) -> None:
+    def _serve(self, listener: socket.socket, ends: int, pipes: Mapping[int, "PrintedStream"]) -> None:
         poll = select.poll()
         for number in (listener.fileno(), ends, *pipes):
             poll.register(number, select.POLLIN)
@@ -145,7 +145,7 @@ class NativeCommand:
         self.fault = self.fault or session.fault
 
 
-class Printed:
+class PrintedStream:
     """What a program prints to *stream*, a text stream of this process, as it is redirected now.
 
     ``target`` is for the new process: the stream's own file, or a pipe that is read here where the stream is none.
