@@ -1,5 +1,6 @@
 """A program of BANG C with a ``main`` of its own: compiled by ``cncc``, and run as a native program."""
 
+import importlib
 import os
 import re
 from collections.abc import Iterable
@@ -14,7 +15,6 @@ from mlusim.frontend.bangc.parse.sources import read
 from mlusim.frontend.bangc.parse.unit import Options
 from mlusim.programs.command_program import CommandProgram
 from mlusim.programs.source_files import source_facts
-from mlusim.toolkit.built import HostSources, built
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Sources
@@ -80,8 +80,9 @@ class HostProgram:
         options = {"seed": self.seed, "effects": self.effects, "engine": self.engine}
         if self._built is None:
             sources = self.sources
-            self._built = built(
-                HostSources(
+            room = importlib.import_module("mlusim.toolkit.built")  # only what runs needs a compiler
+            self._built = room.built(
+                room.HostSources(
                     tuple(os.path.abspath(path) for path in sources.paths),  # noqa: PTH100 - as the user named it
                     sources.board,
                     tuple(str(Path(folder).resolve()) for folder in sources.include),
