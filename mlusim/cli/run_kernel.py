@@ -19,7 +19,7 @@ from mlusim.files.writing import write_arrays
 from mlusim.observe.every_step import EveryStep
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
-from mlusim.report.launches import launch_facts, write_launches
+from mlusim.report.launches import launch_facts, reached, write_launches
 from mlusim.report.tables.lines import NOTE, launch_lines
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ def _show(done: "Called", judged: Mapping[str, Compared]) -> None:
         ),
         soft_wrap=True,
     )
+    if launch.tasks:
+        console.print(Text(f"  {reached(launch)}", style="dim"), soft_wrap=True)
     for line in launch.printed:
         console.print(Text(line.removesuffix("\n")), soft_wrap=True)
     for name, array in done.outputs.items():

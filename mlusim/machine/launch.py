@@ -111,8 +111,17 @@ class Launch(Presented):
         causes: tuple[str, ...] = presenter("explain").because(self)
         return causes
 
+    @property
+    def advice(self) -> tuple[Any, ...]:
+        """The changes that would help most, each with the time predicted after it; computed when asked for.
+
+        Each is a `mlusim.report.advice.Advice`, the largest gain first.
+        """
+        found: tuple[Any, ...] = presenter("advice").advice(self)
+        return found
+
     def show(self) -> None:
-        """Print what `mlusim profile` shows: time, bound, because, pipes, traffic, memory, dearest lines, findings."""
+        """Print what `mlusim profile` shows: time, bound, because, what would help, pipes, traffic, memory, dearest lines, findings."""
         presenter("launches").show([self])
 
     def trace(self, path: str) -> None:

@@ -10,6 +10,8 @@ from mlusim.errors import Fault
 from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Usage
 from mlusim.operators.runner import Run
+from mlusim.report.achieved import achieved
+from mlusim.report.advice import advice
 from mlusim.report.figures import figures
 from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, CallRecord, LaunchRecord
@@ -20,6 +22,7 @@ _FAULT_KEYS = ("intrinsic", "operand", "address", "space", "legal", "hint", "tas
 def record_of(run: Run) -> CallRecord:
     """The record of *run*."""
     memory = unused_memory(find_board(run.board)) | run.memory
+    dearest = max(run.launches, key=lambda launch: launch.time_us, default=None)
     return CallRecord(
         operator=run.operator,
         case=run.case,
@@ -36,7 +39,7 @@ def record_of(run: Run) -> CallRecord:
         instructions=dict(run.instructions),
         memory=memory,
         workspace=run.workspace,
-        launches=tuple(_launch(launch) for launch in run.launches),
+        launches=tuple(_launch(launch, dearest=launch is dearest) for launch in run.launches),
         findings=tuple(finding_facts(finding) for finding in run.findings),
         layouts=run.layouts,
         policy=run.policy,
@@ -80,7 +83,8 @@ def finding_facts(finding: Any) -> dict[str, Any]:
     return facts | {"message": facts["message"] or str(finding), "level": facts.get("level") or "error"}
 
 
-def _launch(launch: Launch) -> LaunchRecord:
+def _launch(launch: Launch, *, dearest: bool) -> LaunchRecord:
+    """The record of *launch*; what would help is asked of the *dearest* of a call alone, since it times the work again."""
     return LaunchRecord(
         kernel=launch.kernel,
         dim=launch.dim,
@@ -93,6 +97,8 @@ def _launch(launch: Launch) -> LaunchRecord:
         spans=tuple(launch.timeline),
         figures=figures(launch, find_board(launch.board)) if launch.tasks else None,
         engine=launch.engine,
+        advice=advice(launch) if dearest else (),
+        achieved=achieved([launch]),
         lines=launch.lines if launch.timeline.named else (),
         excerpt=excerpt_of(launch) if launch.timeline.named else None,
     )

@@ -21,6 +21,7 @@ from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator
 from mlusim.operators.spec import Operator, policy_of
 from mlusim.plan.layout import Layout
 from mlusim.report.acceptance import acceptance
+from mlusim.report.achieved import shares
 from mlusim.report.efficiency import efficiency
 from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 
@@ -248,6 +249,7 @@ def _row(answer: WhatIf, base: float | None, group: str | None) -> WhatIfRow:
 def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], base: float | None) -> WhatIfRow:
     """The row of *launches* on *board*, whose time is compared with *base* us."""
     time_us = sum(launch.time_us for launch in launches) if launches else None
+    bandwidth, compute = shares(launches) if launches else (None, None)
     return WhatIfRow(
         board,
         find_board(board).arch.name,
@@ -257,6 +259,8 @@ def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], bas
         time_band=_band(launches) if launches else None,
         speed_up=base / time_us if base is not None and time_us else None,
         launches=tuple(f"{one.kernel} {_shown([(one.dim, one.kind)])}" for one in launches),
+        bandwidth_share=bandwidth,
+        compute_share=compute,
     )
 
 

@@ -280,7 +280,11 @@ def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iter
 
 
 def _pace(launch: "LaunchRecord | Launch", about: Figures) -> Reason:
-    """The pipe that sets the time."""
+    """The pipe that sets the time; of one core, where that does much more than the mean."""
+    if about.critical:
+        waits = f"; the cores wait at {about.waits_at}" if about.waits_at else ""
+        words = f"{_pipe(launch.bound)} of {about.critical} sets the time, busy {percent(about.critical_busy)} of it{waits}"
+        return Reason(1.0, words)
     share = about.busy.get(launch.bound, 0.0)
     busy = f"busy {percent(share)} of it"
     pipe = _pipe(launch.bound)

@@ -13,12 +13,17 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.time.log import IO_FLIGHT, KIND, SUMS
 from mlusim.time.pace import moved
+from mlusim.time.profile import home
 from mlusim.time.quantities import IO_STARTS, VECTOR
 from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timing import LAUNCH_US, PIPES
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
+
+
+UNLIKE = 1.5  # times the mean, from where on a core's pipe is named
+LITTLE = 0.1  # of the launch, by which it has to be busier, too
 
 
 @frozen
@@ -35,6 +40,8 @@ class Figures:
     cycles in which they start.
     ``transfers`` counts off-chip copies, fills and atomics, ``io_bytes`` is what they carry and
     ``line_bytes`` what the off-chip memory moves for them, whole lines of 64 bytes.
+    ``critical`` names the core whose pipe sets the time where it does much more there than the mean, ``critical_busy`` is the
+    share of the launch in which that pipe is busy, ``waits_at`` the line where cores wait longest, if lines are known.
     """
 
     cores: int
@@ -54,6 +61,9 @@ class Figures:
     line_bytes: int
     overlap: float
     waits: Mapping[str, float]
+    critical: str = ""
+    critical_busy: float = 0.0
+    waits_at: str = ""
 
 
 def figures(launch: "Launch", board: Board) -> Figures:
@@ -65,6 +75,8 @@ def figures(launch: "Launch", board: Board) -> Figures:
     slowest = max(active, key=lambda core: active[core], default=0)
     transfers, lines = _off_chip(launch.tasks)
     waits = {"pipes": spent.pipe_wait_us, "cores": spent.core_wait_us, "memory": spent.memory_wait_us}
+    busy = _busy(launch, len(active))
+    critical, most = _critical(launch, board, busy.get(launch.bound, 0.0))
     return Figures(
         cores=board.cores,
         tasks=math.prod(launch.dim),
@@ -74,7 +86,7 @@ def figures(launch: "Launch", board: Board) -> Figures:
         places=spent.places,
         waves=len(spent.waves),
         last_wave=spent.waves[-1] / spent.places,
-        busy=_busy(launch, len(active)),
+        busy=busy,
         lanes=dict(launch.lanes),
         vectors=sum(launch.instructions[name] for name in launch.lanes),
         starts=_starts(launch),
@@ -83,7 +95,37 @@ def figures(launch: "Launch", board: Board) -> Figures:
         line_bytes=lines,
         overlap=spent.overlap,
         waits={who: us / spent.elapsed_us if spent.elapsed_us else 0.0 for who, us in waits.items()},
+        critical=critical,
+        critical_busy=most,
+        waits_at=_waits_at(launch) if critical and launch.timeline.named else "",
     )
+
+
+def _critical(launch: "Launch", board: Board, mean: float) -> tuple[str, float]:
+    """The core that keeps the pipe that sets the time busy longest, and for which share of the launch.
+
+    No name where that is near the *mean* of the cores that work.
+    """
+    whole = launch.time_us - LAUNCH_US
+    if launch.bound not in PIPES or whole <= 0:
+        return "", 0.0
+    pipe, width = PIPES.index(launch.bound), board.arch.cores_per_cluster
+    busy: dict[tuple[int, int], float] = {}
+    in_turn = [task for group in launch.forecast.work.groups for task in group]
+    for span, task in zip(launch.timeline, in_turn, strict=True):
+        where = home(span, task, board, launch.forecast.unions)
+        busy[where] = busy.get(where, 0.0) + span.busy_us[pipe]
+    (cluster, core), most = max(busy.items(), key=lambda item: item[1])
+    if most / whole < UNLIKE * mean or most / whole < mean + LITTLE:
+        return "", most / whole
+    name = f"the memory core of cluster {cluster}" if core == width else f"core {core} of cluster {cluster}"
+    return name, most / whole
+
+
+def _waits_at(launch: "Launch") -> str:
+    """The line where cores wait longest; nothing where they hardly do."""
+    line = max((line for line in launch.lines if line.line), key=lambda line: line.wait_us, default=None)
+    return f"line {line.line}" if line is not None and line.wait_us > 0 else ""
 
 
 def _busy(launch: "Launch", working: int) -> dict[str, float]:

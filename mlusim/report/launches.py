@@ -13,6 +13,8 @@ from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.writing import write, write_text
 from mlusim.machine.launch import Launch
+from mlusim.report.achieved import achieved
+from mlusim.report.advice import advice, advice_table
 from mlusim.report.chrome import write_trace
 from mlusim.report.explain import because
 from mlusim.report.figures import figures
@@ -43,6 +45,9 @@ def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
     head = Text.assemble((title(launch), "bold"), f": {time(launch)}, bound by {launch.bound or 'nothing'}")
     parts: list[RenderableType] = [head, *(Text(f"  because {words}") for words in because(launch))]
     parts.append(facts([(f"  {name}", value) for name, value in _facts(launch)]))
+    helps = advice(launch)
+    if helps:
+        parts += [Text(), advice_table(helps)]
     if launch.timeline.named and launch.tasks:
         parts += [Text(), launch_lines(launch, most)]
     for finding in launch.findings:
@@ -50,8 +55,14 @@ def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
     return Group(*parts)
 
 
+def reached(launch: Launch) -> str:
+    """What *launch* reaches of its board, by space and pipe."""
+    return "; ".join(map(str, achieved([launch]))) or "nothing to speak of"
+
+
 def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
     if launch.tasks:
+        yield "achieved", reached(launch)
         about = figures(launch, find_board(launch.board))
         busy = [f"{pipe} {percent(part)}" for pipe, part in about.busy.items() if part]
         yield "pipes busy", ", ".join(busy) or "none"
@@ -137,6 +148,8 @@ def launch_facts(launch: Launch) -> dict[str, Any]:
         "time_band": list(launch.time_band),
         "bound": launch.bound,
         "because": list(because(launch)),
+        "achieved": [one.to_json() for one in achieved([launch])],
+        "advice": [one.to_json() for one in advice(launch)],
         "busy": dict(figures(launch, find_board(launch.board)).busy) if launch.tasks else {},
         "instructions": dict(launch.instructions),
         "traffic": dict(launch.traffic),

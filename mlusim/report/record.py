@@ -12,6 +12,8 @@ from attrs import asdict, field, frozen
 from mlusim.machine.tally import Usage
 from mlusim.plan.layout import Layout
 from mlusim.report.acceptance import STANDARD, Rule
+from mlusim.report.achieved import Achieved
+from mlusim.report.advice import Advice
 from mlusim.report.efficiency import Efficiency
 from mlusim.report.explain import explained
 from mlusim.report.figures import Figures
@@ -45,6 +47,7 @@ class LaunchRecord:
     """One launch: times in us, the pipe that sets the time, each pipe's busiest core, the tasks' spans.
 
     ``time_band`` is the lowest and the highest time that the constants of the model allow, ``engine`` what ran it.
+    ``advice`` is that of the dearest launch of a call.
     """
 
     kernel: str
@@ -60,6 +63,8 @@ class LaunchRecord:
     excerpt: Excerpt | None = None
     time_band: tuple[float, float] | None = None
     engine: str = "python"
+    advice: tuple[Advice, ...] = ()
+    achieved: tuple[Achieved, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the spans and the excerpt."""
@@ -74,6 +79,8 @@ class LaunchRecord:
             "busy_us": self.busy_us,
             "io_bytes": self.io_bytes,
             "figures": asdict(self.figures) if self.figures is not None else None,
+            "advice": [one.to_json() for one in self.advice],
+            "achieved": [one.to_json() for one in self.achieved],
             "lines": [asdict(line) for line in self.lines],
         }
 
@@ -139,6 +146,11 @@ class CallRecord:
     def engines(self) -> tuple[str, ...]:
         """The engines that ran its launches, each once."""
         return tuple(dict.fromkeys(launch.engine for launch in self.launches))
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What would help its dearest launch, the largest gain first."""
+        return next((launch.advice for launch in self.launches if launch.advice), ())
 
     @property
     def io_bytes(self) -> int:

@@ -9,7 +9,9 @@ from mlusim.errors import UsageError
 from mlusim.files.typed import typed
 from mlusim.report.record import FINDING_KEYS, CallRecord
 
-NOT_STORED = frozenset({"layouts", "spans", "excerpt"})
+NOT_STORED = frozenset(
+    {"layouts", "spans", "excerpt", "advice", "achieved", "critical", "critical_busy", "waits_at"}
+)
 SPACES = ("NRAM", "WRAM", "SRAM")
 
 
@@ -36,7 +38,7 @@ class _Fault:
 
 
 def restored(document: Any, where: str) -> CallRecord:
-    """The record whose ``to_json`` is *document*, without what is not in there: spans of tasks, NRAM plans.
+    """The record whose ``to_json`` is *document*, without what is not in there: spans of tasks, NRAM plans, of older files what would help.
 
     Raises `UsageError`, which begins with *where*, for anything else.
     """

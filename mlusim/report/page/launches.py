@@ -8,6 +8,8 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.machine.launch import Launch
+from mlusim.report.achieved import Achieved, achieved
+from mlusim.report.advice import Advice, advice
 from mlusim.report.compare import BaselineComparison
 from mlusim.report.explain import because, bottleneck
 from mlusim.report.figures import figures
@@ -29,6 +31,8 @@ class LaunchPart:
     time_us: float
     launch: Launch
     because: tuple[str, ...]
+    advice: tuple[Advice, ...]
+    achieved: tuple[Achieved, ...]
     busy: dict[str, float]
     lines: tuple[Line, ...]
     excerpt: Excerpt | None
@@ -89,6 +93,8 @@ def _part(launch: Launch) -> LaunchPart:
         launch.time_us,
         launch,
         because(launch),
+        advice(launch),
+        achieved([launch]),
         dict(figures(launch, board).busy) if launch.tasks else {},
         launch.lines if named else (),
         excerpt_of(launch) if named else None,

@@ -49,7 +49,8 @@ def _cells(why: Explanation, pipes: Sequence[str]) -> Iterator[str]:
 
 
 def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
-    """A sentence for each call: its class, and why."""
+    """A sentence for each call: its class, and why; then what would help."""
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         yield Text.assemble((name, "bold"), f": {explained(record).sentence}")
+        yield from (Text(f"  would help: {one}", style="dim") for one in record.advice)

@@ -197,9 +197,13 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
         yield "class", judged.grade
         yield "rule", _met(judged, record.rule)
     yield from _causes(explained(record))
+    for one in record.advice:
+        yield "would help", str(one)
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
         yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
+        if launch.achieved:
+            yield "achieved", "; ".join(map(str, launch.achieved))
     if record.engines:
         yield "engine", ", ".join(record.engines)
 

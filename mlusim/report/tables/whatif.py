@@ -22,7 +22,8 @@ class WhatIfRow:
 
     ``how`` is "recorded", "re-timed", "run" or "fails", ``why`` the reason for that; ``failure`` is the
     sentence that says why the call fails there, and then the numbers are None.  ``speed_up`` is relative to the
-    recorded run.
+    recorded run.  The efficiencies are those of an operator's theory; ``bandwidth_share`` and ``compute_share`` are what the
+    launches reach of the board, by `mlusim.report.achieved`.
     """
 
     board: str
@@ -38,6 +39,8 @@ class WhatIfRow:
     grade: str | None = None
     launches: tuple[str, ...] = ()
     time_band: tuple[float, float] | None = None
+    bandwidth_share: float | None = None
+    compute_share: float | None = None
 
 
 @frozen
@@ -93,6 +96,8 @@ def what_if_table(study: WhatIfStudy) -> RenderableType:
         shown.add_row(row.board, row.arch, *cells(row), Text(row.how, style=style))
     lines = [Text.assemble((", ".join(boards), "bold"), f": {sentence}") for sentence, boards in notes(study)]
     last = Text(f"speed-up: against {study.base}.  Predicted by the model of each board; no card was used.")
+    if all(row.io_efficiency is None for row in study.rows):
+        last.append("  IO, compute: bytes moved and operations done, of what the board can do.")
     last.stylize("dim")
     return Group(shown, *lines, last)
 
@@ -102,8 +107,12 @@ def cells(row: WhatIfRow) -> Iterator[str]:
     yield "-" if row.time_us is None else microseconds(row.time_us)
     yield band(row.time_band)
     yield "-" if row.speed_up is None else f"{row.speed_up:.2f}x"
-    yield "-" if row.io_efficiency is None else share(row.io_efficiency)
-    yield "-" if row.compute_efficiency is None else share(row.compute_efficiency)
+    for of_theory, reached in (
+        (row.io_efficiency, row.bandwidth_share),
+        (row.compute_efficiency, row.compute_share),
+    ):
+        found = reached if of_theory is None else of_theory
+        yield "-" if found is None else share(found)
     yield row.grade or "-"
 
 

@@ -1,0 +1,213 @@
+"""What would help a launch: the changes with the largest predicted gain, each timed by the model on the changed work."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, frozen
+from rich.console import RenderableType
+
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+from mlusim.memory.direction import DIRECTIONS
+from mlusim.report.figures import Figures, figures
+from mlusim.report.quantities import count
+from mlusim.text_grid import table
+from mlusim.time import changed_work as work
+from mlusim.time.grouped_tasks import GroupedTasks, groups_of
+from mlusim.time.lines import Line
+from mlusim.time.log import KIND, MEET
+from mlusim.time.task_work import TaskWork
+from mlusim.time.timing import LAUNCH_US, predict
+from mlusim.time.work import READS, WRITES
+
+if TYPE_CHECKING:
+    from mlusim.machine.launch import Launch
+
+MOST = 3
+LEAST = 0.05
+"""The part of the time that a change saves at least; less is within what nobody would rewrite a kernel for."""
+MOST_START = 0.5
+"""The part of the time that starting the launch takes, above which only fewer launches would help."""
+BARRIERS = 4  # of a task, below which none is superfluous
+UNEVEN = 1.1  # slowest core over the mean
+
+
+@frozen
+class Advice:
+    """One change: its ``name``, in ``words``, where (a line of the kernel, or ""), and the time in us after it.
+
+    ``gain`` is how many times as fast the launch is then.
+    """
+
+    name: str
+    words: str
+    where: str
+    time_us: float
+    gain: float
+
+    @property
+    def change(self) -> str:
+        """What to change, and where."""
+        return f"{self.words} ({self.where})" if self.where else self.words
+
+    def __str__(self) -> str:
+        """In a sentence."""
+        return f"{self.change}: {self.time_us:,.2f} us, {self.gain:.2f} times as fast"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+@frozen
+class _Change:
+    """A change that may help: what it is, the work with it, and the pipe whose dearest line it is about."""
+
+    name: str
+    words: str
+    tasks: list[TaskWork]
+    pipe: str = ""
+
+
+def advice_table(found: Sequence[Advice]) -> RenderableType:
+    """*found* for a terminal."""
+    title = "  what would help, each by itself"
+    shown = table("change", "us", "faster", right=("us", "faster"), fold=("change",), title=title)
+    for one in found:
+        shown.add_row(one.change, f"{one.time_us:,.2f}", f"{one.gain:.2f}x")
+    return shown
+
+
+def advice(launch: "Launch") -> tuple[Advice, ...]:
+    """At most `MOST` changes that would make *launch* faster, the largest gain first; none where it was not timed.
+
+    Each is the model's time of the same work with that one thing changed, by `mlusim.time.changed_work`; whether the kernel
+    can be written so is for its author to say.
+    """
+    if not launch.tasks or launch.time_us * MOST_START < LAUNCH_US:
+        return ()
+    board = find_board(launch.board)
+    places, before = board.places(launch.forecast.unions), launch.time_us
+    found: list[Advice] = []
+    lines = launch.lines if launch.timeline.named else ()
+    for change in _changes(launch, board, figures(launch, board)):
+        after = predict(GroupedTasks(change.tasks, board), board, places).time_us
+        if after < before * (1 - LEAST):
+            where = _where(lines, change.pipe)
+            found.append(Advice(change.name, change.words, where, after, before / after))
+    return tuple(sorted(found, key=lambda one: one.time_us)[:MOST])
+
+
+def _where(lines: "tuple[Line, ...]", pipe: str) -> str:
+    """The line that keeps *pipe* busy longest, or waits longest ("wait")."""
+
+    def cost(line: Line) -> float:
+        return line.wait_us if pipe == "wait" else line.busy_us.get(pipe, 0.0)
+
+    dearest = max((line for line in lines if line.line), key=cost, default=None)
+    return f"line {dearest.line}" if dearest is not None and pipe and cost(dearest) > 0 else ""
+
+
+def _changes(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change]:
+    yield from _placed(launch, board, about)
+    yield from _scalars(launch)
+    yield from _vectors(launch, about)
+    yield from _copies(launch, about)
+    yield from _barriers(launch)
+    yield from _overlap(launch, about)
+
+
+def _placed(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change]:
+    """The same work on all cores, evenly."""
+    idle, ragged = about.working < about.cores, about.waves > 1 and about.last_wave < 1
+    if not (idle or ragged or about.balance > UNEVEN):
+        return
+    times, at = [], 0
+    for group in groups_of(launch.tasks):
+        spans = launch.timeline[at : at + len(group)]
+        times.append(max(span.end_us for span in spans) - min(span.start_us for span in spans))
+        at += len(group)
+    if not max(times):
+        return
+    cores = f"all {about.cores} cores"
+    words = (
+        f"give {cores} work, of which {about.working} {'has' if about.working == 1 else 'have'} some"
+        if idle
+        else f"spread the work evenly over {cores}, of which core {about.slowest} does {about.balance:.1f} times the mean"
+        if about.balance > UNEVEN
+        else f"cut the work so that the last of {about.waves} waves fills {cores}"
+    )
+    yield _Change("cores", words, work.spread(launch.tasks, times, board.places(launch.forecast.unions)))
+
+
+def _scalars(launch: "Launch") -> Iterator[_Change]:
+    accesses = sum(launch.scalar_loads.values()) + sum(launch.scalar_stores.values())
+    if accesses:
+        words = f"vector instructions instead of the loop that makes {count(accesses)} scalar accesses"
+        yield _Change("vectorise", words, work.changed(launch.tasks, work.vectorised), "scalar")
+
+
+def _vectors(launch: "Launch", about: Figures) -> Iterator[_Change]:
+    """Fewer and longer vector instructions, whose lines are full."""
+    used, paid = (sum(getattr(lanes, what) for lanes in about.lanes.values()) for what in ("used", "paid"))
+    if not about.vectors or not used:
+        return
+    mean = used / about.vectors
+    starts = about.starts * min(1.0, mean / work.LONG_COPY)
+    part = starts + (1 - about.starts) * used / paid
+    words = f"vector instructions of {work.LONG_COPY:,} bytes, not of {mean:,.0f}"
+    yield _Change(
+        "longer vectors",
+        words,
+        work.changed(launch.tasks, lambda log: work.longer_vectors(log, part)),
+        "vector",
+    )
+
+
+def _copies(launch: "Launch", about: Figures) -> Iterator[_Change]:
+    """Fewer and longer off-chip copies, of whole lines."""
+    if not about.transfers:
+        return
+    mean = about.io_bytes / about.transfers
+    fewer, lines = min(1.0, mean / work.LONG_COPY), min(1.0, about.io_bytes / about.line_bytes)
+    words = f"off-chip copies of {work.LONG_COPY:,} bytes in whole lines, not of {mean:,.0f}"
+    yield _Change(
+        "longer copies",
+        words,
+        work.changed(launch.tasks, lambda log: work.longer_copies(log, fewer, lines)),
+        "IO-DMA",
+    )
+
+
+def _barriers(launch: "Launch") -> Iterator[_Change]:
+    often = max(
+        sum(
+            int(times @ (distinct[:, KIND] == MEET))
+            for (distinct, _), times in zip(log.chunks, log.times, strict=True)
+        )
+        for log in dict.fromkeys(task.log for task in launch.tasks)
+    )
+    if often >= BARRIERS:
+        words = f"half of the {count(often)} barriers that a core meets"
+        left_out: dict[int, bool] = {}
+        tasks = work.changed(launch.tasks, lambda log: work.half_the_barriers(log, left_out))
+        yield _Change("fewer barriers", words, tasks, "wait")
+
+
+def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
+    """Copies that fly while the core computes."""
+    if not about.transfers:
+        return
+    stored, loaded = (_moved(launch.traffic, sides) for sides in (WRITES, READS))
+    stores = stored / (stored + loaded) if stored + loaded else 0.0
+    words = "a second buffer, so that a piece is copied while the one before is computed"
+    yield _Change(
+        "second buffer",
+        words,
+        work.changed(launch.tasks, lambda log: work.second_buffer(log, stores)),
+        "IO-DMA",
+    )
+
+
+def _moved(traffic: Mapping[str, int], sides: tuple[bool, ...]) -> int:
+    return sum(traffic.get(d.name, 0) for d, there in zip(DIRECTIONS, sides, strict=True) if there)

@@ -1,0 +1,262 @@
+"""The work of a launch with one thing done in another way, for the model to time again.
+
+Each function takes finished logs and gives new ones; nothing runs.  What is kept is what the kernel computes and how many
+bytes it moves off the chip; what changes is how the work is cut, placed or waited for.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from math import ceil
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from mlusim.time import quantities as q
+from mlusim.time.grouped_tasks import groups_of
+from mlusim.time.log import (
+    ARGUMENT,
+    COLUMNS,
+    END,
+    FOR_ALL,
+    IO_FLIGHT,
+    KIND,
+    LOADS,
+    MEET,
+    MOVE_FLIGHT,
+    OWN,
+    ROLE,
+    STORES,
+    STORES_OF,
+    SUMS,
+    WAIT,
+    CoreLog,
+    Rows,
+)
+from mlusim.time.pace import OFF_CHIP, ON_CHIP
+from mlusim.time.task_work import TaskWork
+from mlusim.time.work import START, UNIT, VECTOR_BYTES, CopyLoad
+
+LONG_COPY = 4096
+"""Bytes of a copy, and of an operand of a vector instruction, beside which what each of them takes to start is little."""
+PIECES = 4
+"""Pieces in which work is cut that is loaded, computed and stored at once, so that a second buffer has something to overlap."""
+FLOAT = 4  # bytes that a scalar access is taken for
+_FEW = 16  # rows of a log that is scaled, and not cut
+_MOST_PIECES = 1 << 15
+_DISTINCT = 1 << 15  # rows of a chunk, which numbers of 16 bits tell apart
+
+_TRANSACTIONS = OWN + CopyLoad._fields.index("transactions")
+_STALLS = OWN + CopyLoad._fields.index("stalls")
+
+Change = Callable[[CoreLog], CoreLog]
+
+
+def changed(tasks: Sequence[TaskWork], change: Change) -> list[TaskWork]:
+    """*tasks* with the log of each as *change* has it."""
+    made = {log: change(log) for log in dict.fromkeys(task.log for task in tasks)}
+    return [task._replace(log=made[task.log], steps=None) for task in tasks]
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> list[TaskWork]:
+    """The same work in groups of equal length on all *places*; *times* are those of the groups, in us.
+
+    The longest group stands for all: its tasks do a part of what they did.
+    """
+    groups = groups_of(tasks)
+    longest = max(range(len(groups)), key=lambda n: times[n])
+    waves = ceil(sum(times) / (places * times[longest]) - 1e-9)
+    part = sum(times) / (waves * places * times[longest])
+    logs: dict[CoreLog, CoreLog] = {}
+    made: list[TaskWork] = []
+    numbers = count()
+    for union in range(waves * places):
+        for task in groups[longest]:
+            if task.log not in logs:
+                logs[task.log] = _part(task.log, part)
+            reads = tuple((address, size, ceil(nbytes * part)) for address, size, nbytes in task.reads)
+            made.append(
+                task._replace(task=next(numbers), union=union, log=logs[task.log], reads=reads, steps=None)
+            )
+    return made
+
+
+def _part(log: CoreLog, part: float) -> CoreLog:
+    """The first *part* of *log*; of one with few rows, or with barriers that others meet at, a part of each row."""
+    number = sum(len(turns) for _, turns in log.chunks)
+    if number < _FEW or any((distinct[:, KIND] == MEET).any() for distinct, _ in log.chunks):
+        return _each(log, lambda rows: _scaled(rows, part))
+    rows = np.concatenate(list(log))
+    kept = rows[: max(1, round((number - 1) * part))]
+    made = _Rows()
+    for at in range(0, len(kept), _DISTINCT):
+        made.add(kept[at : at + _DISTINCT])
+    made.add(_scaled(rows[-1:].copy(), part))
+    return made.log()
+
+
+def _scaled(rows: Rows, part: float) -> Rows:
+    loads = rows[:, KIND] != MEET
+    rows[loads, OWN:SUMS] = np.ceil(rows[loads, OWN:SUMS] * part)
+    rows[:, SUMS:] = np.ceil(rows[:, SUMS:] * part)
+    return rows
+
+
+# -- what a core does --------------------------------------------------------------------------------
+
+
+def vectorised(log: CoreLog) -> CoreLog:
+    """Vector instructions of `LONG_COPY` bytes instead of loops of scalars, and copies instead of scalar accesses off the chip.
+
+    Each scalar store on the chip is an element of a result, or each load where nothing is stored; loads beyond those
+    of one operand are further instructions.
+    """
+
+    def change(rows: Rows) -> Rows:
+        loads, stores = rows[:, LOADS:STORES], rows[:, STORES:]
+        read = loads[:, ON_CHIP].sum(axis=1) + loads[:, OFF_CHIP].sum(axis=1)
+        written = stores[:, ON_CHIP].sum(axis=1) + stores[:, OFF_CHIP].sum(axis=1)
+        results = np.where(written > 0, written, read)
+        passes = np.maximum(1, np.where(results > 0, read // np.maximum(results, 1), 0))
+        nbytes = results * passes * FLOAT
+        rows[:, SUMS + q.VECTOR] += -(-nbytes // VECTOR_BYTES) + START * -(-nbytes // LONG_COPY)
+        far = (loads[:, OFF_CHIP].sum(axis=1) + stores[:, OFF_CHIP].sum(axis=1)) * FLOAT
+        rows[:, SUMS + q.IO] += far
+        rows[:, SUMS + q.TRANSACTIONS] += -(-far // UNIT)
+        rows[:, SUMS + q.IO_STARTS] += -(-far // LONG_COPY)
+        rows[:, SUMS + q.SCALAR] = np.where(results > 0, 0, rows[:, SUMS + q.SCALAR])
+        rows[:, LOADS:] = 0
+        return rows
+
+    return _each(log, change)
+
+
+def longer_vectors(log: CoreLog, part: float) -> CoreLog:
+    """Vector instructions in *part* of the cycles, since fewer start and their lines are full."""
+
+    def change(rows: Rows) -> Rows:
+        rows[:, SUMS + q.VECTOR] = np.ceil(rows[:, SUMS + q.VECTOR] * part)
+        return rows
+
+    return _each(log, change)
+
+
+def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
+    """Blocking off-chip copies *fewer* in number (a part of them), all with a part *lines* of the transactions."""
+
+    def change(rows: Rows) -> Rows:
+        for column in (SUMS + q.TRANSACTIONS, _TRANSACTIONS, STORES_OF):
+            own = (rows[:, KIND] == IO_FLIGHT) | (column >= SUMS)
+            rows[own, column] = np.ceil(rows[own, column] * lines)
+        rows[:, SUMS + q.IO_STARTS] = np.ceil(rows[:, SUMS + q.IO_STARTS] * fewer)
+        return rows
+
+    return _each(log, change)
+
+
+def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
+    """Every second barrier that all of a group meet at is left out, and what was waited for there is not.
+
+    *left_out* is shared by the logs of a launch: by the number of a meeting, whether it is left out.
+    """
+    turn = False
+    chunks = []
+    for distinct, turns in log.chunks:
+        whole = (distinct[:, KIND] == MEET) & (distinct[:, OWN] < ROLE)
+        plain = distinct.copy()
+        plain[whole, KIND], plain[whole, ARGUMENT], plain[whole, OWN:SUMS] = END, 0, 0
+        order = turns.astype(np.int64)
+        for at in np.flatnonzero(whole[turns]).tolist():
+            turn = left_out.setdefault(int(distinct[turns[at], ARGUMENT]), not turn)
+            if turn:
+                order[at] += len(distinct)
+        chunks.append((np.concatenate([distinct, plain]), order.astype(np.uint16)))
+    return CoreLog(tuple(chunks))
+
+
+def second_buffer(log: CoreLog, stores: float) -> CoreLog:
+    """Off-chip copies that fly while the piece before is computed; *stores*: the part of them that stores.
+
+    Between two barriers there are as many pieces as there were pairs of copies, or `PIECES`.
+    """
+    rows = np.concatenate(list(log))
+    made, first = _Rows(), 0
+    for at in np.flatnonzero(rows[:, KIND] == MEET).tolist():
+        _overlapped(made, rows[first:at], rows[at], stores)
+        made.add(_without_sums(rows[at : at + 1]))
+        first = at + 1
+    _overlapped(made, rows[first:-1], rows[-1], stores)
+    made.add(_without_sums(rows[-1:]))
+    return made.log()
+
+
+@define
+class _Rows:
+    """Rows of a log to be, of which some come many times in turn."""
+
+    blocks: list[Rows] = field(factory=list)
+    turns: list[Any] = field(factory=list)
+    known: int = 0
+    chunks: list[Any] = field(factory=list)
+
+    def add(self, rows: Rows, times: int = 1) -> None:
+        """*rows*, one behind the other, *times* over."""
+        if self.known + len(rows) > _DISTINCT:
+            self._pack()
+        self.blocks.append(rows)
+        self.turns.append(np.tile(np.arange(self.known, self.known + len(rows), dtype=np.uint16), times))
+        self.known += len(rows)
+
+    def log(self) -> CoreLog:
+        """The log."""
+        self._pack()
+        return CoreLog(tuple(self.chunks))
+
+    def _pack(self) -> None:
+        if self.blocks:
+            self.chunks.append((np.concatenate(self.blocks), np.concatenate(self.turns)))
+            self.blocks, self.turns, self.known = [], [], 0
+
+
+def _without_sums(rows: Rows) -> Rows:
+    rows = rows.copy()
+    rows[:, SUMS:] = 0
+    return rows
+
+
+def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
+    """Add the rows of *span*, and the sums of *last* behind it, as pieces of which one is copied while another is computed."""
+    flights = span[span[:, KIND] == IO_FLIGHT]
+    sums = span[:, SUMS:].sum(axis=0) + last[SUMS:]
+    load = flights[:, OWN:SUMS].sum(axis=0)
+    blocking = sums[q.TRANSACTIONS]
+    load[0] += blocking
+    load[1] += sums[q.STALLS]
+    load[2] += round(blocking * stores)
+    copies = len(flights) + int(sums[q.IO_STARTS])
+    for move in span[span[:, KIND] == MOVE_FLIGHT]:
+        made.add(_without_sums(move[None]))
+    if not load[0]:
+        made.add(_row(END, 0, sums=sums))
+        return
+    sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS]] = 0
+    pieces = min(max(PIECES, ceil(copies / 2)), _MOST_PIECES)
+    flight, wait = _row(IO_FLIGHT, 0, own=-(-load // pieces)), _row(WAIT, FOR_ALL, sums=-(-sums // pieces))
+    # Nothing hides the first load; stores have a channel of their own.
+    made.add(np.concatenate([flight, _row(WAIT, FOR_ALL)]))
+    made.add(np.concatenate([flight, wait]), pieces - 1)
+    made.add(wait)
+
+
+def _row(kind: int, argument: int, own: Any = 0, sums: Any = 0) -> Rows:
+    row = np.zeros((1, COLUMNS), np.int64)
+    row[0, KIND], row[0, ARGUMENT], row[0, OWN:SUMS], row[0, SUMS:] = kind, argument, own, sums
+    return row
+
+
+def _each(log: CoreLog, change: Callable[[Any], Any]) -> CoreLog:
+    """*log* with its distinct rows as *change* makes them of a copy."""
+    return CoreLog(tuple((change(distinct.copy()), turns) for distinct, turns in log.chunks))

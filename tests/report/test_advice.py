@@ -1,0 +1,297 @@
+"""What would help: for kernels with a planted bottleneck the first advice is the right one, and its time comes true."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mlusim
+from mlusim import bangc
+from mlusim.report.achieved import achieved
+from mlusim.report.advice import LEAST, MOST, Advice, advice
+from mlusim.time import changed_work as work
+from mlusim.time import quantities as q
+from mlusim.time.log import COLUMNS, END, IO_FLIGHT, KIND, MEET, OWN, SUMS, CoreLog
+
+BOARDS = ("MLU370-X4", "MLU590-H8")
+N = 2048
+SOURCE = """
+#include <bang.h>
+#define N 2048
+#define EACH for (int at = taskId * N; at < n; at += taskDim * N)
+__nram__ float a[N], b[N], a2[2][N], b2[2][N];
+
+__mlu_entry__ void scalars(float *y, const float *x, int n) {
+  EACH {
+    __memcpy(a, x + at, N * 4, GDRAM2NRAM);
+    for (int i = 0; i < N; i++) b[i] = a[i] * 2.0f;
+    __memcpy(y + at, b, N * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void plain(float *y, const float *x, int n) {
+  EACH {
+    __memcpy(a, x + at, N * 4, GDRAM2NRAM);
+    __bang_mul_scalar(b, a, 2.0f, N);
+    __memcpy(y + at, b, N * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void short_copies(float *y, const float *x, int n) {
+  EACH {
+    for (int i = 0; i < N; i += 32) __memcpy(a + i, x + at + i, 32 * 4, GDRAM2NRAM);
+    __bang_mul_scalar(b, a, 2.0f, N);
+    for (int i = 0; i < N; i += 32) __memcpy(y + at + i, b + i, 32 * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void long_copies(float *y, const float *x, int n) {
+  EACH {
+    for (int i = 0; i < N; i += 1024) __memcpy(a + i, x + at + i, 4096, GDRAM2NRAM);
+    __bang_mul_scalar(b, a, 2.0f, N);
+    for (int i = 0; i < N; i += 1024) __memcpy(y + at + i, b + i, 4096, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void short_vectors(float *y, const float *x, int n) {
+  EACH {
+    __memcpy(a, x + at, N * 4, GDRAM2NRAM);
+    for (int k = 0; k < 20; k++)
+      for (int i = 0; i < N; i += 32) __bang_mul_scalar(b + i, a + i, 2.0f, 32);
+    __memcpy(y + at, b, N * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void long_vectors(float *y, const float *x, int n) {
+  EACH {
+    __memcpy(a, x + at, N * 4, GDRAM2NRAM);
+    for (int k = 0; k < 20; k++)
+      for (int i = 0; i < N; i += 1024) __bang_mul_scalar(b + i, a + i, 2.0f, 1024);
+    __memcpy(y + at, b, N * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void turns(float *y, const float *x, int n) {
+  EACH {
+    __memcpy(a, x + at, N * 4, GDRAM2NRAM);
+    for (int k = 0; k < 40; k++) __bang_mul_scalar(b, a, 2.0f, N);
+    __memcpy(y + at, b, N * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void two_buffers(float *y, const float *x, int n) {
+  int p = 0, first = taskId * N, step = taskDim * N;
+  if (first < n) {
+    __memcpy_async(a2[0], x + first, N * 4, GDRAM2NRAM);
+    __sync_io();
+  }
+  for (int at = first; at < n; at += step) {
+    if (at + step < n) __memcpy_async(a2[1 - p], x + at + step, N * 4, GDRAM2NRAM);
+    if (at > first) __memcpy_async(y + at - step, b2[1 - p], N * 4, NRAM2GDRAM);
+    for (int k = 0; k < 40; k++) __bang_mul_scalar(b2[p], a2[p], 2.0f, N);
+    __sync();
+    if (at + step >= n) __memcpy(y + at, b2[p], N * 4, NRAM2GDRAM);
+    p = 1 - p;
+  }
+}
+__mlu_entry__ void barriers(float *y, const float *x, int n) {
+  EACH {
+    __memcpy(a, x + at, N * 4, GDRAM2NRAM);
+    for (int k = 0; k < 16; k++) {
+      __bang_mul_scalar(b, a, 2.0f, N);
+      __sync_cluster();
+      __sync_cluster();
+    }
+    __memcpy(y + at, b, N * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void half_the_barriers(float *y, const float *x, int n) {
+  EACH {
+    __memcpy(a, x + at, N * 4, GDRAM2NRAM);
+    for (int k = 0; k < 16; k++) {
+      __bang_mul_scalar(b, a, 2.0f, N);
+      __sync_cluster();
+    }
+    __memcpy(y + at, b, N * 4, NRAM2GDRAM);
+  }
+}
+__mlu_entry__ void memory_core(float *y, const float *x, int n) {
+  __mlu_shared__ float s[N];
+  for (int at = 0; at < n; at += N) {
+    if (__is_mpu())
+      for (int i = 0; i < N; i += 32) __memcpy(s + i, x + at + i, 32 * 4, GDRAM2SRAM);
+    __sync_cluster();
+    if (__is_ipu()) {
+      int own = N / coreDim;
+      __memcpy(a, s + coreId * own, own * 4, SRAM2NRAM);
+      __bang_mul_scalar(a, a, 2.0f, own);
+      __memcpy(y + at + coreId * own, a, own * 4, NRAM2GDRAM);
+    }
+    __sync_cluster();
+  }
+}
+"""
+PLANTED = (
+    # The kernel, the one with the advice followed, tasks for each core of the board, their kind, what is advised.
+    ("scalars", "plain", 1, mlusim.BLOCK, "vectorise"),
+    ("short_copies", "long_copies", 1, mlusim.BLOCK, "longer copies"),
+    ("short_vectors", "long_vectors", 1, mlusim.BLOCK, "longer vectors"),
+    ("turns", "two_buffers", 1, mlusim.BLOCK, "second buffer"),
+    ("barriers", "half_the_barriers", 1, mlusim.UNION1, "fewer barriers"),
+    ("turns", "turns", 1 / 8, mlusim.BLOCK, "cores"),
+)
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    """The kernels, for each board."""
+    path = tmp_path_factory.mktemp("advice") / "k.mlu"
+    path.write_text(SOURCE)
+    return {board: bangc.load(path, board=board) for board in BOARDS}
+
+
+def launched(modules, name, board, dim, kind, observe=(), engine="auto"):
+    """The launch of a kernel on eight pieces for each core, whose result is right."""
+    device = mlusim.Device(board)
+    x = np.arange(8 * N * mlusim.find_board(board).cores, dtype=np.float32)
+    y = device.empty(x.shape, np.float32)
+    launch = device.launch(
+        modules[board][name], dim, kind, (y, device.put(x), x.size), observe=observe, engine=engine
+    )
+    np.testing.assert_array_equal(device.get(y), 2 * x)
+    return launch
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize(("name", "better", "part", "kind", "advised"), PLANTED)
+def test_the_first_advice_is_right_and_comes_true(modules, board, name, better, part, kind, advised):
+    """What the source then takes is within a quarter of what was predicted."""
+    cores = mlusim.find_board(board).cores
+    launch = launched(modules, name, board, (int(cores * part), 1, 1), kind)
+    first, *rest = advice(launch)
+    after = launched(modules, better, board, (cores, 1, 1), kind)
+
+    assert first.name == advised, [str(one) for one in (first, *rest)]
+    assert first.gain == pytest.approx(launch.time_us / after.time_us, rel=0.25)
+    assert first.time_us == min(one.time_us for one in launch.advice)
+
+
+def test_advice_names_the_line_where_lines_are_kept(modules):
+    """The line that the change is about."""
+    launch = launched(
+        modules, "scalars", BOARDS[0], (32, 1, 1), mlusim.BLOCK, [mlusim.EveryStep()], engine="python"
+    )
+
+    where = SOURCE.splitlines().index("    for (int i = 0; i < N; i++) b[i] = a[i] * 2.0f;") + 1
+    assert launch.advice[0].where == f"line {where}"
+    assert launch.advice[0].change in str(launch.advice[0])
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_a_memory_core_that_sets_the_time_is_named(modules, board):
+    """Beside the line at which the cores wait for it."""
+    launch = launched(
+        modules, "memory_core", board, (4, 1, 1), mlusim.UNION1, [mlusim.EveryStep()], engine="python"
+    )
+    said = next(words for words in launch.because if "sets the time" in words)
+
+    assert said.startswith("the IO-DMA of the memory core of cluster 0 sets the time, busy ")
+    lines = [n for n, line in enumerate(SOURCE.splitlines(), 1) if line == "    __sync_cluster();"]
+    assert any(said.endswith(f"; the cores wait at line {line}") for line in lines)
+
+
+def test_a_core_that_does_the_most_is_named():
+    """Four of five pieces of work are one core's."""
+    device = mlusim.Device(BOARDS[0])
+
+    @mlusim.bang.kernel
+    def uneven(mlu, n):
+        row = mlu.nram(mlusim.bang.float32, 1024)
+        for _ in range(n if mlu.taskId == 5 else n // 8):
+            mlu.bang_write_zero(row, 1024)
+
+    launch = device.launch(uneven, (8, 1, 1), mlusim.BLOCK, (800,))
+
+    assert launch.because[0].startswith("the vector pipe of core 1 of cluster 1 sets the time, busy ")
+    assert launch.advice[0].name == "cores"
+
+
+def test_nothing_is_advised_where_starting_is_all_or_nothing_was_timed():
+    """Fewer launches would help, and no change of the kernel."""
+    device = mlusim.Device(BOARDS[0])
+    x = np.zeros(32, np.float32)
+
+    @mlusim.bang.kernel
+    def small(mlu, out):
+        mlu.memcpy(mlu.nram(mlusim.bang.float32, 32), out, 128, mlusim.bang.GDRAM2NRAM)
+
+    assert device.launch(small, 1, mlusim.BLOCK, (device.put(x),)).advice == ()
+    assert device.launch(small, 1, mlusim.BLOCK, (device.put(x),), timing=False).advice == ()
+
+
+def test_there_are_at_most_so_many_and_each_is_worth_it(modules):
+    """The largest gain first."""
+    launch = launched(modules, "short_copies", BOARDS[0], (4, 1, 1), mlusim.BLOCK)
+    found = launch.advice
+
+    assert 1 < len(found) <= MOST
+    assert [one.time_us for one in found] == sorted(one.time_us for one in found)
+    for one in found:
+        assert isinstance(one, Advice)
+        assert one.time_us < launch.time_us * (1 - LEAST)
+        assert one.gain == pytest.approx(launch.time_us / one.time_us)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_what_a_launch_achieves(modules, board):
+    """Bytes and operations over the time, against the board's own."""
+    launch = launched(modules, "turns", board, (32, 1, 1), mlusim.BLOCK)
+    found = {one.what: one for one in achieved([launch])}
+    nbytes = 2 * 4 * 8 * N * mlusim.find_board(board).cores
+
+    assert found["GDRAM"].rate == pytest.approx(nbytes / launch.time_us / 1e3)
+    assert found["GDRAM"].peak == mlusim.find_board(board).io_bandwidth_gbs
+    assert found["vector"].rate == pytest.approx(40 * nbytes / 8 / launch.time_us / 1e3)
+    assert 0 < found["vector"].share < 1
+    assert found["vector"].peak == pytest.approx(mlusim.find_board(board).compute_force("float") / 1e9)
+    assert set(found) <= {"GDRAM", "vector", "scalar"}
+    assert achieved([]) == ()
+
+
+# -- changed logs ------------------------------------------------------------------------------------
+
+
+@st.composite
+def logs(draw):
+    """The rows of a log, of a few kinds, and of no barrier."""
+    distinct = draw(st.integers(1, 4))
+    numbers = st.lists(st.integers(0, 50), min_size=COLUMNS, max_size=COLUMNS)
+    rows = np.array(draw(st.lists(numbers, min_size=distinct, max_size=distinct)), np.int64)
+    rows[:, KIND] = draw(st.lists(st.integers(0, MEET - 1), min_size=distinct, max_size=distinct))
+    turns = np.array(
+        [*draw(st.lists(st.integers(0, distinct), min_size=1, max_size=40)), distinct], np.uint16
+    )
+    return CoreLog(((np.concatenate([rows, np.zeros((1, COLUMNS), np.int64)]), turns),))
+
+
+@given(logs(), st.floats(0.01, 1))
+def test_longer_vectors_and_copies_change_nothing_else(log, part):
+    """Each takes its part of the cycles or copies, a row at a time rounded up, and leaves all other sums as they are."""
+    rows = sum(len(turns) for _, turns in log.chunks)
+    for made, changed in (
+        (work.longer_vectors(log, part), q.VECTOR),
+        (work.longer_copies(log, part, 1.0), q.IO_STARTS),
+    ):
+        before, after = log.total[SUMS:].copy(), made.total[SUMS:].copy()
+        assert before[changed] * part <= after[changed] + 1e-6
+        assert after[changed] <= before[changed] * part + rows
+        before[changed] = after[changed] = 0
+        np.testing.assert_array_equal(before, after)
+
+
+@given(logs(), st.floats(0, 1))
+def test_a_second_buffer_keeps_the_work(log, stores):
+    """At least what was computed and moved, in equal pieces, each rounded up."""
+    made = work.second_buffer(log, stores)
+    rows = np.concatenate(list(made))
+
+    for column in (q.SCALAR, q.VECTOR, q.TENSOR, q.FUNCTIONS):
+        before, after = int(log.total[SUMS + column]), int(made.total[SUMS + column])
+        assert before <= after <= before + len(rows)
+    flown = np.concatenate(list(log))
+    flown = flown[flown[:, KIND] == IO_FLIGHT, OWN].sum() + log.total[SUMS + q.TRANSACTIONS]
+    assert flown <= rows[rows[:, KIND] == IO_FLIGHT, OWN].sum() <= flown + len(rows)
+    assert rows[-1, KIND] == END
