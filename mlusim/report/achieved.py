@@ -38,9 +38,14 @@ class Achieved:
         """The rate as a fraction of the peak."""
         return self.rate / self.peak if self.peak else 0.0
 
+    @property
+    def figure(self) -> str:
+        """The rate, and its share of what: "113 GB/s, 37% of 307"."""
+        return f"{_number(self.rate)} {self.unit}, {percent(self.share)} of {_number(self.peak)}"
+
     def __str__(self) -> str:
         """In words: "GDRAM 113 GB/s, 37% of 307"."""
-        return f"{self.what} {_number(self.rate)} {self.unit}, {percent(self.share)} of {_number(self.peak)}"
+        return f"{self.what} {self.figure}"
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""

@@ -281,13 +281,12 @@ def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iter
 
 def _pace(launch: "LaunchRecord | Launch", about: Figures) -> Reason:
     """The pipe that sets the time; of one core, where that does much more than the mean."""
+    pipe, share = _pipe(launch.bound), about.busy.get(launch.bound, 0.0)
+    waits = ""
     if about.critical:
+        pipe, share = f"{pipe} of {about.critical}", about.critical_busy
         waits = f"; the cores wait at {about.waits_at}" if about.waits_at else ""
-        words = f"{_pipe(launch.bound)} of {about.critical} sets the time, busy {percent(about.critical_busy)} of it{waits}"
-        return Reason(1.0, words)
-    share = about.busy.get(launch.bound, 0.0)
-    busy = f"busy {percent(share)} of it"
-    pipe = _pipe(launch.bound)
+    busy = f"busy {percent(share)} of it{waits}"
     return Reason(1.0, f"{pipe} sets the time, {busy}", f"T{pipe[1:]} sets the time: {busy}")
 
 
