@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST = 3
 LEAST = 0.05
-"""The part of the time that a change saves at least: for less, nobody rewrites a kernel."""
+"""The part of the time that a change saves at least; less is not worth a rewrite."""
 MOST_START = 0.5
 """The part of the time that starting the launch takes, above which only fewer launches would help."""
 BARRIERS = 4  # of a task, below which none is superfluous
