@@ -106,16 +106,11 @@ def _code(lines: Sequence[str], width: int, *, prose: bool) -> list[str]:
 
 
 def _kernel(row: Row, listing: DocumentListing, width: int) -> list[tuple[str, str]]:
-    """Lines with their numbers; what goes on with a statement of the line above is indented a little more than that."""
-    found, base, whole = list[tuple[str, str]](), 0, True
-    for number in row.kernel:
-        line = listing.text[number - 1]
-        if whole:
-            base = len(line) - len(line.lstrip())
-        pieces = _wrapped(line if whole else f"{'':>{base + 4}}{line.strip()}", width, hanging=4)
+    """Lines that fit, with the number of each line where it begins."""
+    found = []
+    for number, line in listing.shown(row):
+        pieces = _wrapped(line, width, hanging=4)
         found += [(f"{number}" if k == 0 else "", piece) for k, piece in enumerate(pieces)]
-        code = line.partition("//")[0].rstrip()
-        whole = not code or code.endswith((";", "{", "}", ":", "*/", ">"))
     return found
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from mlusim.operators.listing import DocumentListing, Row, read_listing
 from mlusim.operators.registry import operators
 
+PRE = '<pre style="white-space: pre-wrap; margin: 0">'
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "operators"
 
 
@@ -41,12 +42,14 @@ def _operator(path: Path) -> str:
 
 def _table(listing: DocumentListing, rows: Sequence[Row]) -> Iterator[str]:
     """Lines of HTML; none is empty, which would end the table."""
-    yield '<table class="listing">'
-    yield f"<tr><th>document</th><th></th><th>{escape(listing.source.name)}</th></tr>"
+    yield "<table>"
+    yield (
+        f'<tr><th width="42%">document</th><th width="8%"></th><th width="50%">{escape(listing.source.name)}</th></tr>'
+    )
     for row in rows:
         said = "<br>".join(map(escape, row.lines)) if row.prose else _code(row.lines)
         marks = "<br>".join((f"{escape(row.sign)} {' '.join(row.marks[:1])}".rstrip(), *row.marks[1:]))
-        kernel = _code([f"{n:>4} {listing.text[n - 1]}" for n in row.kernel])
+        kernel = _code([f"{number:>4} {line}" for number, line in listing.shown(row)])
         yield f"<tr><td>{said}</td><td>{marks}</td><td>{kernel}</td></tr>"
         if row.why:
             yield f'<tr><td colspan="3"><em>{escape(", ".join(row.marks))}: {escape(row.why)}</em></td></tr>'
@@ -55,7 +58,7 @@ def _table(listing: DocumentListing, rows: Sequence[Row]) -> Iterator[str]:
 
 def _code(lines: Sequence[str]) -> str:
     """Lines as code, in one line of HTML."""
-    return f"<pre>{'&#10;'.join(escape(line, quote=False) for line in lines)}</pre>" if lines else ""
+    return f"{PRE}{'&#10;'.join(escape(line, quote=False) for line in lines)}</pre>" if lines else ""
 
 
 def main() -> int:

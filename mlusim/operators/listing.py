@@ -103,6 +103,17 @@ class DocumentListing:
         """Every mark, in the order of their first use."""
         return tuple(dict.fromkeys(mark for part in self.parts for row in part.rows for mark in row.marks))
 
+    def shown(self, row: Row) -> Iterator[tuple[int, str]]:
+        """The kernel's lines of *row* with their numbers; what goes on with a statement is indented by four blanks more."""
+        base, whole = 0, True
+        for number in row.kernel:
+            line = self.text[number - 1]
+            if whole:
+                base = len(line) - len(line.lstrip())
+            yield number, line if whole else f"{'':{base + 4}}{line.strip()}"
+            code = line.partition("//")[0].rstrip()
+            whole = not code or code.endswith((";", "{", "}", ":", "*/", ">"))
+
 
 @mutable
 class _Entry:
