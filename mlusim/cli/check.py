@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -41,17 +41,20 @@ from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whol
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
-from mlusim.errors import UsageError
+from mlusim.errors import Fault, UsageError
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
+from mlusim.machine.hub import attending
 from mlusim.machine.limits import USUAL
 from mlusim.machine.scheduling.schedule import EFFECTS
+from mlusim.observe.finding import Finding
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.programs.carving import carve
+from mlusim.programs.kept_launch import KeptLaunch, LaunchKeeper
 from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.report.json_values import json_text
 
@@ -202,14 +205,24 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
     others, enough = _others(args)
-    return check_script(
-        args.program,
-        [*args.arguments, *behind(args)],
-        names,
-        notes=args.notes,
-        schedules=others,
-        enough=enough,
-    )
+    with _keeping(names) as keeper:
+        done = check_script(
+            args.program,
+            [*args.arguments, *behind(args)],
+            names,
+            notes=args.notes,
+            schedules=others,
+            enough=enough,
+        )
+    return _carved(done, keeper.launches.values())
+
+
+@contextlib.contextmanager
+def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
+    """What keeps the launches that a program makes, where their plans are to be inferred."""
+    keeper = LaunchKeeper()
+    with attending([keeper] if PLANS in names else []):
+        yield keeper
 
 
 def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
@@ -223,11 +236,13 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
         if not isinstance(program, KernelCall):
             raise UsageError(f"--reference {OF_ONE_KERNEL}")
         done = _accurate(program, args, names)
-    else:
+    elif isinstance(program, KernelCall):
         done = check_program(program, args.program, names, notes=args.notes)
-    if PLANS in names and isinstance(program, KernelCall) and not done.faults:
-        return _carved(done, program)
-    return done
+    else:
+        with _keeping(names) as keeper:
+            done = check_program(program, args.program, names, notes=args.notes)
+        return _carved(done, keeper.launches.values())
+    return _carved(done, [program]) if PLANS in names and not done.faults else done
 
 
 @define
@@ -265,18 +280,28 @@ def _accurate(call: KernelCall, args: argparse.Namespace, names: tuple[str, ...]
     return evolve(done, problem="; ".join(filter(None, (done.problem, f"against {args.reference}, {wrong}"))))
 
 
-def _carved(done: Checked, call: KernelCall) -> Checked:
+def _carved(done: Checked, calls: Iterable[KernelCall | KeptLaunch]) -> Checked:
     """*done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
 
-    The kernel runs twice more.  After a fault there is no plan: the launch has no end.
+    The kernel of each of *calls* runs twice more.  After a fault there is no plan: the launch has no end.
     """
-    found = carve(call)
-    return evolve(
-        done,
-        findings=(*done.findings, *found.findings),
-        allowed=(*done.allowed, *found.allowed),
-        unchecked=tuple((name, count) for name, count in done.unchecked if name != PLANS),
-    )
+    for call in calls:
+        with contextlib.suppress(Fault):
+            found = carve(call)
+            told = {_place(f) for f in done.findings}
+            fresh = [f for f in found.findings if _place(f) not in told]
+            accepted = [a for a in found.allowed if a not in done.allowed]
+            done = evolve(
+                done,
+                findings=(*done.findings, *fresh),
+                allowed=(*done.allowed, *accepted),
+                unchecked=tuple((name, count) for name, count in done.unchecked if name != PLANS),
+            )
+    return done
+
+
+def _place(finding: Finding) -> tuple[Any, ...]:
+    return finding.id, finding.kernel, finding.file, finding.line
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:

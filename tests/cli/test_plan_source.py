@@ -87,6 +87,52 @@ def test_check_tells_of_the_overlap_too(cli, tmp_path, monkeypatch):
     ]
 
 
+MAIN = """
+int main() {
+  float host[64] = {}, *a, *b, *out;
+  cnrtMalloc((void **)&a, 256); cnrtMalloc((void **)&b, 256); cnrtMalloc((void **)&out, 256);
+  cnrtMemcpy(a, host, 256, cnrtMemcpyHostToDev); cnrtMemcpy(b, host, 256, cnrtMemcpyHostToDev);
+  cnrtDim3_t dim = {1, 1, 1};
+  for (int turn = 0; turn < 3; ++turn) Add<<<dim, cnrtFuncTypeBlock, nullptr>>>(ARGS);
+  cnrtSyncDevice();
+  cnrtMemcpy(host, out, 256, cnrtMemcpyDevToHost);
+  cnrtFree(a); cnrtFree(b); cnrtFree(out);
+  return 0;
+}
+"""
+SCRIPT = """
+import numpy as np
+import mlusim
+device = mlusim.Device()
+kernel = mlusim.bangc.load("add.mlu")["Add"]
+out, a = device.empty(65, "float32"), device.put(np.ones(64, "float32"))
+for n in (64, 64):
+    device.launch(kernel, args=[ARGS])
+device.get(out)
+"""
+
+
+def test_check_infers_the_plans_of_kernels_that_a_program_launches(cli, tmp_path, monkeypatch):
+    """Those of a main and of a script, too: once for each kernel and shape, and a fault ends nothing else."""
+    monkeypatch.chdir(tmp_path)
+    source = PAGE.read_text().split("```c++\n")[1].split("```")[0]
+    headers = "#include <bang.h>\n#include <cnrt.h>\n"
+    (tmp_path / "add.mlu").write_text(headers + source + MAIN.replace("ARGS", "out, a, b, 64"))
+    (tmp_path / "script.py").write_text(SCRIPT.replace("ARGS", "out + 1, a, a, n"))
+    done = {name: cli("check", name, "--json") for name in ("add.mlu", "script.py")}
+    alone = cli("check", "script.py", "--only", "memcheck", "--json")
+    found = {
+        name: [f for f in one.json()["findings"] if f["id"].startswith("plan")] for name, one in done.items()
+    }
+
+    for name in ("add.mlu", "script.py"):
+        assert [("plan-carved-overlap", "Add", 10)] == [
+            (f["id"], f["kernel"], f["line"]) for f in found[name]
+        ]
+        assert 1 == done[name].code
+    assert "plan" not in alone.out
+
+
 def test_parts_are_those_of_the_written_plan(plan):
     """Members of a record, tiles that do not fill, pointers that move: every region begins where the plan has it."""
     rng = np.random.default_rng(0)
