@@ -54,8 +54,8 @@ from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.programs.carving import carve
-from mlusim.programs.kept_launch import KeptLaunch, LaunchKeeper
 from mlusim.programs.kernel_call import Called, KernelCall
+from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
 from mlusim.report.json_values import json_text
 
 Array = np.ndarray[Any, Any]
@@ -280,7 +280,7 @@ def _accurate(call: KernelCall, args: argparse.Namespace, names: tuple[str, ...]
     return evolve(done, problem="; ".join(filter(None, (done.problem, f"against {args.reference}, {wrong}"))))
 
 
-def _carved(done: Checked, calls: Iterable[KernelCall | KeptLaunch]) -> Checked:
+def _carved(done: Checked, calls: Iterable[KernelCall | LaunchAgain]) -> Checked:
     """*done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
 
     The kernel of each of *calls* runs twice more.  After a fault there is no plan: the launch has no end.

@@ -22,6 +22,7 @@ from mlusim.machine.native.choose import choose
 from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tensor import DeviceTensor
+from mlusim.machine.tensor_names import name_by_variables
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.declaration import MemoryDeclaration
@@ -200,13 +201,16 @@ class Device(Presented):
         )
         watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))
         self._check_arguments(request)
+        inside = looks_inside(watching)
+        if inside:
+            name_by_variables(request.arguments)
         choices = choices_of(request.seed)
         bound = limit_of(limit)
         native = choose(
             engine,
             request.kernel,
             self.board,
-            watched=looks_inside(watching),
+            watched=inside,
             counted=bound.instructions is not None,
             drawn=choices is not None or request.seed is not None,
         )

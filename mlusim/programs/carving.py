@@ -25,8 +25,8 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
 
 if TYPE_CHECKING:
-    from mlusim.programs.kept_launch import KeptLaunch
     from mlusim.programs.kernel_call import KernelCall
+    from mlusim.programs.launch_again import LaunchAgain
 
 ON_CHIP = ("NRAM", "WRAM", "SRAM")
 OVERLAP = "plan-carved-overlap"
@@ -96,7 +96,7 @@ class Carving:
         return max((part.high or 0 for part in self.parts_of(array)), default=0)
 
 
-def carve(call: "KernelCall | KeptLaunch") -> Carving:
+def carve(call: "KernelCall | LaunchAgain") -> Carving:
     """Run *call* twice and tell how its kernel divides on-chip memory.
 
     Raises what the launch raises; a fault ends the kernel before its plan is known.

@@ -265,3 +265,24 @@ def test_filters_laid_out_by_strided_copies_are_not_told():
         mlu.memcpy(out, c, 4 * 4 * 128, NRAM2GDRAM)
 
     assert [] == _laid(strided, FILTERS_OF[128], notes=True)
+
+
+def test_tensors_have_the_names_of_the_variables_that_hold_them():
+    """Those of the nearest caller that has some, at each launch again; nothing is named where nobody watches."""
+    device = mlusim.Device()
+    out, given = device.put(_floats(8)), device.put(_floats(16))
+
+    def launch(*args, **options):
+        with pytest.raises(Fault) as caught:
+            device.launch(copy_out, args=args, **options)
+        return str(caught.value)
+
+    unwatched = launch(out, given, 16)
+    first = launch(out, given, 16, observe=["memcheck"])
+    out, given, other = given, None, out
+    second = launch(other + 0, out, 16, observe=["memcheck"])
+
+    assert "of tensor float[8] reach" in unwatched
+    assert "of tensor out float[8] reach" in first
+    assert "of tensor other float[8] reach" in second
+    assert given is None

@@ -6,7 +6,7 @@ import pytest
 import mlusim
 from mlusim.errors import Fault
 from mlusim.machine.hub import attending
-from mlusim.programs.kept_launch import LaunchKeeper
+from mlusim.programs.launch_again import LaunchKeeper
 
 SOURCE = """\
 struct Given { float *to; int n; const float *from[2]; };

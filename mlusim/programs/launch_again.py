@@ -27,7 +27,7 @@ class Relaunched:
 
 
 @frozen(eq=False)
-class KeptLaunch:
+class LaunchAgain:
     """A launch of a kernel of BANG C, with the bytes that its arguments led to when it began."""
 
     kernel: BangKernel
@@ -37,7 +37,7 @@ class KeptLaunch:
     arguments: tuple[Any, ...]
     memory: dict[Allocation, Bytes]
 
-    def watched(self) -> "KeptLaunch":
+    def watched(self) -> "LaunchAgain":
         """Itself: it runs on the engine whose instructions can be watched."""
         return self
 
@@ -61,7 +61,7 @@ class KeptLaunch:
 class LaunchKeeper(Observer):
     """Keeps the first launch of each kernel of BANG C with arguments of each shape, if it comes to its end."""
 
-    launches: dict[Any, KeptLaunch] = field(factory=dict, init=False)
+    launches: dict[Any, LaunchAgain] = field(factory=dict, init=False)
     name: str = field(default="keeper", init=False)
     _last: Any = field(default=None, init=False)
     _seen: set[Any] = field(factory=set, init=False)
@@ -83,7 +83,7 @@ class LaunchKeeper(Observer):
             return
         self._seen.add(key)
         self._last = key
-        self.launches[key] = KeptLaunch(
+        self.launches[key] = LaunchAgain(
             request.kernel,
             launch.board,
             request.dim,
