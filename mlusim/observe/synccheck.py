@@ -1,9 +1,12 @@
 """synccheck: barriers that not every core reaches, and barriers that synchronise nothing."""
 
 import functools
-from typing import TYPE_CHECKING
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from mlusim.errors import Divergence, Fault, SyncFault
+from mlusim.kernel_frames import file_of, function_of
 from mlusim.machine.events import Site, Sync
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -31,6 +34,20 @@ class SyncCheck(Checker):
             tuple[int, int], tuple[Core, Site]
         ] = {}  # mutexes, who holds them, and where it took them
         self._kept: list[tuple[Core, tuple[int, int], Site]] = []  # those of tasks that have ended
+        code = getattr(launch.request.kernel.body, "__code__", None)
+        self._body = None if code is None else function_of(code)
+        self._frames: dict[Core, FrameType] = {}  # of the kernel's function; Python keeps where a frame ended
+        self._returned: dict[str, Site] = {}
+
+    def task_begin(self, core: "Core") -> None:
+        """Wait for the kernel's function, whose frame tells at its end which line was the last."""
+        if self._body is not None and sys.getprofile() is None:
+            sys.setprofile(functools.partial(self._entered, core))
+
+    def _entered(self, core: "Core", frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and function_of(frame.f_code) == self._body:
+            sys.setprofile(None)
+            self._frames[core] = frame
 
     def sync(self, sync: Sync) -> None:
         """Note what each core passed last; a barrier of the cluster in a Block task synchronises nothing."""
@@ -49,7 +66,10 @@ class SyncCheck(Checker):
             self.report((sync.name, site), lambda: _alone(sync, site))
 
     def task_end(self, core: "Core") -> None:
-        """Note mutexes that the task has not given back."""
+        """Note where the task returned, and mutexes that it has not given back."""
+        frame = self._frames.pop(core, None)
+        if frame is not None:
+            self._returned[core.place.label] = Site(file_of(frame.f_code), frame.f_lineno)
         for mutex, (holder, site) in list(self._held.items()):
             if holder is core:
                 del self._held[mutex]
@@ -60,10 +80,16 @@ class SyncCheck(Checker):
         del launch
         for core, mutex, site in self._kept:
             self.report(("held", site), functools.partial(_kept, core, mutex, site))
-        self._kept = []
+        self._kept, self._returned = [], {}
+
+    def error(self, core: "Core", error: BaseException) -> None:
+        """Let go of the frames of the kernel."""
+        del core, error
+        self._frames = {}
 
     def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding."""
+        self._frames = {}
         if isinstance(fault, SyncFault):
             rule = _rule(fault)
             self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))
@@ -82,6 +108,11 @@ class SyncCheck(Checker):
         spins = {
             (file, line): f"{label} looks at memory again and again" for label, file, line in fault.spins
         }
+        left: dict[Site, list[str]] = {}
+        for label in fault.absent:
+            if label in self._returned:
+                left.setdefault(self._returned[label], []).append(label)
+        returns = [RelatedPlace(*site, f"{_listed(labels)} returned here") for site, labels in left.items()]
         other = [RelatedPlace(*at, text) for at, text in (waits | spins).items() if at != own]
         never = [label for label in fault.absent if label not in self._passed]
         return Finding(
@@ -93,11 +124,16 @@ class SyncCheck(Checker):
             intrinsic=fault.intrinsic
             or next((name for _, name, *at in fault.waits if tuple(at) == own), None),
             context=(f"{len(fault.waits)} cores wait",) if fault.waits else (),
-            places=tuple(other[:SHOWN] + passed),
+            places=tuple(returns[:SHOWN] + other[:SHOWN] + passed),
             note=f"{', '.join(never[:SHOWN])} passed no barrier at all" if never else "the launch ended here",
             hint=fault.hint,
             facts={"absent": list(fault.absent), "waiting": len(fault.waits), "spinning": len(fault.spins)},
         )
+
+
+def _listed(labels: list[str]) -> str:
+    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    return f"{', '.join(labels[:SHOWN])}{more}"
 
 
 def _rule(fault: SyncFault) -> str:

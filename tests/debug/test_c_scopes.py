@@ -154,3 +154,22 @@ def test_a_line_of_no_file_is_refused_where_nothing_is_loaded():
         assert refuses(console, "break 3") == (
             "error: no function is loaded in which line 3 could be; write the line as FILE:3"
         )
+
+
+def test_a_breakpoint_on_a_function_stops_where_checkers_of_values_watch(tmp_path):
+    """Its kernel is rendered a second time for them."""
+    (tmp_path / "k.mlu").write_text(
+        "__mlu_func__ int twice(int n) {\n  return 2 * n;\n}\n"
+        "__mlu_entry__ void K(int *out) {\n  out[0] = twice(3);\n}\n"
+    )
+    kernel = bangc.load(tmp_path / "k.mlu")["K"]
+
+    def program(observe):
+        device = mlusim.Device()
+        device.launch(kernel, args=[device.empty(1, "int32")], observe=[*observe, "valuecheck"])
+
+    with console_on(program) as console:
+        stopped = says(console, "break twice", "run")
+
+        assert "Breakpoint 1, twice" in stopped
+        assert "n = 3" == says(console, "print n")

@@ -268,7 +268,7 @@ def test_filters_laid_out_by_strided_copies_are_not_told():
 
 
 def test_tensors_have_the_names_of_the_variables_that_hold_them():
-    """Those of the nearest caller that has some, at each launch again; nothing is named where nobody watches."""
+    """Those of the nearest caller that has some, at each launch again, where someone watches it."""
     device = mlusim.Device()
     out, given = device.put(_floats(8)), device.put(_floats(16))
 

@@ -1,11 +1,14 @@
 """synccheck: which task waits where for which, on the line where it waits."""
 
+import sys
+
 import numpy as np
 import pytest
 from observe_tools import floats, found, line_of
 
 import mlusim
 from mlusim.bang import GDRAM2SRAM, float32, int32
+from mlusim.errors import Fault
 
 SYNC = ["synccheck"]
 UNION = {"dim": (4, 1, 1), "kind": mlusim.UNION1}
@@ -137,4 +140,51 @@ def test_a_mutex_that_is_held_at_the_end_is_told_where_it_was_taken(gives_back):
 
     assert [("synccheck-mutex-held", line_of(count, "# here"), 2)] * (not gives_back) == [
         (f.id, f.line, f.task) for f in findings
+    ]
+
+
+RETURNS = """\
+__mlu_func__ bool odd(int n) { if (n & 1) return true; return false; }
+__mlu_entry__ void K(int *out, int how) {
+  if (how == 0 && taskId == 1)
+    return;  // 0
+  for (int i = 0; i < 4; ++i) {
+    if (how == 1 && taskId == i && odd(taskId))
+      return;  // 1
+    while (how == 2) { if (taskId > 1 && i == 3) return; else break; }  // 2
+  }
+  switch (how) { case 3: if (taskId == 0) return; break; default: break; }  // 3
+  if (how != 4 || taskId)
+    __sync_cluster();
+  out[taskId] = 1;  // 4
+}
+"""
+
+
+@pytest.mark.parametrize("checkers", [["synccheck"], ["synccheck", "valuecheck"]], ids="-".join)
+@pytest.mark.parametrize(("how", "who"), list(enumerate(("task 1", "task 1", "task 2", "task 0", "task 0"))))
+def test_a_return_before_a_barrier_is_named(tmp_path, checkers, how, who):
+    """The line at which a task that is missing left the kernel: out of loops, too, and at its end."""
+    (tmp_path / "k.mlu").write_text(RETURNS)
+    kernel = mlusim.bangc.load(tmp_path / "k.mlu")["K"]
+    device = mlusim.Device()
+    with pytest.raises(Fault) as caught:
+        device.launch(kernel, (4, 1, 1), mlusim.UNION1, [device.empty(4, "int32"), how], observe=checkers)
+    (finding,) = caught.value.findings
+    line = next(n for n, text in enumerate(RETURNS.splitlines(), 1) if text.endswith(f"// {how}"))
+
+    assert "synccheck-early-return" == finding.id
+    assert [(line, f"{who} returned here")] == [
+        (p.line, p.message) for p in finding.places if "returned" in p.message
+    ]
+    assert finding.places[0].file.endswith("k.mlu")
+    assert sys.getprofile() is None
+
+
+def test_a_return_of_a_kernel_in_python_is_named():
+    """Python keeps the line at which a frame has ended."""
+    (finding,) = found(one_task_returns, observe=SYNC, **UNION)
+
+    assert [one_task_returns.__code__.co_firstlineno + 3] == [
+        p.line for p in finding.places if "returned here" in p.message
     ]

@@ -14,6 +14,7 @@ from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Tracing
 from mlusim.debug.stop.span import ByteSpan
+from mlusim.kernel_frames import function_of
 from mlusim.machine.events import Step
 from mlusim.memory.footprint import Access
 
@@ -117,7 +118,7 @@ class FunctionLocation(Location):
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the first line of each call of the function."""
         del core, tracer
-        return "" if entered and frame.f_code is self.code else None
+        return "" if entered and function_of(frame.f_code) == function_of(self.code) else None
 
 
 @define(eq=False)
