@@ -1,10 +1,8 @@
 """Entry points of the library (``mluOp...``): their sources loaded together, called with arguments by name."""
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -71,7 +69,7 @@ class Library:
 
     def parameters(self, name: str) -> list[tuple[str, str]]:
         """The parameters of an entry point: type as it is written, and name."""
-        function = self.module(name).functions[name].forms[0][1]
+        function = self.module(name).functions[name].forms[0]
         return [(p.spelling, p.source_name) for p in function.parameters]
 
 
@@ -89,13 +87,8 @@ class Watched(Handle):
         self.note = note  # hears each launch and its arguments
 
     def launch(self, kernel: Any, dim: Any, kind: Any = UNION1, args: Sequence[Any] = ()) -> Any:
-        """Launch, and note the kernel's file and those of the functions that have led here."""
+        """Launch, and note the kernel's file."""
         self.files.add(kernel.form.span.file)
-        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - functions of host code are Python's, too
-        while frame is not None:
-            if frame.f_code.co_filename.endswith(".mlu"):
-                self.files.add(frame.f_code.co_filename)
-            frame = frame.f_back
         launch = super().launch(kernel, dim, kind, args)
         if self.note is not None:
             self.note(launch, args)

@@ -30,6 +30,16 @@ FOLDER = "host"
 MOST_BUILT = 64
 """Programs and libraries that are kept, the ones used last."""
 FLAGS = ("-g", "-O1")
+LINKED = (
+    "-Wl,-z,lazy",
+    "-Wl,--as-needed",
+    "-lcnnl_extra",
+    "-lcnnl",
+    "-lcndrv",
+    "-lcndev",
+    "-lcnpapi",
+    "-Wl,--no-as-needed",
+)
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
 
 
@@ -41,7 +51,8 @@ class HostBuildError(UsageError):
 class HostSources:
     """Files that make one program, or with *library* a shared library, for *board*.
 
-    *texts* are parts of it that are generated, by a name.
+    *texts* are parts of it that are generated, by a name; *first* is a folder of the toolkit's headers that comes before
+    those of *include*.
     """
 
     paths: tuple[str, ...]
@@ -50,12 +61,14 @@ class HostSources:
     define: tuple[tuple[str, str | None], ...] = ()
     texts: tuple[tuple[str, str], ...] = ()
     library: bool = False
+    first: str = ""
 
     @property
     def key(self) -> str:
         """What it is kept under: the sources by name, how they are compiled, and the state of mlusim and the compiler."""
         return cache.key_of(
-            _state(self.board), repr((FLAGS, self.paths, self.include, self.define, self.texts, self.library))
+            _state(self.board),
+            repr((FLAGS, self.paths, self.include, self.define, self.texts, self.library, self.first)),
         )
 
 
@@ -101,13 +114,15 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         objects, read = [], set(before)
         for number, path in enumerate(_files(sources, Path(scratch))):
             target, depends = f"{scratch}/{number}.o", f"{scratch}/{number}.d"
-            flags = ["-c", "-x", "bang", "-fPIC", *FLAGS, *_words(sources), "-MMD", "-MF", depends]
+            flags = ["-c", "-x", "bang", "-fPIC", *FLAGS, *_words(sources, toolkit), "-MMD", "-MF", depends]
             _compile([*flags, path, "-o", target], toolkit, sources)
             objects.append(target)
             read |= {one for one in _depends(Path(depends)) if not Path(one).is_relative_to(scratch)}
         target = f"{scratch}/built"
         _compile(
-            [*objects, *(["-shared"] if sources.library else []), *FLAGS, "-o", target], toolkit, sources
+            [*objects, *(["-shared"] if sources.library else []), *FLAGS, *LINKED, "-o", target],
+            toolkit,
+            sources,
         )
         note = Path(scratch) / "note"
         note.write_text(
@@ -129,7 +144,9 @@ def _files(sources: HostSources, scratch: Path) -> Iterator[str]:
         yield str(scratch / name)
 
 
-def _words(sources: HostSources) -> Iterator[str]:
+def _words(sources: HostSources, toolkit: Path) -> Iterator[str]:
+    if sources.first:
+        yield f"-I{toolkit / 'include' / sources.first}"
     yield from (f"-I{folder}" for folder in sources.include)
     yield from (f"-D{name}" + ("" if value is None else f"={value}") for name, value in sources.define)
 

@@ -88,7 +88,13 @@ def _texts(board: Board) -> Mapping[str, str]:
         "cmake/modules/FindBANG.cmake": (HERE / "cmake" / "FindBANG.cmake").read_text(encoding="utf-8"),
         "version.txt": f"Neuware Version {NEUWARE}\n",
     }
+    made |= {f"include/mluops/core/{path.name}": path.read_text(encoding="utf-8") for path in _public()}
     return made | {f"include/{path.name}": path.read_text(encoding="utf-8") for path in _headers()}
+
+
+def _public() -> Iterator[Path]:
+    """Headers that the host functions of the public library include."""
+    yield from sorted((prelude.INCLUDE / "core").glob("*.h"))
 
 
 def _headers() -> Iterator[Path]:

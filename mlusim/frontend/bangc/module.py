@@ -1,8 +1,10 @@
 """A loaded module: BANG C files, translated and linked, whose kernels a device launches."""
 
+import importlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
@@ -11,17 +13,15 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.file import File
-from mlusim.frontend.bangc.functions import HostFunctions
 from mlusim.frontend.bangc.kernel_names import called, named_kernels
 from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.lower.module import ERROR
 from mlusim.frontend.bangc.parse.unit import Options
-from mlusim.frontend.bangc.runtime.host import Process
 from mlusim.frontend.bangc.translate import translate
 from mlusim.frontend.bangc.translated import Translated
-from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
 
+_HOST = "mlusim.toolkit.host_functions"  # by name: kernels alone need no compiler
 MOST_WARNINGS = 3  # of functions that do not compile
 
 
@@ -42,7 +42,7 @@ class Module:
         self._requests: list[list[str]] = [[] for _ in paths]
         self._made: dict[str, BangKernel] = {}
         self._launched: dict[str, BangKernel] = {}
-        self._processes: dict[int, Process] = {}
+        self.host_calls: Any = None  # what calls them, where one was called
         self.launches: list[Launch] = []  # that host functions made
         for unit in units or [translate(path, options) for path in self.paths]:
             self.units.append(unit)
@@ -141,7 +141,7 @@ class Module:
                 self.files[number] = File(made.form)
                 self._made.clear()
                 self._launched.clear()
-                self._processes.clear()
+                self.host_calls = None
                 return number
         raise self._unknown(what, have)
 
@@ -171,16 +171,9 @@ class Module:
         return next((f.form.functions[symbol].name for f in self.files if symbol in f.form.functions), symbol)
 
     @property
-    def functions(self) -> HostFunctions:
+    def functions(self) -> Mapping[str, Any]:
         """The host functions of the sources by name, to be called from Python; see `HostFunction`."""
-        return HostFunctions(self)
-
-    def process_on(self, device: Device) -> Process:
-        """The host side on *device*: variables at file scope keep their values from one call to the next."""
-        found = self._processes.get(id(device))
-        if found is None:
-            found = Process(self.files, self.kernel_of_symbol, device, self.launches)
-            self._processes[id(device)] = found
+        found: Mapping[str, Any] = importlib.import_module(_HOST).HostFunctions(self)
         return found
 
     @property

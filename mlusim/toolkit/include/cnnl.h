@@ -125,6 +125,9 @@ template <> struct Element<void, void> {
 template <> struct Element<cnnlTensorStruct, void> {
   static void add(void *call, const cnnlTensorStruct *p) { __mlusim_cnnl_tensor(call, p); }
 };
+template <class T, size_t N> struct Element<T[N], void> {
+  static void add(void *call, const T (*p)[N]) { Element<T>::add(call, &p[0][0]); }
+};
 template <class T> struct Element<T *, void> {
   static void add(void *call, const void *p) { __mlusim_cnnl_place(call, p); }
 };

@@ -109,7 +109,7 @@ class ClosedLibrary:
 
     def __init__(self, pointing: Callable[[int], Any]) -> None:
         self._pointing = pointing
-        self._calls = dict(calls(self))  # type: ignore[arg-type]  # of a driver they only want `filled`
+        self._calls = dict(calls(self))
         self._handles: dict[int, Any] = {}
 
     def filled(self, pointer: Ptr, nbytes: int) -> None:

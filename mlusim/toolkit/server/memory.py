@@ -1,16 +1,17 @@
 """The GDRAM of one board as a native program has it: pieces of a map, by address."""
 
 import mmap
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
 
+from mlusim.arch.dtypes import uint8
 from mlusim.errors import UsageError
 from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.memory.allocation import POISON, Bytes
+from mlusim.memory.allocation import POISON, Allocation, Bytes
 from mlusim.memory.pointer import Ptr
 
 MOST_POISON = 1 << 30  # bytes: more of one piece is not poisoned, and stays 0 until something is written
@@ -60,6 +61,16 @@ class Piece:
             at = high
 
 
+class LentPiece(Piece):
+    """Memory of another owner, which lies elsewhere: its place in the map is used while bytes are moved."""
+
+    def __attrs_post_init__(self) -> None:
+        self.ptr = self.tensor.ptr.cast(uint8)
+
+    def poison(self) -> None:
+        """Its owner has done that."""
+
+
 class MappedMemory:
     """The pieces of *device*, which lie in *memory*, a part of *map* from byte *first* on; *where* names a caller."""
 
@@ -81,6 +92,20 @@ class MappedMemory:
         self._pieces[start] = Piece(tensor, start, start + nbytes, caller)
         return start
 
+    def lend(self, allocation: Allocation) -> None:
+        """Let addresses in *allocation*, which is another's, be found; it is not for ``cnrtFree``."""
+        start = allocation.address
+        if start not in self._pieces:
+            nbytes = allocation.raw.size
+            tensor = DeviceTensor(self.device, allocation, (nbytes,), uint8)
+            insort(self._starts, start)
+            self._pieces[start] = LentPiece(tensor, start, start + nbytes, 0)
+
+    def window(self, address: int, nbytes: int) -> Bytes:
+        """The bytes of the map that stand for *address* and on."""
+        first = address - self._first_address
+        return self._memory[first : first + nbytes]
+
     def name_of_call(self, nbytes: int, caller: int) -> Callable[[], str]:
         """What says which piece it is: its bytes, and the line that asked for it."""
         return lambda: f"{nbytes} bytes of cnrtMalloc at {self._where(caller)}"
@@ -88,7 +113,7 @@ class MappedMemory:
     def free(self, address: int, caller: int) -> None:
         """Give a piece back.  Raises `UsageError` for what is none."""
         piece = self._pieces.get(address)
-        if piece is None:
+        if piece is None or isinstance(piece, LentPiece):
             raise self.mistaken(
                 address, f"cnrtFree is given {self.told(address)}; free what cnrtMalloc gave, once"
             )
@@ -114,6 +139,9 @@ class MappedMemory:
         if at < 0:
             return None
         piece = self._pieces[self._starts[at]]
+        if isinstance(piece, LentPiece) and not piece.tensor.allocation.live:  # its owner has freed it
+            del self._pieces[self._starts.pop(at)]
+            return self.find(address)
         return piece if address <= piece.stop else None
 
     def span(self, address: int, nbytes: int, what: str) -> Piece:
@@ -152,7 +180,7 @@ class MappedMemory:
 
     def pieces(self) -> list[Piece]:
         """Those that were not freed."""
-        return list(self._pieces.values())
+        return [piece for piece in self._pieces.values() if not isinstance(piece, LentPiece)]
 
     def clear(self, caller: int) -> None:
         """Free everything."""

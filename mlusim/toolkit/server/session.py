@@ -18,6 +18,7 @@ from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageErr
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
+from mlusim.machine.launch import Launch
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
@@ -49,8 +50,8 @@ FIRST_HANDLE = (
 EVERY, UNWAITED = 1, 2
 _KINDS: Mapping[int, Kind] = MappingProxyType({1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}})
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
-_TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
-_FROM_DEVICE = (False, True, True, False, True)
+TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
+FROM_DEVICE = (False, True, True, False, True)
 Loader = Callable[[bytes, Sequence[bytes], int], Any]
 """Makes the module of a record, beside the program's others, for an architecture; its kernels are had by their symbols."""
 
@@ -91,12 +92,17 @@ class BoardMemory:
 class ProgramSession:
     """The devices, kernels, queues and notifiers of the process *pid*, whose memory is the file *memory_fd*.
 
-    *boards* names the board of each device, *load* makes a module of a record, *options* go to every launch; ``fault`` is
+    *boards* names the board of each device, or is the device, *load* makes a module of a record, *options* go to every launch; ``fault`` is
     the first of a kernel.
     """
 
     def __init__(
-        self, boards: Sequence[str], memory_fd: int, pid: int, load: Loader, options: Mapping[str, Any]
+        self,
+        boards: Sequence[str | Device],
+        memory_fd: int,
+        pid: int,
+        load: Loader,
+        options: Mapping[str, Any],
     ) -> None:
         bytes_of_map = os.fstat(memory_fd).st_size
         self._map = mmap.mmap(memory_fd, bytes_of_map, flags=mmap.MAP_SHARED | NO_RESERVE)
@@ -105,7 +111,8 @@ class ProgramSession:
         self.places = Places(pid)
         self.boards: list[BoardMemory] = []
         for number, board in enumerate(boards):
-            device = Device(board, base=GDRAM_BASE + number * share)
+            base = GDRAM_BASE + number * share
+            device = board if isinstance(board, Device) else Device(board, base=base)
             first = number * share
             memory = MappedMemory(device, whole[first : first + share], self._map, first, self.places)
             self.boards.append(BoardMemory(device, memory))
@@ -121,7 +128,7 @@ class ProgramSession:
         self._closed: ClosedLibrary | None = None
         self._order = QueueOrder()  # of work that someone watches
         self._timed = False  # whether there has been a notifier
-        self._methods = {OPS[name]: method.__get__(self) for name, method in _METHODS.items()}
+        self._methods = {OPS[name]: getattr(self, method.__name__) for name, method in _METHODS.items()}
 
     def close(self) -> None:
         """Forget the program: its memory is unmapped when no observer has an array of it any more."""
@@ -254,8 +261,8 @@ class ProgramSession:
         arguments = found.arguments(request.payload)
         heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
         try:
-            launch = board.device.launch(
-                found.kernel, dim, kind, arguments, observe=() if heard is None else (heard,), **self._options
+            launch = self._started(
+                board, found.kernel, dim, kind, arguments, () if heard is None else (heard,)
             )
         except Fault as fault:
             queue.error = TRAP
@@ -267,6 +274,17 @@ class ProgramSession:
         return ProgramReply(
             printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
         )
+
+    def _started(
+        self,
+        board: BoardMemory,
+        kernel: Any,
+        dim: Any,
+        kind: Any,
+        arguments: Sequence[Any],
+        observe: Sequence[Any],
+    ) -> Launch:
+        return board.device.launch(kernel, dim, kind, arguments, observe=observe, **self._options)
 
     # -- what is in no order -----------------------------------------------------------------------
 
@@ -320,17 +338,17 @@ class ProgramSession:
         """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right."""
         target, source, nbytes, direction, handle = request.words[:5]
         reads, writes = bytes_at(None, source, nbytes), bytes_at(None, target, nbytes)
-        if _FROM_DEVICE[direction]:
+        if FROM_DEVICE[direction]:
             piece = self.memory_at(source).span(source, nbytes, "a copy reads")
             piece.poison()
-            if not _TO_DEVICE[direction]:
+            if not TO_DEVICE[direction]:
                 tell_fetched(piece.tensor.allocation)
             reads = bytes_at(piece.tensor.allocation, source - piece.start, nbytes)
         elif self.memory_at(source).find(source) is not None:
             raise UsageError(
                 f"a copy from the host reads {self.memory_at(source).told(source)}; name another direction"
             )
-        if _TO_DEVICE[direction]:
+        if TO_DEVICE[direction]:
             piece = self.memory_at(target).span(target, nbytes, "a copy writes")
             piece.tensor.allocation.give(target - piece.start, target - piece.start + nbytes)
             writes = bytes_at(piece.tensor.allocation, target - piece.start, nbytes)

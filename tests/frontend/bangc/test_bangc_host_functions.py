@@ -43,7 +43,9 @@ template <typename T> T Larger(T a, T b) { return a < b ? b : a; }
 int Leave() { exit(3); }
 int Same(int a) { return a; }
 int Same(int a, int b) { return a + b; }
-int NoWay(int n) { if (n) goto in; { in: return 1; } }
+Mode Other(Mode mode) { return mode == KEEP ? NEGATE : KEEP; }
+Range Wider(Range range, std::vector<int> *) { range.scale *= 2; return range; }
+int Many(std::vector<int> values) { return values.size(); }
 static void Take(float *value, const void *from) { cnrtMemcpy(value, (void *)from, 4, cnrtMemcpyDevToHost); }
 float First(const void *from, void *to) {
   float value = 0;
@@ -138,8 +140,13 @@ def test_numpy_arrays_are_memory_of_the_host(module):
         module.functions[f"Larger<{k}>"](device, 2, v) for k, v in (("int", 3), ("float", 2.5))
     )
     assert (4, 9) == (module.functions["Same"](device, 4), module.functions["Same"](device, 4, 5))
-    with pytest.raises(Fault, match=r"byte 16 of the array for out; legal: bytes 0 to 15 .*scale.mlu:27"):
-        module.functions["Fill"](device, np.zeros(4, np.int32), 4, (0, 1.0))
+    assert (5, (3, 1.0)) == (
+        module.functions["Other"](device, "KEEP"),
+        module.functions["Wider"](device, (3, 0.5), None),
+    )
+    with pytest.raises(Fault, match="the host function Fill was ended by SIGSEGV"):
+        module.functions["Fill"](device, out, 1 << 20, (0, 1.0))
+    assert [0, 1, 2, 3, 4] == [module.functions["Fill"](device, out, 4, (0, 1.0)), out.tolist()][1]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +164,7 @@ def test_numpy_arrays_are_memory_of_the_host(module):
         ("KernelScale", ((1, 1, 1), 1, None, None, None, 1, "LOUD"), "it takes one of KEEP, NEGATE"),
         ("KernelScale", (3, 1, None, None, None, 1, 0), "is given 3; it takes a tuple of x, y, z"),
         ("Leave", (), r"Leave ends the program with exit\(3\)"),
-        ("NoWay", (1,), "NoWay does not translate"),
+        ("Many", (None,), "Many.* takes or returns what Python cannot give"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(module, name, arguments, said):

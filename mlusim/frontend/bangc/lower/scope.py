@@ -1,6 +1,7 @@
 """What the lowering of one function knows: its names, its locals, and the module that it becomes part of."""
 
 import keyword
+import re
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _OWNERS = ("std::unique_ptr<", "std::shared_ptr<")
 HELPERS = "_c_"  # how names begin that a rendering may add
+_PYTHONS = re.compile(r"(__\w*__|None|True|False)\Z")  # names that Python has a meaning for
 
 
 class Untranslatable(Exception):
@@ -262,7 +264,7 @@ class FunctionScope:
 
     def _unique(self, name: str) -> str:
         chosen, n = name, 1
-        while chosen in self._names or keyword.iskeyword(chosen) or chosen in ("None", "True", "False"):
+        while chosen in self._names or keyword.iskeyword(chosen) or _PYTHONS.match(chosen):
             n += 1
             chosen = f"{name}_{n}"
         self._names.add(chosen)

@@ -9,7 +9,7 @@ from mlusim.frontend.bangc.runtime.cnnl import algebra, deformed, norms, places,
 from mlusim.frontend.bangc.runtime.cnnl.tensors import Descriptor, numbers, scalar
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.host_driver import Driver
+    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
 
 _KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor")  # fmt: skip
 _WORKSPACES = (
@@ -128,7 +128,7 @@ _ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
 )
 
 
-def calls(driver: "Driver") -> Iterator[tuple[str, Callable[..., int]]]:
+def calls(driver: "StandInDevice") -> Iterator[tuple[str, Callable[..., int]]]:
     """Every call that has a stand-in, on the device of *driver*."""
     for name, function in _PLAIN.items():
         yield f"cnnl{name}", function

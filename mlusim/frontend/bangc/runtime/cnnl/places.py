@@ -17,18 +17,32 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
 from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.host_driver import Driver
+    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
 
 
 def transpose(
-    driver: "Driver", _handle: Any, desc: Descriptor, x_desc: Any, x: Any, y_desc: Any, y: Any, *_work: Any
+    driver: "StandInDevice",
+    _handle: Any,
+    desc: Descriptor,
+    x_desc: Any,
+    x: Any,
+    y_desc: Any,
+    y: Any,
+    *_work: Any,
 ) -> int:
     """``cnnlTranspose_v2``."""
     return store(driver, y_desc, y, values(x_desc, x).transpose(desc.values["permute"]).copy())
 
 
 def pad(
-    driver: "Driver", _handle: Any, desc: Any, x: Any, paddings: Any, value: Any, out_desc: Any, out: Any
+    driver: "StandInDevice",
+    _handle: Any,
+    desc: Any,
+    x: Any,
+    paddings: Any,
+    value: Any,
+    out_desc: Any,
+    out: Any,
 ) -> int:
     """``cnnlPad``: two numbers for each axis, before and behind."""
     given = values(desc, x)
@@ -38,7 +52,7 @@ def pad(
 
 
 def strided_slice(
-    driver: "Driver", _handle: Any, desc: Any, x: Any, begin: Any, end: Any, step: Any, *out: Any
+    driver: "StandInDevice", _handle: Any, desc: Any, x: Any, begin: Any, end: Any, step: Any, *out: Any
 ) -> int:
     """``cnnlStridedSlice_v2``."""
     given = values(desc, x)
@@ -49,7 +63,7 @@ def strided_slice(
 
 
 def concat(
-    driver: "Driver", _handle: Any, count: int, axis: int, descs: Any, inputs: Any, *given: Any
+    driver: "StandInDevice", _handle: Any, count: int, axis: int, descs: Any, inputs: Any, *given: Any
 ) -> int:
     """``cnnlConcat``."""
     parts = [values(descs[n], inputs[n]) for n in range(count)]
@@ -64,7 +78,14 @@ def _inside(where: Array, sizes: tuple[int, ...]) -> tuple[Array, tuple[Array, .
 
 
 def gather(
-    driver: "Driver", _handle: Any, _batch: int, desc: Any, x: Any, where_desc: Any, where: Any, *out: Any
+    driver: "StandInDevice",
+    _handle: Any,
+    _batch: int,
+    desc: Any,
+    x: Any,
+    where_desc: Any,
+    where: Any,
+    *out: Any,
 ) -> int:
     """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor; 0 from outside."""
     given = values(desc, x)
@@ -75,7 +96,9 @@ def gather(
     return store(driver, out[0], out[1], found)
 
 
-def scatter(driver: "Driver", _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any) -> int:
+def scatter(
+    driver: "StandInDevice", _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any
+) -> int:
     """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with an index outside goes nowhere."""
     desc, x, first_desc, first, out_desc, out = given
     result = values(first_desc, first).copy() if first else np.zeros(shape_of(out_desc), dtype_of(out_desc))
@@ -92,7 +115,7 @@ _UPDATE = 3
 
 
 def top_k(
-    driver: "Driver", _handle: Any, desc: Any, x: Any, k: int, axis: int, largest: int, *given: Any
+    driver: "StandInDevice", _handle: Any, desc: Any, x: Any, k: int, axis: int, largest: int, *given: Any
 ) -> int:
     """``cnnlTopKTensor_v3``: the k first of each row in order, equal ones by their place, and where they were."""
     _sorted, _lower, _work, _size, out_desc, out, index_desc, index = given
@@ -104,7 +127,14 @@ def top_k(
 
 
 def unique(
-    driver: "Driver", _handle: Any, _desc: Any, x_desc: Any, x: Any, _work: Any, _size: int, *given: Any
+    driver: "StandInDevice",
+    _handle: Any,
+    _desc: Any,
+    x_desc: Any,
+    x: Any,
+    _work: Any,
+    _size: int,
+    *given: Any,
 ) -> int:
     """``cnnlUnique_v2``: rows in ascending order, how many; which one each was, how often each comes."""
     count, _out_desc, out, index_desc, index, times_desc, times = given
@@ -120,7 +150,7 @@ def unique(
     return 0
 
 
-def put(driver: "Driver", pointer: Any, array: Array) -> None:
+def put(driver: "StandInDevice", pointer: Any, array: Array) -> None:
     """Store an array from where *pointer* is on the device."""
     raw = np.ascontiguousarray(array).tobytes()
     device_bytes(pointer, len(raw), "store")[:] = raw

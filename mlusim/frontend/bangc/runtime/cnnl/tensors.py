@@ -14,7 +14,7 @@ from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
 from mlusim.frontend.bangc.runtime.host_memory import float64
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.host_driver import Driver
+    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
 
 Array = np.ndarray[Any, Any]
 DTYPES: Mapping[int, Any] = MappingProxyType(
@@ -55,7 +55,7 @@ def values(desc: Any, pointer: Any, verb: str = "load") -> Array:
     return np.frombuffer(raw, dtype, count).reshape(shape)
 
 
-def store(driver: "Driver", desc: Any, pointer: Any, result: Any) -> int:
+def store(driver: "StandInDevice", desc: Any, pointer: Any, result: Any) -> int:
     """Give a tensor on the device its elements; the status of success."""
     target = values(desc, pointer, "store")
     target[...] = np.asarray(result).reshape(target.shape)

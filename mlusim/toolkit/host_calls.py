@@ -1,0 +1,108 @@
+"""Host functions of a module, compiled by ``cncc`` into a library, which a process of its own calls."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import ir, prelude
+from mlusim.frontend.bangc import types as t
+from mlusim.machine.device import Device
+from mlusim.machine.launch import Launch
+from mlusim.toolkit.built import HostSources, built
+from mlusim.toolkit.server.called import CallingProcess
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.module import Module
+
+PUBLIC = Path("mluops")
+"""The folder of the toolkit's headers that has those of the public library."""
+
+
+def host_functions(module: "Module") -> Iterator[tuple[int, ir.Function]]:
+    """The functions of the host that Python may call, each with the number of its file: no methods, and no ``main``."""
+    supplied = str(prelude.INCLUDE)
+    for number, file in enumerate(module.files):
+        for function in file.form.functions.values():
+            first = function.parameters[0].name if function.parameters else ""
+            method = first == "this" or function.name.startswith("lambda:")
+            if (
+                function.kind == "host"
+                and not function.external
+                and not method
+                and function.name != "main"
+                and not function.span.file.startswith(supplied)
+            ):
+                yield number, function
+
+
+def passes(function: ir.Function) -> bool:
+    """Whether Python can give its arguments, and take its result: numbers, pointers and structures of these."""
+    kinds = [p.type for p in function.parameters]
+    return not function.variadic and all(
+        isinstance(kind, t.Arithmetic | t.Pointer)
+        or (isinstance(kind, t.Record) and not kind.destroyed and not kind.virtual)
+        or (isinstance(kind, t.Void) and kind is function.result)
+        for kind in (*kinds, function.result)
+    )
+
+
+@define(eq=False)
+class HostCalls:
+    """The library of a module's host functions, and the processes that call them, one for each device."""
+
+    module: "Module"
+    symbols: dict[tuple[str, str, int], str] = field(factory=dict)
+    _library: Path | None = None
+    _processes: dict[int, CallingProcess] = field(factory=dict)
+
+    def process_on(self, device: Device, launches: list[Launch]) -> CallingProcess:
+        """What calls for *device*; variables at file scope keep their values there.  Raises as `built`."""
+        found = self._processes.get(id(device))
+        if found is None:
+            if self._library is None:
+                self._library = self._built()
+            found = self._processes[id(device)] = CallingProcess(self._library, device, launches)
+        return found
+
+    def _built(self) -> Path:
+        options = self.module.options
+        by_file: dict[int, list[ir.Function]] = {n: [] for n in range(len(self.module.paths))}
+        shared: dict[str, int] = {}
+        for number, function in host_functions(self.module):
+            shared[function.scope + function.name] = shared.get(function.scope + function.name, 0) + 1
+            if passes(function):
+                by_file[number].append(function)
+        texts = []
+        for number, path in enumerate(self.module.paths):
+            texts.append((f"calls-{number}.mlu", self._text(number, path, by_file[number], shared)))
+        include = tuple(str(Path(folder).resolve()) for folder in options.include)
+        return built(
+            HostSources(
+                (), options.board, include, options.define, tuple(texts), library=True, first=str(PUBLIC)
+            )
+        )
+
+    def _text(
+        self, number: int, path: str, functions: Sequence[ir.Function], shared: Mapping[str, int]
+    ) -> str:
+        lines = [
+            '#include "mlusim_calls.h"',
+            f'#include "{path}"',
+            "#ifdef __mlusim_native__",
+            'extern "C" {',
+        ]
+        for n, function in enumerate(functions):
+            symbol = f"mlusim_call_{number}_{n}"
+            self.symbols[function.definition] = symbol
+            name = f"{function.scope}{function.name}".replace("(anonymous namespace)::", "")
+            what = f"&{name}"
+            if shared[function.scope + function.name] > 1:
+                kinds = ", ".join(p.spelling for p in function.parameters)
+                what = f"static_cast<{function.result} (*)({kinds})>({what})"
+            lines.append(
+                f'__attribute__((visibility("default"))) void {symbol}(void **at, void *result) '
+                f"{{ mlusim_calls::call({what}, at, result); }}"
+            )
+        return "\n".join([*lines, "}", "#endif", ""])

@@ -1,0 +1,360 @@
+"""A process that calls host functions for this one, which is its simulator: memory of the caller's own device, its launches."""
+
+import contextlib
+import os
+import secrets
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, UsageError
+from mlusim.machine.device import Device
+from mlusim.machine.launch import Launch
+from mlusim.memory.pointer import Ptr
+from mlusim.toolkit.server.command import SERVER
+from mlusim.toolkit.server.memory import HostMistake, LentPiece
+from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest, ProgramSocket
+from mlusim.toolkit.server.records import load
+from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE, BoardMemory, ProgramSession
+
+CALLER = Path(__file__).parents[1] / "caller.py"
+PATIENCE = 2.0  # seconds until a process that was told to end is killed
+MISSING = 127  # the exit code of a process that calls what is not there
+RESULT = 4096  # bytes of what a function returns, as `caller.py` has it
+_SIZE = struct.Struct("<Q")
+RAISED = (Fault, LaunchError, HostMistake)  # by a call, where the driver would only return its code
+
+
+class CalledSession(ProgramSession):
+    """The session of a process that calls functions: *device* is the caller's, whose tensors are found where they are lent.
+
+    *start* launches instead of the device; ``launches`` gets what was launched, ``error`` is the first that the call raises.
+    """
+
+    def __init__(self, device: Device, memory_fd: int, pid: int, launches: list[Launch]) -> None:
+        super().__init__([device], memory_fd, pid, load, {})
+        self.launches = launches
+        self.start: Callable[..., Launch] | None = None
+        self.error: MlusimError | None = None
+        self._stored: list[tuple[LentPiece, int, int]] = []
+
+    def handle(self, request: ProgramRequest) -> ProgramReply:
+        """Do what *request* asks for, behind what the process has stored to lent memory."""
+        self.take_stores()
+        return super().handle(request)
+
+    def lend(self, pointer: Ptr) -> int:
+        """Let the process find the memory that *pointer* points into; the address of the pointer."""
+        allocation = pointer.view.allocation
+        self.boards[0].memory.lend(allocation)
+        return allocation.address + pointer.offset
+
+    def pointing(self, address: int) -> Ptr | None:
+        """The device pointer that *address* is; None where no memory of the device is."""
+        return None if self.memory_at(address).find(address) is None else self._pointing(address)
+
+    def take_stores(self) -> None:
+        """Bring to lent memory what the process has copied there."""
+        for piece, address, nbytes in self._stored:
+            at = address - piece.start
+            piece.tensor.allocation.raw[at : at + nbytes] = self.boards[0].memory.window(address, nbytes)
+        self._stored.clear()
+
+    def copy(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtMemcpy`` and its kin; lent memory is in the map while the bytes are moved."""
+        target, source, nbytes, direction = request.words[:4]
+        reply = super().copy(request)
+        if FROM_DEVICE[direction]:
+            self._show(source, nbytes)
+        if TO_DEVICE[direction]:
+            self._expect(target, nbytes)
+        return reply
+
+    def set(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtMemset`` and its kin."""
+        reply = super().set(request)
+        self._expect(*request.words[:2])
+        return reply
+
+    def _show(self, address: int, nbytes: int) -> None:
+        memory = self.boards[0].memory
+        piece = memory.find(address)
+        if isinstance(piece, LentPiece):
+            at = address - piece.start
+            memory.window(address, nbytes)[:] = piece.tensor.allocation.raw[at : at + nbytes]
+
+    def _expect(self, address: int, nbytes: int) -> None:
+        piece = self.boards[0].memory.find(address)
+        if isinstance(piece, LentPiece):
+            if not piece.tensor.allocation.writable:
+                raise UsageError(
+                    f"{piece.tensor.allocation.site} was lent by the caller as const; put() a copy to change it"
+                )
+            self._stored.append((piece, address, nbytes))
+
+    def _started(
+        self,
+        board: BoardMemory,
+        kernel: Any,
+        dim: Any,
+        kind: Any,
+        arguments: Sequence[Any],
+        observe: Sequence[Any],
+    ) -> Launch:
+        if self.start is None:
+            launch = super()._started(board, kernel, dim, kind, arguments, observe)
+        else:
+            launch = self.start(kernel, dim, kind, arguments)
+        self.launches.append(launch)
+        return launch
+
+    def _said(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
+        if not isinstance(error, RAISED):
+            return super()._said(request, code, error)
+        self.error = self.error or error
+        return ProgramReply(code=code)
+
+
+@frozen
+class CallBytes:
+    """A call as bytes: the function's symbol, pieces of memory, which of them each argument is, and pointers between them.
+
+    Each of *links* is a piece, an offset in it, and the piece whose address belongs there.
+    """
+
+    symbol: str
+    pieces: Sequence[bytes]
+    arguments: Sequence[int]
+    links: Sequence[tuple[int, int, int]] = ()
+
+    def packed(self) -> bytes:
+        """As `caller.py` takes it."""
+        name = self.symbol.encode()
+        parts = [
+            struct.pack("<III", len(name), len(self.pieces), len(self.arguments)),
+            name,
+            *(struct.pack("<Q", len(piece)) for piece in self.pieces),
+            *(struct.pack("<Q", n) for n in self.arguments),
+            struct.pack("<I", len(self.links)),
+            *(struct.pack("<III", *link) for link in self.links),
+            *self.pieces,
+        ]
+        request = b"".join(parts)
+        return _SIZE.pack(len(request)) + request
+
+
+@frozen
+class CallAnswer:
+    """What a call left: the sentence of a check that did not hold, the bytes of its value, and those of its pieces."""
+
+    refusal: str
+    value: bytes
+    pieces: Sequence[bytes]
+
+
+class CallingProcess:
+    """A process that has *library* loaded, and calls its functions for *device*; it is started when it is first asked."""
+
+    def __init__(self, library: Path, device: Device, launches: list[Launch]) -> None:
+        self._library, self._device, self._launches = library, device, launches
+        self._running: subprocess.Popen[bytes] | None = None
+        self._listener: socket.socket | None = None
+        self._end: socket.socket | None = None
+        self._driver: ProgramSocket | None = None
+        self._session: CalledSession | None = None
+
+    def session(self) -> CalledSession:
+        """The simulator's side, for which the process is started."""
+        if self._running is None:
+            self._begin()
+        assert self._session is not None
+        return self._session
+
+    def call(self, name: str, given: CallBytes, start: Callable[..., Launch] | None) -> CallAnswer:
+        """Call the function that users know as *name*.
+
+        Raises what a launch or a copy raised meanwhile, `UsageError` where the function ends its process, `RuleFault` where it
+        crashes.
+        """
+        session = self.session()
+        assert self._end is not None
+        session.start, session.error = start, None
+        whole = False
+        try:
+            self._end.sendall(given.packed())
+            answer = self._served()
+            session.take_stores()
+            whole = answer is not None
+        finally:
+            code = 0 if whole else self._over()  # it is in the middle of something
+        if answer is None:
+            if session.error is not None:
+                raise session.error
+            if code < 0:
+                raise RuleFault(
+                    f"the host function {name} was ended by {signal.Signals(-code).name}",
+                    hint="look for an index or a pointer of the host that leads outside of its array",
+                )
+            if code == MISSING:
+                raise UsageError(
+                    f"{name} calls a function that no file defines that was loaded, as it is said above; load its file too"
+                )
+            raise UsageError(f"{name} ends the program with exit({code})")
+        if session.error is not None:
+            raise session.error
+        return _answer(answer, given)
+
+    # -- the process -----------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        name = f"mlusim-{secrets.token_hex(16)}"
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listener.bind(f"\0{name}")
+        self._listener.listen(1)
+        self._end, theirs = socket.socketpair()
+        words = [sys.executable, "-I", "-S", str(CALLER), str(theirs.fileno()), str(self._library)]
+        environment = {key: value for key, value in os.environ.items() if key != "MLUSIM_ERRORS"}
+        with theirs:
+            self._running = subprocess.Popen(  # noqa: S603 - this Python, and what was compiled
+                words,
+                env={**environment, SERVER: name},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+            )
+        for stream in self._streams():
+            os.set_blocking(stream, False)
+        if self._served(begin=True) is None:
+            code = self._over()
+            raise UsageError(f"the host functions cannot be loaded: their process ended with {code}")
+
+    def _streams(self) -> Mapping[int, Any]:
+        running = self._running
+        assert running is not None
+        assert running.stdout is not None
+        assert running.stderr is not None
+        return MappingProxyType({running.stdout.fileno(): sys.stdout, running.stderr.fileno(): sys.stderr})
+
+    def _served(self, *, begin: bool = False) -> bytes | None:
+        """Serve the process until it has answered, or with *begin* until it is ready; None where it has ended."""
+        assert self._listener is not None
+        assert self._end is not None
+        poll, streams, got = select.poll(), self._streams(), bytearray()
+        for number in (self._listener.fileno(), self._end.fileno(), *streams):
+            poll.register(number, select.POLLIN)
+        if self._driver is not None:
+            poll.register(self._driver.socket.fileno(), select.POLLIN)
+        while True:
+            for number, _ in poll.poll():
+                if number == self._end.fileno():
+                    some = self._end.recv(1 << 20)
+                    if not some:
+                        return None
+                    got += some
+                else:
+                    self._hear(number, poll, streams)
+            if len(got) >= _SIZE.size and len(got) == _SIZE.size + _SIZE.unpack_from(got)[0]:
+                if begin and self._session is None:
+                    continue
+                for number, stream in streams.items():
+                    _passed_on(number, stream)
+                return bytes(got[_SIZE.size :])
+
+    def _hear(self, number: int, poll: "select.poll", streams: Mapping[int, Any]) -> None:
+        """Do what one of the other files wants."""
+        assert self._listener is not None
+        if number == self._listener.fileno():
+            self._accept(poll)
+        elif number not in streams:
+            self._drive(poll)
+        elif not _passed_on(number, streams[number]):
+            poll.unregister(number)
+
+    def _accept(self, poll: "select.poll") -> None:
+        assert self._listener is not None
+        assert self._running is not None
+        end, _ = self._listener.accept()
+        pid, uid = struct.unpack("ii", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:8])
+        _, files, *_ = socket.recv_fds(end, 4096, 1)
+        if (
+            uid != os.getuid() or pid != self._running.pid or not files
+        ):  # a child of it, which has no device here
+            end.close()
+            return
+        try:
+            self._session = CalledSession(self._device, files[0], pid, self._launches)
+        finally:
+            os.close(files[0])
+        self._driver = ProgramSocket(end)
+        poll.register(end, select.POLLIN)
+
+    def _drive(self, poll: "select.poll") -> None:
+        assert self._driver is not None
+        assert self._session is not None
+        request = self._driver.receive()
+        if request is None:
+            poll.unregister(self._driver.socket)
+            self._driver.socket.close()  # which the process waits for, at its end
+            self._driver = None
+            return
+        self._driver.answer(self._session.handle(request))
+
+    def _over(self) -> int:
+        """End the process where it has not ended; its exit status, of a signal less than 0."""
+        running, streams = self._running, self._streams()
+        assert running is not None
+        for one in (self._listener, self._end, None if self._driver is None else self._driver.socket):
+            if one is not None:
+                one.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(PATIENCE)
+        if running.returncode is None:
+            running.kill()
+            running.wait()
+        for number, stream in streams.items():
+            _passed_on(number, stream)
+        for pipe in (running.stdout, running.stderr):
+            assert pipe is not None
+            pipe.close()
+        if self._session is not None:
+            self._session.close()
+        self._running = self._listener = self._end = self._driver = self._session = None
+        return int(running.returncode)
+
+    def __del__(self) -> None:
+        """End the process with what calls it."""
+        if self._running is not None:
+            self._over()
+
+
+def _passed_on(number: int, stream: Any) -> bool:
+    """Write what has come through a pipe; whether more may come."""
+    try:
+        while got := os.read(number, 1 << 16):
+            stream.write(got.decode("utf-8", "replace"))
+    except BlockingIOError:
+        stream.flush()
+        return True
+    return False
+
+
+def _answer(data: bytes, given: CallBytes) -> CallAnswer:
+    (length,) = struct.unpack_from("<I", data)
+    at = 4 + length
+    refusal, value = data[4:at].decode("utf-8", "replace"), data[at : at + RESULT]
+    at += RESULT
+    pieces = []
+    for piece in given.pieces:
+        pieces.append(data[at : at + len(piece)])
+        at += len(piece)
+    return CallAnswer(refusal, value, pieces)
