@@ -13,6 +13,7 @@ from mlusim.files.paths import brief, path_of
 from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
 from mlusim.machine.scheduling.schedule import Director, directing
+from mlusim.memory.given import leaves
 from mlusim.operators.accuracy import bit_equal, judge
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import Run, run_case
@@ -154,7 +155,7 @@ class Leavings(Observer):
 
     def launch_end(self, launch: "Launch") -> None:
         """Copy the tensors."""
-        for place, argument in enumerate(launch.request.arguments):
+        for place, argument in enumerate(leaves(launch.request)):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
             if allocation is not None and allocation.writable:
                 raw = allocation.raw.copy()

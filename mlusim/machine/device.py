@@ -26,6 +26,7 @@ from mlusim.machine.tensor_names import name_by_variables
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.declaration import MemoryDeclaration
+from mlusim.memory.given import allocations, leaves, mapped
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
@@ -216,8 +217,7 @@ class Device(Presented):
         )
         meter = None if bound == UNLIMITED else Meter(bound)
         session = Session(self.board, request, watching, self._bind, choices, native, meter)
-        written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}
-        written |= {a.view.allocation for a in request.arguments if isinstance(a, Ptr)}
+        written = set(allocations(request))
         self._running.append(written)
         try:
             with turn(), meter or contextlib.nullcontext():
@@ -233,16 +233,12 @@ class Device(Presented):
                 allocation.launches += 1
         return handed(watching, self._result(session, watching))
 
-    def _bind(self, core: Core, argument: Any) -> Any:
-        if isinstance(argument, DeviceTensor):
-            return core.bind(argument.allocation, argument.dtype)
-        if isinstance(argument, Ptr):
-            view = argument.view
-            return core.bind(view.allocation, view.dtype, view.phase, argument.index)
-        return argument
+    @staticmethod
+    def _bind(core: Core, argument: Any) -> Any:
+        return mapped(argument, lambda part: _bound(core, part), compiled=core.session.compiled)
 
     def _check_arguments(self, request: Request) -> None:
-        for argument in request.arguments:
+        for argument in leaves(request):
             if isinstance(argument, DeviceTensor):
                 self._check(argument)
             elif isinstance(argument, Ptr):
@@ -317,6 +313,15 @@ class Device(Presented):
             lanes=tally.lanes,
             engine="python" if session.native is None else session.native.engine,
         )
+
+
+def _bound(core: Core, argument: Any) -> Any:
+    if isinstance(argument, DeviceTensor):
+        return core.bind(argument.allocation, argument.dtype)
+    if isinstance(argument, Ptr):
+        view = argument.view
+        return core.bind(view.allocation, view.dtype, view.phase, argument.index)
+    return argument
 
 
 def _findings(observers: Iterable[Any]) -> tuple[Any, ...]:

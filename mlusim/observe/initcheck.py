@@ -17,6 +17,7 @@ from mlusim.isa.table import ISA
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
+from mlusim.memory.given import allocations
 from mlusim.memory.space import GDRAM, SRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -76,10 +77,8 @@ class InitCheck(Checker):
         super().launch_begin(launch)
         self._compiled = launch.request.kernel.compiled
         self._shadows, self._mixed, self._loaded, self._ended = {}, set(), {}, {}
-        for argument in launch.request.arguments:
-            allocation = getattr(getattr(argument, "view", argument), "allocation", None)
-            if allocation is not None and allocation not in self._shadows:
-                self._shadows[allocation] = _remembered(allocation)
+        for allocation in allocations(launch.request):
+            self._shadows[allocation] = _remembered(allocation)
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
         """Note fresh memory."""

@@ -4,8 +4,8 @@ The machine checks every access of every launch; what it refuses ends the launch
 turns the fault into a finding that names the neighbours, and adds what the machine lets pass.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -22,6 +22,7 @@ from mlusim.errors import (
 )
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.given import allocations
 from mlusim.memory.space import NRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.filters import Layouts
@@ -53,7 +54,7 @@ class MemCheck(Checker):
     def launch_begin(self, launch: "Launch") -> None:
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
-        self._known = _Neighbours(_tensors(launch.request.arguments))
+        self._known = _Neighbours(allocations(launch.request))
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
         """Learn a declaration, and ask whether the stack has room for it."""
@@ -260,9 +261,3 @@ class _Neighbours:
         if behind is not None:
             gap = behind.address - end
             yield f"behind it lies {behind.site}, " + (f"{gap} bytes further" if gap else "immediately")
-
-
-def _tensors(arguments: Iterable[Any]) -> list[Allocation]:
-    """The allocations that the arguments of a launch point to, each once."""
-    found = (getattr(getattr(a, "view", a), "allocation", None) for a in arguments)
-    return list(dict.fromkeys(a for a in found if a is not None))

@@ -17,6 +17,7 @@ from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import Choices
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.given import allocation_of, allocations, leaves, mapped
 from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class KeptLaunch:
     @classmethod
     def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
         """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
-        found = (_allocation(argument) for argument in session.request.arguments)
-        tensors = {a: a.raw.copy() for a in found if a is not None and a.writable}
+        found = allocations(session.request)
+        tensors = {a: a.raw.copy() for a in found if a.writable}
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
         owned = Owned(code.co_filename if code is not None else "", getattr(body, "__globals__", None))
@@ -75,7 +76,7 @@ class KeptLaunch:
     @property
     def homes(self) -> dict[Allocation, DType]:
         """The allocations of the tensors and pointers among the arguments, the program's own, and their types."""
-        found = ((_allocation(argument), argument) for argument in self.session.request.arguments)
+        found = ((allocation_of(a), a) for a in leaves(self.session.request))
         return {allocation: argument.dtype for allocation, argument in found if allocation is not None}
 
     @property
@@ -109,22 +110,20 @@ class KeptLaunch:
                 f"launch {self.index} is behind the debugger's history; start again with more of it (--history)"
             )
         copies: dict[Allocation, Allocation] = {}
-        arguments = [_copied(argument, kept, copies) for argument in self.session.request.arguments]
+        request = self.session.request
+        arguments = [
+            mapped(argument, lambda part: _copied(part, kept, copies), compiled=request.kernel.compiled)
+            for argument in request.arguments
+        ]
         groups = 0 if snapshot is None else snapshot.groups
         session = self.session.again(arguments, observers, groups, copy.deepcopy(self.choices), timing=timing)
         session.printed += () if snapshot is None else snapshot.printed
         return session, copies
 
 
-def _allocation(argument: Any) -> Allocation | None:
-    if isinstance(argument, DeviceTensor):
-        return argument.allocation
-    return argument.view.allocation if isinstance(argument, Ptr) else None
-
-
 def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:
     """The argument of a second run: a tensor or pointer into a copy, or anything else as it is."""
-    original = _allocation(argument)
+    original = allocation_of(argument)
     if original is None or original not in kept:
         return argument
     twin = copies.get(original)

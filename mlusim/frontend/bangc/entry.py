@@ -6,8 +6,6 @@ from itertools import repeat
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -20,10 +18,9 @@ from mlusim.frontend.bangc.runtime.layouts import NULL, Object
 from mlusim.frontend.bangc.runtime.pointers import see
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
+from mlusim.frontend.bangc.structures import check, made
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.kernel import Kernel
-from mlusim.machine.tensor import DeviceTensor
-from mlusim.memory.pointer import Ptr
 
 
 class Body:
@@ -126,9 +123,12 @@ class BangKernel(Kernel):
             many = f"{len(arguments)} argument{'s' * (len(arguments) != 1)}"
             return f"{self.name}({declared}) takes {len(wanted)} and is given {many}"
         for argument, fitting in zip(arguments, self._fittings, strict=True):
+            parameter = fitting.parameter
+            if isinstance(parameter.type, t.Record):
+                check(argument, parameter)
+                continue
             given = fitting.misfit(argument)
             if given is not None:
-                parameter = fitting.parameter
                 what = f"{parameter.spelling} {parameter.source_name} of {self.name} ({parameter.span.file}:{parameter.span.line})"
                 return f"{what} is given {given}"
         return None
@@ -150,36 +150,6 @@ def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:
                 f"{parameter.source_name} of {parameter.type} at {parameter.span} is given {argument!r:.80}; give a number"
             )
         return converted(value, kind)
-    if isinstance(kind, t.Record) and not isinstance(argument, Object):
-        return _record(task, argument, kind, f"{parameter.source_name} of {kind} at {parameter.span}")
-    return argument
-
-
-def _record(task: Task, argument: Any, kind: t.Record, named: str) -> Any:
-    """A structure from a tuple of its members, in their order; an array among them is a sequence."""
-    members = kind.paired(argument)
-    if members is None:
-        raise LaunchError(f"{named} is given {argument!r:.80}; give {kind.as_tuple}")
-    made = [_member(task, value, field.type, f"{field.name} of {named}") for field, value in members]
-    return layout(kind, task.find, {}).make(*made)
-
-
-def _bound(task: Task, pointer: Any) -> Any:
-    """A pointer into GDRAM as one of the core, as launches make them of arguments."""
-    found = pointer.ptr if isinstance(pointer, DeviceTensor) else pointer
-    if not isinstance(found, Ptr):
-        return found
-    return task.core.bind(found.view.allocation, found.view.dtype, found.view.phase, found.index)
-
-
-def _member(task: Task, value: Any, kind: t.Type, named: str) -> Any:
     if isinstance(kind, t.Record):
-        return _record(task, value, kind, named)
-    if isinstance(kind, t.Array) and isinstance(value, Sequence) and len(value) <= kind.count:
-        return layout(kind, task.find, {}).make(*(_member(task, v, kind.of, named) for v in value))
-    if isinstance(kind, t.Arithmetic) and isinstance(value, int | float | np.generic):
-        return converted(value.item() if isinstance(value, np.generic) else value, kind)
-    if isinstance(kind, t.Pointer):
-        return NULL if value is None else see(_bound(task, value), layout(kind.to, task.find, {}))
-    wanted = f"up to {kind.count} values" if isinstance(kind, t.Array) else "a number"
-    raise LaunchError(f"{named} is given {value!r:.80}; give {wanted}")
+        return made(argument, kind, layout(kind, task.find, {}))
+    return argument

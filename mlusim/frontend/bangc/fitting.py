@@ -36,15 +36,14 @@ class Fitting:
             else argument.__class__ is int and self._low <= argument <= self._high
         ):
             return None
-        found = misfit(self.parameter, argument)
+        found = misfit(self.parameter.type, argument)
         if tensor and found is None:
             self._elements.add(argument.dtype)
         return found
 
 
-def misfit(parameter: ir.Local, argument: Any) -> str | None:
-    """What *parameter* takes, where *argument* is something else that would be taken for it; None where it fits."""
-    kind = parameter.type
+def misfit(kind: t.Type, argument: Any) -> str | None:
+    """What a parameter or a member of type *kind* takes, where *argument* is something else that would be taken for it; None where it fits."""
     if isinstance(kind, t.Pointer):
         if isinstance(argument, DeviceTensor):
             wanted = other_elements(argument.dtype, kind.to)

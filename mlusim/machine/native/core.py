@@ -25,6 +25,7 @@ from mlusim.machine.native.start import Start
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr, View
 from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
 from mlusim.time.log import FOR_ALL, WAITS
@@ -87,13 +88,13 @@ class NativeCore(Core):
         self._sit(seat)
         seat.hand(*kernel.native.words(self, arguments, self))
         if self._loaded.program.follows:
-            self._keep(arguments)
+            self._keep()
         if not self.shared_count and repeats(self):
             self._start = Start.of(self, seat)
 
-    def _keep(self, arguments: Sequence[Any]) -> None:
-        """Let the C know what a driver keeps in the heaps of the pointers among *arguments*."""
-        heaps = dict.fromkeys(a.view.allocation.heap for a in arguments if isinstance(a, Ptr))
+    def _keep(self) -> None:
+        """Let the C know what a driver keeps in the heaps of the pointers that the kernel is given."""
+        heaps = dict.fromkeys(a.heap for a in allocations(self.session.request))
         for heap in heaps:
             for allocation in () if heap is None else tuple(heap.kept.values()):
                 self.pointer(self.bind(allocation, uint8))

@@ -1,9 +1,8 @@
 """The native form of a kernel of BANG C sources: its C, and what it is given."""
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES
@@ -23,6 +22,7 @@ from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
+from mlusim.frontend.bangc.structures import number, packed
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.program import NativeProgram, Words, assemble
 from mlusim.machine.native.run import Loaded
@@ -74,7 +74,7 @@ class BangForm:
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
-            if not isinstance(p.type, t.Arithmetic | t.Pointer):
+            if not isinstance(p.type, t.Arithmetic | t.Pointer | t.Record):
                 raise NoForm(f"an argument of {p.type}")
         plan, c = self._plan(), ProgramRendering(arch)
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
@@ -111,9 +111,15 @@ class BangForm:
         )
 
     def _entry(self, first: Sequence[str]) -> str:
-        given = [_taken(f"w[{n}]", p.type) for n, p in enumerate(self.form.parameters)]
+        given, records, at = [], "", 0
+        for n, p in enumerate(self.form.parameters):
+            given.append(f"a_{n}" if isinstance(p.type, t.Record) else _taken(f"w[{at}]", p.type))
+            if isinstance(p.type, t.Record):
+                records += f"  {ctype(p.type)} a_{n}; memcpy(&a_{n}, w + {at}, sizeof a_{n});\n"
+            at += _many(p.type)
         return (
             '#line 1 "entry"\nstatic __attribute__((noinline)) void begun_(Core *m, const uint64_t *w) {\n  (void)w;\n'
+            f"{records}"
             f"{_FRAME if first else ''}{''.join(first)}"
             f"  k_{self.form.symbol}({', '.join(['m', *given])});\n}}\n"
             "VISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n"
@@ -133,10 +139,13 @@ class BangForm:
             self._declared(core, place) if isinstance(place, ir.Global) and place.space else 0
             for place in self._places
         ]
-        made = [
-            a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, words)
-            for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True)
-        ]
+        made: list[int] = []
+        for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
+            if isinstance(p.type, t.Record):
+                raw = packed(a, p.type, words.pointer)
+                made += struct.unpack(f"={_many(p.type)}Q", raw + bytes(-len(raw) % 8))
+            else:
+                made.append(a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, words))
         return made, places
 
     def _declared(self, core: NativeCore, variable: Any) -> int:
@@ -238,6 +247,11 @@ def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> It
         yield f" {{ {ctype(kind)} i_ = {made}; memcpy(at(see(m, {place})) + {offset}, &i_, sizeof i_); }}\n"
 
 
+def _many(kind: t.Type) -> int:
+    """The words that an argument of *kind* takes."""
+    return -(-kind.size // 8) if isinstance(kind, t.Record) else 1
+
+
 def _taken(word: str, kind: t.Type) -> str:
     """An argument of the kernel from its word."""
     if isinstance(kind, t.Arithmetic) and kind.kind == "float":
@@ -257,12 +271,9 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
         raise LaunchError(
             f"{parameter.source_name} of {kind} at {parameter.span} is given {argument!r:.80}; give a number"
         )
-    number = converted(value, kind)
     if kind.kind != "float":
-        return int(number) & MASK
-    dtype = dtype_of(kind) if kind.size < 8 else None
-    bits = (dtype.dtype.type(number) if dtype else np.float64(number)).tobytes()
-    return int.from_bytes(bits, "little")
+        return int(converted(value, kind)) & MASK
+    return int.from_bytes(number(value, kind), "little")
 
 
 def _calls(forms: Sequence[ir.Function]) -> dict[str, set[str]]:

@@ -38,6 +38,7 @@ from mlusim.machine.core import Core
 from mlusim.machine.events import Site, ValueChange
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, direction_of
+from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, LDRAM
 
@@ -276,11 +277,8 @@ class Task:
         if self.core.cluster is not None:
             yield from self.core.cluster.sram.allocations
         heaps: dict[Any, None] = {}
-        for argument in self.core.session.request.arguments:
-            allocation = getattr(argument, "allocation", None)
-            if allocation is None and isinstance(argument, Ptr):
-                allocation = argument.view.allocation
-            if allocation is not None and allocation.space is GDRAM:
+        for allocation in allocations(self.core.session.request):
+            if allocation.space is GDRAM:
                 yield allocation
                 heaps[allocation.heap] = None
         for heap in heaps:

@@ -45,14 +45,16 @@ class RecordLayout:
             made.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
         if not self.union or not values:
             return made
-        return self._seen([*self.fields][len(values) - 1], made)  # what stands before it is zeros
+        return self._seen([*self.fields][: len(values)], made)
 
-    def _seen(self, name: str, made: "Object") -> "Object":
-        """A union that holds what *made* has in *name*: the other members show its bytes; what has none shows zeros."""
+    def _seen(self, names: list[str], made: "Object") -> "Object":
+        """A union that holds what *made* has in *names*, stored in order: all members show its bytes; what has none shows zeros."""
+        name = names[-1]
         value = made.__dict__[name]
         raw: Any = HostPtr(HostBlock(HostMemory(), bytearray(self.size), self.name).view(uint8), 0)
         with contextlib.suppress(MlusimError, AttributeError):  # a pointer to a variable has no bytes
-            setattr(RecordPointer(raw, self), name, value)
+            for stored in names:
+                setattr(RecordPointer(raw, self), stored, made.__dict__[stored])
             made = RecordPointer(raw, self).copied()
         del made.__dict__[name]
         made.__dict__[name] = value  # stored last where a union is stored
