@@ -55,7 +55,8 @@ def make(directory: Path, board: Board) -> None:
         raise UsageError(f"{directory} is a file; name a folder")
     if directory.is_dir() and any(directory.iterdir()) and not (directory / "lib64" / "mlusim.conf").exists():
         raise UsageError(f"{directory} has other files in it and is no toolkit; name a new folder")
-    with _libraries(host_compiler().argv) as libraries:
+    clang = host_compiler()
+    with _libraries((*clang.argv, "-nobuiltininc", "-isystem", clang.headers)) as libraries:
         for name, text in _texts(board).items():
             _put(directory / name, text.encode(), runs=name.startswith("bin/"))
         for name in LIBRARIES:

@@ -8,7 +8,9 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
+from mlusim.toolkit import folder as toolkit_folder
 from mlusim.toolkit import record
+from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import make
 from mlusim.toolkit.server import record_module
 
@@ -298,3 +300,17 @@ def test_a_damaged_record_is_one_sentence(cncc, tmp_path):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
         with contextlib.suppress(UsageError):
             record_module.read(bytes(broken[: chance.randint(0, len(broken))]))
+
+
+def test_libraries_are_compiled_with_clangs_own_headers(tmp_path, monkeypatch):
+    """The clang of the wheel does not find them by itself."""
+    seen = []
+
+    def kept(compiler):
+        seen.append(compiler)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(toolkit_folder, "kept_libraries", kept)
+    with pytest.raises(UsageError, match="enough"):
+        make(tmp_path / "neuware", find_board("MLU370-X4"))
+    assert host_compiler().headers in seen[0]
