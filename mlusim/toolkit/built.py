@@ -25,8 +25,7 @@ from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import INCLUDE, make
 from mlusim.toolkit.lib import libraries
 
-FOLDER = "host"
-"""Holds toolkit folders and what was built with them in the cache."""
+FOLDER = cache.HOST
 MOST_BUILT = 64
 """Programs and libraries that are kept, the ones used last."""
 FLAGS = ("-g", "-O1")

@@ -7,6 +7,7 @@ import pytest
 from mlusim.arch.catalog import find_board
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
+from mlusim.frontend.bangc import cache
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import Sources
 from mlusim.toolkit import built, compiler
@@ -136,3 +137,13 @@ def test_main_may_be_in_no_file(tmp_path):
     assert not program.has_main
     with pytest.raises(UsageError, match="cannot be compiled"):
         program.run(())
+
+
+def test_what_was_compiled_is_cleaned_away(tmp_path, monkeypatch):
+    """With the translations, as `mlusim compile --clean` does."""
+    monkeypatch.setenv("MLUSIM_CACHE", str(tmp_path))
+    (tmp_path / "host").mkdir(mode=0o700)
+    (tmp_path / "host" / "program").touch()
+    cache.clean()
+
+    assert list(tmp_path.iterdir()) == []

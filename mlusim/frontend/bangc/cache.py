@@ -13,6 +13,8 @@ from mlusim.files.user_cache import user_cache
 
 FOLDER = "bangc"
 """Holds what belongs to BANG C in the cache."""
+HOST = "host"
+"""Holds what is compiled of host code in the cache, and what it is compiled with."""
 MOST_BYTES = 128 << 20
 """Translations that are kept, the ones used last."""
 MOST_FOLDERS = 16
@@ -87,12 +89,13 @@ def _bound(kept: Path) -> None:
 
 
 def clean() -> int:
-    """Remove the translations and headers that are kept; returns how many translations there were."""
+    """Remove what is kept: translations, headers and compiled host code; returns how many translations there were."""
     base = user_cache()
     if base is None:
         return 0
     removed = sum(1 for _ in (base / FOLDER).glob("*.ir"))
     shutil.rmtree(base / FOLDER, ignore_errors=True)
+    shutil.rmtree(base / HOST, ignore_errors=True)
     return removed
 
 
