@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from mlusim.check.findings import Checked, CheckReport, fold
-from mlusim.counted import counted
+from mlusim.counted import counted, plural
 from mlusim.observe.finding import NOTE, Finding
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -87,7 +87,7 @@ def _failure(errors: Sequence[Finding]) -> tuple[str, str, str]:
 
 
 def _line(finding: Finding) -> str:
-    times = "" if finding.count == 1 else f", {finding.count} times"
+    times = "" if finding.count == 1 else f", {finding.count} {plural(finding.count, 'time')}"
     return f"{finding}{times}"
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import plural
 from mlusim.machine.hub import TOLD, Observer, Teller, adoption
 from mlusim.machine.limits import limit_of, take_over
 
@@ -49,7 +50,9 @@ class Forked(Observer):
             counts = Counter(self._names.read().decode().split())
         if not counts:
             return ""
-        launches = ", ".join(f"{name} {count} times" for name, count in sorted(counts.items()))
+        launches = ", ".join(
+            f"{name} {count} {plural(count, 'time')}" for name, count in sorted(counts.items())
+        )
         return f"it launched kernels in other processes, which are not checked: {launches}; launch them in this one"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from attrs import define, field, frozen
 
+from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
 from mlusim.files.paths import brief, path_of
 from mlusim.machine.events import Effect
@@ -207,7 +208,7 @@ class ScriptSubject:
             if told is not None:
                 return f"{where}: {told}"
         if len(usual) != len(other):
-            return f"it makes {len(other)} launches, not {len(usual)}"
+            return f"it makes {counted(len(other), 'launch', 'launches')}, not {len(usual)}"
         return None
 
     def asynchronous(self, outcome: tuple[LeftTensors, ...]) -> bool:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mlusim.cli.show import emit, output
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.manual.coverage import row_of
 from mlusim.manual.vendor_names import VendorName, vendor_names
@@ -29,7 +30,7 @@ def show_coverage(name: str | None, *, json: bool) -> None:
     console.print(shown)
     used = sum(bool(found.uses) for found in names)
     console.print(
-        f"{used} names that kernels use, {len(names) - used} others.  ?: how often is not known.  "
+        f"{used} names that kernels use, {len(names) - used} {plural(len(names) - used, 'other')}.  ?: how often is not known.  "
         "C: certain, D: derived, I: inferred, U: unknown with a default chosen, -: a helper made of intrinsics."
     )
 

@@ -20,6 +20,7 @@ from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim
@@ -258,7 +259,9 @@ def _largest(question: PlanQuestion, variable: str) -> list[PlanAnswer]:
 def _frontiers(question: PlanQuestion, text: str) -> list[PlanAnswer]:
     names = [n.strip() for n in text.split(",")]
     if len(names) != 2:
-        raise UsageError(f"--frontier {text!r} names {len(names)} variables; give two, such as S,T")
+        raise UsageError(
+            f"--frontier {text!r} names {len(names)} {plural(len(names), 'variable')}; give two, such as S,T"
+        )
     answers: list[PlanAnswer] = []
     refusals: list[UsageError] = []
     for plan in _concerned(question, names):

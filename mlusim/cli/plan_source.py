@@ -14,6 +14,7 @@ from mlusim.cli.files import write_text
 from mlusim.cli.programs import source_program
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, kib, output
+from mlusim.counted import plural
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.files.writing import check_writable
@@ -253,7 +254,7 @@ def _memory(found: Carving) -> Iterator[str]:
 
 
 def _table(found: Carving, array: DeclaredArray) -> Any:
-    used = f"{found.touched(array):,} of {array.bytes:,} bytes touched"
+    used = f"{found.touched(array):,} of {array.bytes:,} {plural(array.bytes, 'byte')} touched"
     made = table(
         "offset", "touched", "bytes", "variable", "declared", "shares bytes with",
         right=("offset", "touched", "bytes"), fold=("declared", "shares bytes with"),

@@ -23,6 +23,7 @@ from mlusim.cli.settings import add_limit, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
 from mlusim.cli.studies import studies_of
+from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.paths import lines_shown
@@ -139,7 +140,7 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
     text = FORMATS[form](records, extras, mlusim.__version__)
     if args.output:
         write_text(args.output, text)
-        remark(f"{args.output}: {len(records)} calls")
+        remark(f"{args.output}: {len(records)} {plural(len(records), 'call')}")
     else:
         sys.stdout.write(text if form == "json" else lines_shown(text))
     if found is not None and (args.output or form not in GATED):

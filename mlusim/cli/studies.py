@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from mlusim.arch.catalog import BOARDS
 from mlusim.cli.show import progress
+from mlusim.counted import plural
 from mlusim.operators.campaign import spread, usual_workers
 from mlusim.operators.whatif import WhatIfQuestion, ask
 from mlusim.report.record import CallRecord
@@ -22,5 +23,5 @@ def studies_of(records: Sequence[CallRecord], workers: int | None) -> list[WhatI
             ask,
             questions,
             workers or usual_workers(questions),
-            lambda study: step(f"{study.operator} on {len(boards)} boards"),
+            lambda study: step(f"{study.operator} on {len(boards)} {plural(len(boards), 'board')}"),
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import as_elements
+from mlusim.counted import plural
 from mlusim.debug.look.assigning import assigned, make
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
@@ -72,10 +73,12 @@ def patch(session: "DebugSession", span: ByteSpan, raw: bytes) -> str:
         paused, own, _ = _there(session, tracer, label or "", 0)
         allocation, start = locate(span, paused, own)
         if start + len(raw) > allocation.nbytes:
-            raise UsageError(f"{len(raw)} bytes do not fit at {span.text}; {allocation.nbytes - start} do")
+            raise UsageError(
+                f"{len(raw)} {plural(len(raw), 'byte')} do not fit at {span.text}; {allocation.nbytes - start} do"
+            )
         allocation.raw[start : start + len(raw)] = np.frombuffer(raw, np.uint8)
 
-    return _changed(session, f"{len(raw)} bytes at {span}", apply)
+    return _changed(session, f"{len(raw)} {plural(len(raw), 'byte')} at {span}", apply)
 
 
 def _changed(session: "DebugSession", text: str, apply: Any) -> str:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import plural
 from mlusim.engine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault, RuleFault, Unsupported, WrongSpace
@@ -128,7 +129,10 @@ def _cluster(mlu: "Mlu", direction: Direction, shape: tuple[int, ...]) -> Fault 
 def _sizes(size: int, shape: tuple[int, ...]) -> Fault | None:
     if size <= 0:
         return RuleFault(
-            f"size is {size} bytes", operand="size", legal="1 or more", hint="guard the copy with `if n > 0`"
+            f"size is {size} {plural(size, 'byte')}",
+            operand="size",
+            legal="1 or more",
+            hint="guard the copy with `if n > 0`",
         )
     segments = shape[2:3] if len(shape) in (3, 4) else shape[1:8:2] if len(shape) in (8, 9) else ()
     for count in segments:
@@ -172,15 +176,15 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
     close = [stride for stride, count in writes.steps if count > 1 and abs(stride) < size]
     if close:
         return RuleFault(
-            f"destination segments of {size} bytes, {close[0]} bytes apart, overlap",
+            f"destination segments of {size} {plural(size, 'byte')}, {close[0]} {plural(close[0], 'byte')} apart, overlap",
             operand="dst_stride",
-            legal=f"a dst_stride of {size} bytes or more",
+            legal=f"a dst_stride of {size} {plural(size, 'byte')} or more",
             hint="dst_stride comes before src_stride, both in bytes",
         )
     (far, many), (near, few) = writes.steps
     return RuleFault(
-        f"destination segments of {size} bytes overlap: {few} of them {near} bytes apart, and that {many} times "
-        f"{far} bytes apart",
+        f"destination segments of {size} {plural(size, 'byte')} overlap: {few} of them {near} {plural(near, 'byte')} apart, and that {many} {plural(many, 'time')} "
+        f"{far} {plural(far, 'byte')} apart",
         operand="dst_stride",
         legal="strides that put every segment on bytes of its own",
         hint="dst_stride0 belongs to dst_segnum1, dst_stride1 to dst_segnum2, all in bytes",
@@ -204,7 +208,7 @@ def _alignment(
             )
     if size % of_size:
         return RuleFault(
-            f"size is {size} bytes",
+            f"size is {size} {plural(size, 'byte')}",
             operand="size",
             legal=f"{where}multiples of {of_size} bytes",
             hint="pad the rows",

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.pipe import Pipe
+from mlusim.counted import plural
 from mlusim.engine.offsets import (
     Places,
     check_room,
@@ -49,7 +50,10 @@ def discrete_method(row: Intrinsic, number: int) -> Callable[..., None]:
         try:
             dst, base, offset, src, bitmask, count = _parse(*given, **named)
         except (TypeError, ValueError):
-            fault = RuleFault(f"{len(given) + len(named)} arguments", legal=row.signature)
+            fault = RuleFault(
+                f"{len(given) + len(named)} {plural(len(given) + len(named), 'argument')}",
+                legal=row.signature,
+            )
             raise refuse_here(mlu, row, fault) from None
         call = DiscreteAtomic(dst, base, offset, src, bitmask, count_of(mlu, row, "elem_count", count))
         fault_or_places = _look(mlu, row, call)

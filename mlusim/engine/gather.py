@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.pipe import Pipe
+from mlusim.counted import plural
 from mlusim.engine.contract import Flight
 from mlusim.engine.offsets import (
     Places,
@@ -66,7 +67,10 @@ def _method(
         try:
             arguments = parse(*given, **named)
         except (TypeError, ValueError):
-            fault = RuleFault(f"{len(given) + len(named)} arguments", legal=row.signature)
+            fault = RuleFault(
+                f"{len(given) + len(named)} {plural(len(given) + len(named), 'argument')}",
+                legal=row.signature,
+            )
             raise refuse_here(mlu, row, fault) from None
         dst, src, offset, bitmask, size, direction, stride, count = arguments
         size = count_of(mlu, row, "size", size)
@@ -113,7 +117,7 @@ def _check_shape(call: GatherCall) -> Fault | None:
             return RuleFault(f"{name} = {value} is no int of C", operand=name, legal="up to 2**31 - 1")
     if call.count > 1 and call.stride < call.size and not call.scatters:
         return RuleFault(
-            f"stride = {call.stride} makes pieces of {call.size} bytes overlap",
+            f"stride = {call.stride} makes pieces of {call.size} {plural(call.size, 'byte')} overlap",
             operand="stride",
             legal=f"{call.size} or more",
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import plural
 from mlusim.engine.refuse import refuse_here
 from mlusim.errors import RuleFault
 from mlusim.memory.pointer import Ptr
@@ -57,7 +58,9 @@ def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]
 
     def method(mlu: Any, *given: Any, **named: Any) -> Any:
         if len(given) + len(named) < needed:
-            fault = RuleFault(f"{len(given) + len(named)} operands", legal=row.signature)
+            fault = RuleFault(
+                f"{len(given) + len(named)} {plural(len(given) + len(named), 'operand')}", legal=row.signature
+            )
             raise refuse_here(mlu, row, fault)
         return longer(mlu, *given, **named)
 

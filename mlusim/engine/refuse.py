@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32, is_number
+from mlusim.counted import plural
 from mlusim.engine.environment import environment, extent
 from mlusim.errors import Fault, RuleFault, Unsupported, UsageError, WrongSpace
 from mlusim.formula.python import to_python
@@ -256,7 +257,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | Non
         count = extent(operand, arguments)
         if count <= 0:
             return RuleFault(
-                f"{operand.name} has {to_python(operand.extent)} = {count} elements",
+                f"{operand.name} has {to_python(operand.extent)} = {count} {plural(count, 'element')}",
                 operand=operand.name,
                 legal="1 or more",
                 hint="guard the call with `if n > 0`",
@@ -268,9 +269,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | Non
             fault = pointer.view.allocation.const_fault()
         if fault is not None:
             fault.operand = operand.name
-            fault.message = (
-                f"{operand.name} takes {to_python(operand.extent)} = {count} elements; {fault.message}"
-            )
+            fault.message = f"{operand.name} takes {to_python(operand.extent)} = {count} {plural(count, 'element')}; {fault.message}"
             return fault
         spans[operand.name] = (pointer, pointer.address, pointer.address + count * pointer.view.itemsize)
     return _check_overlap(row, spans)
@@ -287,7 +286,7 @@ def _check_overlap(row: "Intrinsic", spans: Mapping[str, tuple[Ptr, int, int]]) 
             shared = min(high, last) - max(low, first)
             if shared > 0 and not _allowed(how, first, last, low, high):
                 return RuleFault(
-                    f"{target} overlaps {source} by {shared} bytes",
+                    f"{target} overlaps {source} by {shared} {plural(shared, 'byte')}",
                     operand=target,
                     address=max(low, first),
                     legal=f"{target} {LEGAL[how].format(source)}apart from {source}",
@@ -315,7 +314,7 @@ def _check_alignment(row: "Intrinsic", arguments: Mapping[str, Any], generation:
         nbytes = extent(operand, arguments) * pointer.view.itemsize
         if pointer.address % 64 or nbytes % 128:
             return RuleFault(
-                f"{operand.name} has {nbytes} bytes at {pointer.address:#x}",
+                f"{operand.name} has {nbytes} {plural(nbytes, 'byte')} at {pointer.address:#x}",
                 operand=operand.name,
                 address=pointer.address,
                 legal="on MLU2xx an address that is a multiple of 64 and a multiple of 128 bytes",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.pipe import Pipe
+from mlusim.counted import plural
 from mlusim.engine.contract import Flight
 from mlusim.engine.environment import environment, extent, value
 from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, refuse_here, spaces
@@ -117,7 +118,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | Non
                 return RuleFault(f"{text} = {repeated} is out of range", operand=text, legal=f"0 to {MOST}")
         if access.size <= 0:
             return RuleFault(
-                f"{operand.name} has {to_python(operand.extent)} = {access.size // view.itemsize} elements",
+                f"{operand.name} has {to_python(operand.extent)} = {access.size // view.itemsize} {plural(access.size // view.itemsize, 'element')}",
                 operand=operand.name,
                 legal="1 or more",
                 hint="guard the call with `if n > 0`",
@@ -145,7 +146,7 @@ def _check_target(
     if not row.atomic and not access.apart:
         return RuleFault(
             f"the repetitions of {operand.name} overlap each other",
-            legal=f"strides that put every repetition of {access.size} bytes on bytes of its own",
+            legal=f"strides that put every repetition of {access.size} {plural(access.size, 'byte')} on bytes of its own",
         )
     for source in row.operands.values():
         how = row.overlap.get(source.name, "free")

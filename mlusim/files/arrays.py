@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.files.paths import brief, shown
 from mlusim.files.reading import refuse_no_file
@@ -98,15 +99,21 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
         raise UsageError(f"{told} holds Python objects; store an array of numbers")
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > largest:
-        raise UsageError(f"{told} has {nbytes:,} bytes by its shape; at most {largest:,} are read")
+        raise UsageError(
+            f"{told} has {nbytes:,} {plural(nbytes, 'byte')} by its shape; at most {largest:,} are read"
+        )
     if size < nbytes:
-        raise UsageError(f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} bytes")
+        raise UsageError(
+            f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} {plural(nbytes, 'byte')}"
+        )
     raw = bytearray(nbytes)
     view, got = memoryview(raw), 0
     while got < nbytes and (count := file.readinto(view[got:])):  # type: ignore[attr-defined]
         got += count
     if got < nbytes:
-        raise UsageError(f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} bytes")
+        raise UsageError(
+            f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} {plural(nbytes, 'byte')}"
+        )
     flat: Array = np.frombuffer(raw, dtype) if nbytes else np.empty(0, dtype)
     return flat.reshape(shape, order="F" if fortran else "C")
 

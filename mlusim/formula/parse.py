@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from attrs import frozen
 
 from mlusim.arch.dtypes import as_dtype
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.expr import (
     CLUSTERS,
@@ -115,7 +116,9 @@ def reader(
     """The reader of *text* for the names of a plan, and its syntax tree."""
     constants = {str(c): c for c in _CONSTANTS}
     if len(text) > _LONGEST:
-        raise UsageError(f"{shown(text)} has {len(text)} characters; a formula has at most {_LONGEST}")
+        raise UsageError(
+            f"{shown(text)} has {len(text)} {plural(len(text), 'character')}; a formula has at most {_LONGEST}"
+        )
     found = FormulaReader(text, {**constants, **variables}, element)
     try:
         with unwarned():

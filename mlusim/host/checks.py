@@ -19,6 +19,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import LOG, Handle
@@ -148,7 +149,11 @@ def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
 
     def says(a: Any) -> str | None:
         found = getattr(a, name).rank
-        return None if found == expected else f"{name} has {found} dimensions; it must have {expected}"
+        return (
+            None
+            if found == expected
+            else f"{name} has {found} {plural(found, 'dimension')}; it must have {expected}"
+        )
 
     return Check(says, status)
 
@@ -242,7 +247,7 @@ def not_large(*names: str) -> tuple[Check, ...]:
             desc: TensorDescriptor | None = getattr(a, name)
             if desc is None or desc.size < LARGE_TENSOR:
                 return None
-            return f"{name} has {desc.size} elements; it must have fewer than {LARGE_TENSOR}"
+            return f"{name} has {desc.size} {plural(desc.size, 'element')}; it must have fewer than {LARGE_TENSOR}"
 
         return Check(says, NOT_SUPPORTED)
 

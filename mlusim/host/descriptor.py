@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 
 LARGE_TENSOR = 1 << 31  # elements from which a tensor is "large"
@@ -63,7 +64,9 @@ class TensorDescriptor:
     @strides.validator
     def _check_strides(self, _: Any, value: tuple[int, ...] | None) -> None:
         if value is not None and len(value) != len(self.shape):
-            raise UsageError(f"strides {value} are {len(value)} numbers for {len(self.shape)} dimensions")
+            raise UsageError(
+                f"strides {value} are {len(value)} numbers for {len(self.shape)} {plural(len(self.shape), 'dimension')}"
+            )
 
     @property
     def rank(self) -> int:

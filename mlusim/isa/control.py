@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from mlusim.arch.pipe import Pipe
+from mlusim.counted import plural
 from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Condition, Generation, Pointer, Unspelled, Values
 from mlusim.memory.pointer import Ptr
@@ -187,12 +188,14 @@ def bang_printf(core: Control, fmt: str, *values: Values) -> None:
     if core.place.memory_core:
         raise Refused("a memory core cannot print; guard it with `if mlu.is_ipu()`")
     if len(values) > 16:
-        raise Refused(f"{len(values)} values to print; legal: at most 16")
+        raise Refused(f"{len(values)} {plural(len(values), 'value')} to print; legal: at most 16")
     _check_format(fmt, values)
     try:
         core.say(fmt % values)
     except (TypeError, ValueError) as error:
-        raise Refused(f"the format {fmt!r} does not fit its {len(values)} values: {error}") from None
+        raise Refused(
+            f"the format {fmt!r} does not fit its {len(values)} {plural(len(values), 'value')}: {error}"
+        ) from None
 
 
 _DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
@@ -267,11 +270,15 @@ def breakdump_vector(core: Control, pointer: Pointer, size: int, space: Unspelle
     left = pointer.view.nbytes - pointer.offset if pointer.offset >= 0 else 0
     if not isinstance(size, int) or not 0 < size <= left:
         legal = (
-            f"1 to {left} bytes from pointer on" if left > 0 else "a pointer to memory with bytes behind it"
+            f"1 to {left} {plural(left, 'byte')} from pointer on"
+            if left > 0
+            else "a pointer to memory with bytes behind it"
         )
         raise Refused(f"size = {size!r}", operand="size", legal=legal)
     text = pointer.view.raw[pointer.offset : pointer.offset + size].tobytes().hex(" ", 4)
-    raise Refused(f"dump of {size} bytes of {pointer.space} from {pointer.address:#x} on: {text}")
+    raise Refused(
+        f"dump of {size} {plural(size, 'byte')} of {pointer.space} from {pointer.address:#x} on: {text}"
+    )
 
 
 COMPUTE = (Pipe.VECTOR, Pipe.TENSOR)

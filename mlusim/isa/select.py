@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8
+from mlusim.counted import plural
 from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, alias, intrinsic
 from mlusim.isa.parameters import Comparison, Generation, Tile, Unsigned
 from mlusim.isa.rules import multiple_of
@@ -37,7 +38,9 @@ def _compact(dst: Tile, chosen: Tile, generation: int) -> int:
     count: int = chosen.size
     end = count if generation > 2 else count + -count * dst.itemsize % LINE // dst.itemsize
     if end > dst.size:
-        raise Refused(f"{count} elements are chosen", operand="dst", needs=end)
+        raise Refused(
+            f"{count} {plural(count, 'element is', 'elements are')} chosen", operand="dst", needs=end
+        )
     dst[:count] = chosen
     if end > count:
         dst[count:end] = 0
@@ -113,7 +116,11 @@ def _select(dst: Tile, chosen: Tile, generation: int) -> None:
     per_line = LINE // dst.itemsize
     end = per_line * (1 + -(-len(chosen) // per_line))
     if end > len(dst):
-        raise Refused(f"{len(chosen)} elements are chosen", operand="dst", needs=end)
+        raise Refused(
+            f"{len(chosen)} {plural(len(chosen), 'element is', 'elements are')} chosen",
+            operand="dst",
+            needs=end,
+        )
     if generation == 2:
         dst[:per_line] = 0
     dst[:per_line].view(np.uint32)[0] = len(chosen)

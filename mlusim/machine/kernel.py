@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.machine.mlu import Mlu
 
@@ -106,10 +107,10 @@ class Kernel:
             count = len(arguments)
             if next(iter(signature.parameters), None) != "mlu":
                 return (
-                    f"{self.name}{signature} does not take the {count} arguments with mlu before them; a kernel's "
+                    f"{self.name}{signature} does not take the {count} {plural(count, 'argument')} with mlu before them; a kernel's "
                     f"first parameter is mlu, as in def {self.name}(mlu, ...)"
                 )
-            return f"{self.name}{signature} does not fit the {count} arguments given behind mlu: {error}"
+            return f"{self.name}{signature} does not fit the {count} {plural(count, 'argument')} given behind mlu: {error}"
         return None
 
 

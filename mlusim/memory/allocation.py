@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.counted import plural
 from mlusim.errors import Ended, Fault, OutOfMemory, ReadOnly, Unsupported
 from mlusim.memory.space import Space
 
@@ -161,7 +162,7 @@ class Arena:
         if start + nbytes > self.capacity:
             left = self.capacity - start if start < self.capacity else 0
             raise OutOfMemory(
-                f"{self.space} declaration of {nbytes} bytes does not fit: {left} of {self.capacity} bytes are left",
+                f"{self.space} declaration of {nbytes} {plural(nbytes, 'byte')} does not fit: {left} of {self.capacity} bytes are left",
                 space=self.space.name,
                 address=self.base + start,
                 legal=f"at most {self.capacity} bytes of {self.space} a {self.space.owner} on this board",
@@ -259,7 +260,7 @@ class Heap:
         """Raise `OutOfMemory` unless *nbytes* more bytes fit."""
         if self.used + nbytes > self.capacity:
             raise OutOfMemory(
-                f"GDRAM allocation of {nbytes} bytes does not fit: {self.capacity - self.used} bytes are left",
+                f"GDRAM allocation of {nbytes} {plural(nbytes, 'byte')} does not fit: {self.capacity - self.used} {plural(self.capacity - self.used, 'byte is', 'bytes are')} left",
                 space=self.space.name,
                 legal=f"{self.capacity} bytes of GDRAM on this board",
                 hint="free tensors with `device.free`, or use a board with more memory",

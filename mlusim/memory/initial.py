@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import as_elements
+from mlusim.counted import plural
 from mlusim.errors import RuleFault
 from mlusim.memory.pointer import View
 
@@ -18,7 +19,11 @@ def initialise(view: View, values: Any) -> RuleFault | None:
     given = as_elements(values, view.dtype)
     if given is None or given.size > view.size:
         what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"
-        return RuleFault(f"{what} for {view.size} elements", operand="values", legal="as many or fewer")
+        return RuleFault(
+            f"{what} for {view.size} {plural(view.size, 'element')}",
+            operand="values",
+            legal="as many or fewer",
+        )
     view.array[: given.size] = given
     view.array[given.size :] = 0
     view.allocation.filled = True

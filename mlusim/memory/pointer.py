@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype, is_number
+from mlusim.counted import plural, with_article
 from mlusim.errors import Fault, OutOfBounds, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, Absent, Allocation
 from mlusim.memory.conversion import LEGAL, NUMBERS
@@ -296,7 +297,7 @@ class Ptr(Presented):
     def _distance(self, other: "Ptr") -> int:
         if other.view.dtype is not self.view.dtype:
             raise UsageError(
-                f"the difference of a {self.dtype} pointer and a {other.dtype} pointer has no unit; cast one of them"
+                f"the difference of {with_article(str(self.dtype))} pointer and {with_article(str(other.dtype))} pointer has no unit; cast one of them"
             )
         if other.view.space is not self.view.space:
             raise UsageError(
@@ -306,8 +307,8 @@ class Ptr(Presented):
         distance, rest = divmod(self.address - other.address, self.view.itemsize)
         if rest:
             raise UsageError(
-                f"the two pointers are {self.address - other.address} bytes apart, no multiple of the "
-                f"{self.view.itemsize} bytes of {self.dtype}; cast both to int8 for bytes"
+                f"the two pointers are {self.address - other.address} {plural(self.address - other.address, 'byte')} apart, no multiple of the "
+                f"{self.view.itemsize} {plural(self.view.itemsize, 'byte')} of {self.dtype}; cast both to int8 for bytes"
             )
         return distance
 
@@ -382,9 +383,9 @@ def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBo
     if start >= 0 and start + nbytes <= allocation.nbytes:
         return None
     over = max(start + nbytes - allocation.nbytes, 0)
-    sides = [f"{over} bytes past its end"] if over else []
+    sides = [f"{over} {plural(over, 'byte')} past its end"] if over else []
     if start < 0:
-        sides.append(f"{-start} bytes before its start")
+        sides.append(f"{-start} {plural(-start, 'byte')} before its start")
     legal = (
         f"bytes [0, {allocation.nbytes}), addresses {allocation.address:#x} to "
         f"{allocation.address + allocation.nbytes - 1:#x} of {allocation.space}"

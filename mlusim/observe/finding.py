@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
+from mlusim.counted import plural
 from mlusim.errors import shown_file
 from mlusim.presenting import Presented
 
@@ -37,7 +38,9 @@ class RelatedPlace:
     @property
     def told(self) -> str:
         """The message, and how often it happened if that is more than once."""
-        return self.message if self.count == 1 else f"{self.message}, {self.count} times"
+        return (
+            self.message if self.count == 1 else f"{self.message}, {self.count} {plural(self.count, 'time')}"
+        )
 
 
 @frozen
@@ -127,7 +130,7 @@ class Finding(Presented):
         parts = [] if self.file is None else [f"{shown_file(self.file)}:{self.line}"]
         parts += [] if self.task is None else [f"task {self.task}"]
         parts += [] if self.kernel is None else [f"kernel {self.kernel}"]
-        parts += [] if self.count == 1 else [f"{self.count} times"]
+        parts += [] if self.count == 1 else [f"{self.count} {plural(self.count, 'time')}"]
         return ", ".join(parts) or "in the whole launch"
 
 

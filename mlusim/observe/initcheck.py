@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from mlusim.counted import plural
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
@@ -304,7 +305,7 @@ class InitCheck(Checker):
         context, note, hint, trace = self._history(effect, hops)
         return Finding(
             rule,
-            f"{name} {verb} {count} bytes without a value{where}, from byte {hops[0].offset} of "
+            f"{name} {verb} {count} {plural(count, 'byte')} without a value{where}, from byte {hops[0].offset} of "
             f"{source.allocation.site} on",
             **place_of(effect.site),
             task=effect.core.place.task,

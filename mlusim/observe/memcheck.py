@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from mlusim.arch.pipe import Pipe
+from mlusim.counted import plural, with_article
 from mlusim.errors import (
     Ended,
     Fault,
@@ -114,11 +115,11 @@ class MemCheck(Checker):
         access = (effect.reads or effect.writes)[0]
         return Finding(
             "memcheck-misaligned",
-            f"{effect.name} of {size} bytes at {address:#x}, which is no multiple of {size}",
+            f"{effect.name} of {size} {plural(size, 'byte')} at {address:#x}, which is no multiple of {size}",
             **place_of(effect.site),
             task=effect.core.place.task,
             context=(f"byte {access.start} of {access.allocation.site}",),
-            hint=f"keep {effect.arguments[0]} data at offsets that are multiples of {size} bytes, "
+            hint=f"keep {effect.arguments[0]} data at offsets that are multiples of {size} {plural(size, 'byte')}, "
             "or load the bytes one by one",
             facts={"address": address, "space": access.allocation.space.name},
         )
@@ -177,7 +178,7 @@ class MemCheckNotes(MemCheckFilters):
 
 def _beyond_the_stack(core: "Core", allocation: Allocation, room: int) -> Finding:
     declared = allocation.declared
-    count = f"{allocation.nbytes:,} bytes"
+    count = f"{allocation.nbytes:,} {plural(allocation.nbytes, 'byte')}"
     return Finding(
         "memcheck-stack",
         f"a local array of {count} does not fit on the stack, which has {room:,} (inferred)",
@@ -194,7 +195,7 @@ def _of_the_memory_core(effect: Effect) -> Finding:
     access = (effect.reads or effect.writes)[0]
     return Finding(
         "memcheck-memory-core",
-        f"the {effect.core.place.label} makes a {effect.name} of {access.allocation.site}, which it does not have",
+        f"the {effect.core.place.label} makes {with_article(effect.name)} of {access.allocation.site}, which it does not have",
         **place_of(effect.site),
         task=effect.core.place.task,
         intrinsic=effect.name,
@@ -209,7 +210,7 @@ def _scalar_of_wram(effect: Effect) -> Finding:
     copy = effect.site.spelled("memcpy")
     return Finding(
         "memcheck-wrong-space",
-        f"a {effect.name} of {access.allocation.site}: scalar code does not reach WRAM",
+        f"{with_article(effect.name)} of {access.allocation.site}: scalar code does not reach WRAM",
         **place_of(effect.site),
         task=effect.core.place.task,
         intrinsic=effect.name,
@@ -224,10 +225,10 @@ def _wasted(effect: Effect, size: int, offset: int) -> Finding:
     lines = -(-(offset + size) // LINE)
     idle = lines * LINE - size
     width = next((a.dtype.size for a in effect.arguments if hasattr(a, "view")), 1)
-    behind = f", {offset} bytes behind a multiple of {HALF}," if offset else ""
+    behind = f", {offset} {plural(offset, 'byte')} behind a multiple of {HALF}," if offset else ""
     return Finding(
         "memcheck-lanes-wasted",
-        f"__{effect.name} of {size} bytes{behind} takes {lines} line{'s' * (lines > 1)} of {LINE} bytes and "
+        f"__{effect.name} of {size} {plural(size, 'byte')}{behind} takes {lines} line{'s' * (lines > 1)} of {LINE} bytes and "
         f"leaves {idle // width} of {lines * LINE // width} lanes idle",
         **place_of(effect.site),
         task=effect.core.place.task,
@@ -260,4 +261,6 @@ class _Neighbours:
             yield f"before it lies {before.site}, which ends at {before.address + before.nbytes:#x}"
         if behind is not None:
             gap = behind.address - end
-            yield f"behind it lies {behind.site}, " + (f"{gap} bytes further" if gap else "immediately")
+            yield f"behind it lies {behind.site}, " + (
+                f"{gap} {plural(gap, 'byte')} further" if gap else "immediately"
+            )

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import plural
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
@@ -117,7 +118,7 @@ class PlanCheck(Checker):
     def _more(self, core: "Core", declared: int, buffer: Allocation) -> Finding:
         return Finding(
             "plancheck-high-water",
-            f"the task declares {declared} bytes of NRAM, {declared - self.planned} more than the plan has",
+            f"the task declares {declared} {plural(declared, 'byte')} of NRAM, {declared - self.planned} more than the plan has",
             task=core.place.task,
             context=(f"the plan's buffer is {buffer.site}",),
             hint="make what is declared beside the buffer a region of the plan",
@@ -140,7 +141,7 @@ class PlanCheck(Checker):
     def _unused(self, layout: RegionMap, stage: Any, region: Any) -> Finding:
         return Finding(
             "plancheck-unused-region",
-            f"region {region.name} of stage {stage.name} ({region.bytes} bytes) is never used",
+            f"region {region.name} of stage {stage.name} ({region.bytes} {plural(region.bytes, 'byte')}) is never used",
             note=f"the launch touched {self.touched} of the {layout.high_water} bytes that {layout.plan} has",
             hint=f"take {region.name} out of the plan, or use it",
             facts={"region": region.name, "stage": stage.name, "bytes": region.bytes},
@@ -173,7 +174,10 @@ def _touched(placements: tuple[Placement, ...], low: int, high: int) -> Iterator
 def _told(rule: str, step: Step, effect: Effect, placement: Placement, low: int, high: int) -> Finding:
     start = placement.start
     begins, ends = placement.regions_at(low), placement.regions_at(high - 1)
-    where = [f"byte {low - start - r.offset} of {r.name} (stage {s}, {r.bytes} bytes)" for s, r in begins]
+    where = [
+        f"byte {low - start - r.offset} of {r.name} (stage {s}, {r.bytes} {plural(r.bytes, 'byte')})"
+        for s, r in begins
+    ]
     reach = [f"byte {high - 1 - start - r.offset} of {r.name} (stage {s})" for s, r in ends] or ["slack"]
     over = start + max((r.end for _, r in begins), default=low - start)
     name = step.name if step.row is None else f"__{step.name}"
@@ -182,7 +186,7 @@ def _told(rule: str, step: Step, effect: Effect, placement: Placement, low: int,
         hint = "place the data in a region, or add one to the plan"
     else:
         region = max(begins, key=lambda b: b[1].end)[1].name
-        message = f"{name} takes {high - low} bytes and leaves region {region} by {high - over} bytes"
+        message = f"{name} takes {high - low} {plural(high - low, 'byte')} and leaves region {region} by {high - over} {plural(high - over, 'byte')}"
         hint = f"check the count, or make {region} larger in the plan"
     return Finding(
         rule,

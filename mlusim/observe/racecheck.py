@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.pipe import Pipe
+from mlusim.counted import plural
 from mlusim.errors import Fault
 from mlusim.machine.events import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
@@ -301,7 +302,7 @@ class RaceCheck(Checker):
         def told() -> RelatedPlace:
             tasks = len(np.unique(conflict.pairs[:, [0, 2]]))
             low, high = max(first.low, second.low), min(first.high, second.high)
-            what = f"bytes [{low}, {high}) of {conflict.allocation.site}, which {at}, in {tasks} tasks"
+            what = f"bytes [{low}, {high}) of {conflict.allocation.site}, which {at}, in {tasks} {plural(tasks, 'task')}"
             text = (
                 f"the same is missing for {spelled(second.statement.name)}, which {DOES[second.kind]} {what}"
             )
@@ -346,7 +347,7 @@ class RaceCheck(Checker):
 def _told_idle(place: SyncPlace, count: int) -> Finding:
     return Finding(
         "racecheck-idle-sync",
-        f"{place.name} puts nothing in order in this run, executed {count} times",
+        f"{place.name} puts nothing in order in this run, executed {count} {plural(count, 'time')}",
         **place_of(place.site),
         intrinsic=place.name,
         note="another shape or another path through the kernel may need it",

@@ -5,6 +5,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import counted
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of
 from mlusim.machine.events import Site, Sync
@@ -123,7 +124,7 @@ class SyncCheck(Checker):
             task=core.place.task,
             intrinsic=fault.intrinsic
             or next((name for _, name, *at in fault.waits if tuple(at) == own), None),
-            context=(f"{len(fault.waits)} cores wait",) if fault.waits else (),
+            context=(counted(len(fault.waits), "core waits", "cores wait"),) if fault.waits else (),
             places=tuple(returns[:SHOWN] + other[:SHOWN] + passed),
             note=f"{', '.join(never[:SHOWN])} passed no barrier at all" if never else "the launch ended here",
             hint=fault.hint,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mlusim.counted import plural
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
@@ -96,7 +97,7 @@ def never_stored(stores: Sequence[Write], allocation: Allocation, offset: int, c
     context = () if last is None else (f"{_described(last)} stored up to byte {last.access.span[1]}",)
     return Finding(
         "initcheck-never-stored",
-        f"the host copies back {count} bytes of {allocation.site} that no task has stored, from byte {offset} on",
+        f"the host copies back {count} {plural(count, 'byte')} of {allocation.site} that no task has stored, from byte {offset} on",
         file=None if last is None else last.step.site.file,
         line=None if last is None else last.step.site.line,
         intrinsic=None if last is None else last.step.name,

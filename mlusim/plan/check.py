@@ -11,6 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.dtypes import DType
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.expr import (
     INT32_MAX,
@@ -195,7 +196,7 @@ def _touched(stage: str, place: RegionBounds, space: _Space, behind: str) -> Ite
         over = -spare.evaluate(witness)
         told = (
             f"the kernel touches {region.touches} elements of {region.name}, which holds {region.size}:"
-            f" {over} bytes fall on {behind} {_at(witness)}; make the region larger"
+            f" {over} {plural(over, 'byte falls', 'bytes fall')} on {behind} {_at(witness)}; make the region larger"
         )
         yield PlanFinding("plan-spill", "error", stage, region.name, told, witness)
     elif low < 0:
@@ -242,7 +243,7 @@ def _pair(stage: str, first: RegionBounds, second: RegionBounds, space: _Space) 
     for values in space.samples(shared):
         lacking = min(-g.evaluate(values) for g in gaps)
         if lacking > 0 and first.region.bytes.evaluate(values) and second.region.bytes.evaluate(values):
-            told = f"{names} share {lacking} bytes {_at(values)}; move one, or declare reuses="
+            told = f"{names} share {lacking} {plural(lacking, 'byte')} {_at(values)}; move one, or declare reuses="
             yield PlanFinding("plan-overlap", "error", stage, second.region.name, told, values)
             return
     told = f"that {names} never share bytes is not proven"

@@ -6,6 +6,7 @@ A claim is limits joined by ``and`` (``T*(S+1)+5*T <= 163840 and S < 300``), or 
 import ast
 from collections.abc import Iterable, Mapping
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.expr import Constraint, ElementType, Expr, Var, walk
 from mlusim.formula.parse import FormulaReader, parse_formula, reader, shown
@@ -49,5 +50,7 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
     limits = tuple(_constraint(read, p) for p in parts)
     named = _named((side for c in limits for side in (c.left, c.right)), variables)
     if len(named) not in {1, 2}:
-        raise UsageError(f"{shown(text)} is over {len(named)} variables; state a limit over one or two")
+        raise UsageError(
+            f"{shown(text)} is over {len(named)} {plural(len(named), 'variable')}; state a limit over one or two"
+        )
     return ScaleLimit(text, limits, over=named)

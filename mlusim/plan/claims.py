@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.compiled import compile_exprs
 from mlusim.formula.expr import DIV, Constraint, Expr, Operation, Unit, as_expr
@@ -191,7 +192,11 @@ def _relations(plan: Problem, claim: ScaleLimit) -> tuple[str, ...]:
             if gap is None or constant(difference(right, stage.right)) != 0:
                 continue
             name = limit.name or f"limit {number}"
-            said = "is exactly" if gap == 0 else f"is {abs(gap)} bytes {'short of' if gap > 0 else 'above'}"
+            said = (
+                "is exactly"
+                if gap == 0
+                else f"is {abs(gap)} {plural(abs(gap), 'byte')} {'short of' if gap > 0 else 'above'}"
+            )
             found.append(f"{name} {said} {stage.name}, for all values")
     return tuple(found)
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.compiled import compile_exprs
 from mlusim.formula.expr import Expr
@@ -68,7 +69,9 @@ def differences(
     ask = search(first, y, {**fixed, x: first.variable(x).low})
     if points > MOST_POINTS:
         if exact is not None and ask.step > 1:
-            raise UsageError(f"{second.name} states a value for {points} values of {x}; give {x} a value")
+            raise UsageError(
+                f"{second.name} states a value for {points} {plural(points, 'value')} of {x}; give {x} a value"
+            )
         return staircase_differences(first, second, x, y, fixed)
     xs = start + np.arange(points, dtype=np.int64) * step
     ranges = box(first, x, xs, y, fixed)

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.memory.regions import RegionMap
 from mlusim.presenting import Presented
@@ -63,7 +64,7 @@ class Overlap:
 
     def __str__(self) -> str:
         return (
-            f"{self.first} and {self.second} share {self.bytes} bytes in stage {self.stage} and neither reuses"
+            f"{self.first} and {self.second} share {self.bytes} {plural(self.bytes, 'byte')} in stage {self.stage} and neither reuses"
             " the other; move one, or declare reuses="
         )
 

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, int8
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
@@ -319,7 +320,7 @@ class Plan(Presented):
         nbytes, offset = region.bytes.evaluate(env), place.offset.evaluate(env)
         if nbytes < 0 or offset < 0 or type_ is None:
             raise UsageError(
-                f"region {region.name} of plan {self.name} would be {nbytes} bytes at offset {offset}; its size"
+                f"region {region.name} of plan {self.name} would be {nbytes} {plural(nbytes, 'byte')} at offset {offset}; its size"
                 f" is {region.size}: give values for which neither is negative"
             )
         elements = nbytes // type_.size

@@ -8,6 +8,7 @@ from attrs import frozen
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
+from mlusim.counted import plural
 from mlusim.plan.check import PlanFinding
 from mlusim.plan.claims import Comparison, Disagreement
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
@@ -196,9 +197,12 @@ def _gauge(stage: StageLayout, layout: Layout, width: int) -> Text:
 def _verdict(layout: Layout) -> Text:
     text = Text()
     if layout.slack >= 0:
-        text.append(f"fits: {layout.slack} bytes to spare", style="green")
+        text.append(f"fits: {layout.slack} {plural(layout.slack, 'byte')} to spare", style="green")
     else:
-        text.append(f"does not fit: {layout.overflow} bytes too many on {layout.board}", style="red")
+        text.append(
+            f"does not fit: {layout.overflow} {plural(layout.overflow, 'byte')} too many on {layout.board}",
+            style="red",
+        )
     for name in layout.unmet:
         text.append(f"\nbreaks the operator's limit: {name}", style="red")
     for overlap in layout.overlaps():
@@ -263,9 +267,11 @@ def _examples(runs: Sequence[Disagreement], what: str, capacity: int, most: int)
     for run in runs[:most]:
         over = run.used - capacity
         told = f"{over} too many" if over > 0 else f"{-over} to spare"
-        lines.append(Text(f"    {run}: {run.used} bytes, {told}"))
+        lines.append(Text(f"    {run}: {run.used} {plural(run.used, 'byte')}, {told}"))
     if len(runs) > most:
-        lines.append(Text(f"    and {len(runs) - most} rows more; --json lists all"))
+        lines.append(
+            Text(f"    and {len(runs) - most} {plural(len(runs) - most, 'row')} more; --json lists all")
+        )
     return lines
 
 
@@ -281,4 +287,9 @@ def frontier_view(frontier: Frontier, rows: int = 24) -> RenderableType:
     for i in sorted(p for p in picked if p >= 0):
         y = int(frontier.ys[i])
         table.add_row(str(int(frontier.xs[i])), "none" if y < 0 else str(y), frontier.binding_at(i))
-    return Group(table, Text(f"{len(frontier)} points; -o FILE.csv writes all, -o FILE.svg draws them"))
+    return Group(
+        table,
+        Text(
+            f"{len(frontier)} {plural(len(frontier), 'point')}; -o FILE.csv writes all, -o FILE.svg draws them"
+        ),
+    )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
+from mlusim.counted import plural
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.segments import BarSegment, lanes, ruler, segments
 from mlusim.plan.solver.frontier import Frontier
@@ -51,7 +52,7 @@ def layout_svg(layout: Layout) -> str:
     told = (
         f"fits: {layout.slack} of {layout.capacity} bytes to spare"
         if layout.fits
-        else f"does not fit: {layout.overflow} bytes too many"
+        else f"does not fit: {layout.overflow} {plural(layout.overflow, 'byte')} too many"
     )
     parts.append(_text(_LEFT, y + 14, told, f'font-weight="bold" fill="{_verdict_color(layout)}"'))
     return _document(y + 28, parts, title)
@@ -80,7 +81,7 @@ def _stage(
 def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
     region = segment.region
     x, width = _LEFT + segment.left, segment.width
-    facts = f"{region.name}: {region.elements} {region.dtype} at byte {region.offset}, {region.bytes} bytes"
+    facts = f"{region.name}: {region.elements} {region.dtype} at byte {region.offset}, {region.bytes} {plural(region.bytes, 'byte')}"
     opacity = 0.45 if region.kept else 0.85
     box = (
         f'<rect x="{x}" y="{y:.0f}" width="{width}" height="{_LANE}" fill="{fill}"'

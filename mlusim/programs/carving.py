@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from mlusim.counted import plural
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.machine.events import Effect, Site
@@ -226,7 +227,7 @@ class Extents(Checker):
         def make() -> Finding:
             return Finding(
                 OVERLAP,
-                f"{by.text} overwrites {count} bytes of {of.text} that are read afterwards (inferred)",
+                f"{by.text} overwrites {count} {plural(count, 'byte')} of {of.text} that are read afterwards (inferred)",
                 **place_of(site),
                 task=effect.core.place.task,
                 context=tuple(_range(part) for part in (by, of)),

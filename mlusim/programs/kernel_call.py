@@ -9,6 +9,7 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import as_dtype
+from mlusim.counted import with_article
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.arrays import read_array
 from mlusim.frontend.bangc import ir
@@ -193,7 +194,9 @@ class KernelCall:
         if isinstance(kind, t.Record):
             return _structure(text, kind, what)
         if not isinstance(kind, t.Arithmetic):
-            raise UsageError(f"{what} is a {kind}, which the command line cannot give; launch it from Python")
+            raise UsageError(
+                f"{what} is {with_article(str(kind))}, which the command line cannot give; launch it from Python"
+            )
         return _number(text, kind, what)
 
     def _tensor(self, device: Device, name: str, text: str, what: str) -> DeviceTensor:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import asdict, frozen
 
 from mlusim.arch.catalog import find_board
+from mlusim.counted import counted
 from mlusim.report.acceptance import Acceptance, acceptance
 from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count, percent, size, whole
@@ -245,7 +246,7 @@ def _start(number: int, time_us: float) -> Iterator[Reason]:
     """What starting *number* launches takes of *time_us*, where it is much."""
     overhead = min(1.0, LAUNCH_US * number / time_us) if time_us > 0 else 0.0
     if overhead > 0.2:
-        launches = "one launch is" if number == 1 else f"{number} launches are"
+        launches = "one launch is" if number == 1 else f"{counted(number, 'launch', 'launches')} are"
         words = f"starting {launches} {percent(overhead)} of the time"
         chief = f"Starting the launch sets the time: {percent(overhead)} of it" if 1 + overhead > ALL else ""
         yield Reason(1 + overhead, words, chief)

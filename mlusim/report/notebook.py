@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.board import Board
-from mlusim.counted import counted
+from mlusim.counted import counted, plural
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
 from mlusim.machine.device import Device
@@ -85,9 +85,13 @@ def _plan(plan: Plan) -> RenderableType:
 
 @view.register
 def _layout(layout: Layout) -> RenderableType:
-    told = f"fits, {layout.slack:,} bytes to spare" if layout.fits else f"{layout.overflow:,} bytes too many"
+    told = (
+        f"fits, {layout.slack:,} {plural(layout.slack, 'byte')} to spare"
+        if layout.fits
+        else f"{layout.overflow:,} {plural(layout.overflow, 'byte')} too many"
+    )
     rows = [
-        (region.name, f"{region.offset:,}: {region.bytes:,} bytes")
+        (region.name, f"{region.offset:,}: {region.bytes:,} {plural(region.bytes, 'byte')}")
         for stage in layout.stages
         for region in stage.regions
     ]

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
+from mlusim.counted import plural
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.time.contention import Warp, warps
 from mlusim.time.grouped_tasks import GroupedTasks, groups_of, timed_group
@@ -132,7 +133,7 @@ class Timeline(Sequence[TaskSpan]):
         return hash(self._spans)
 
     def __repr__(self) -> str:
-        return f"<Timeline of {len(self)} tasks>"
+        return f"<Timeline of {len(self)} {plural(len(self), 'task')}>"
 
     @property
     def named(self) -> bool:

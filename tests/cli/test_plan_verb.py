@@ -191,7 +191,7 @@ def test_a_frontier_leaves_out_the_regimes_that_have_none(capsys):
         ([MUTUAL, "--set", "S"], "write it as NAME=NUMBER"),
         ([MUTUAL, "--set", "S=x"], "write it as NAME=NUMBER"),
         ([MUTUAL, "--max", "Q"], "has no variable 'Q'"),
-        ([MUTUAL, "--frontier", "S"], "names 1 variables"),
+        ([MUTUAL, "--frontier", "S"], "names 1 variable;"),
         ([MUTUAL, "--frontier", "S,Q"], "has no variable 'Q'"),
         ([MUTUAL, "--dtype", "half"], "its regions are float"),
         ([MUTUAL, "--dtype", "quad"], "no element type"),

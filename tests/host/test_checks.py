@@ -40,7 +40,7 @@ ROWS = [
     (c.out("size"), {"size": NULL}, BAD_PARAM, "size is a null pointer"),
     (c.out("size"), {"size": []}, BAD_PARAM, "cannot receive a number; give a list of one element"),
     (c.out("size"), {"size": 5}, BAD_PARAM, "size = 5 cannot receive a number"),
-    (c.rank("x_desc", 2), {"x_desc": desc(2)}, BAD_PARAM, "x_desc has 1 dimensions; it must have 2"),
+    (c.rank("x_desc", 2), {"x_desc": desc(2)}, BAD_PARAM, "x_desc has 1 dimension; it must have 2"),
     (
         c.rank("x_desc", 2, NOT_SUPPORTED), {"x_desc": desc()}, NOT_SUPPORTED,
         "x_desc has 0 dimensions; it must have 2",

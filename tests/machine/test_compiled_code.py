@@ -93,7 +93,7 @@ def test_compiled_code_may_declare_a_whole_memory():
     launched(whole)
     with pytest.raises(OutOfMemory, match=f"{arch.nram} bytes does not fit: {arch.max_nram} of"):
         launched(whole, made=kernel)
-    with pytest.raises(OutOfMemory, match="1 bytes does not fit"):
+    with pytest.raises(OutOfMemory, match="1 byte does not fit"):
         launched(lambda mlu, dst, _: (mlu.nram(int8, arch.nram), mlu.nram(int8, 1)))
 
 

@@ -76,9 +76,7 @@ def test_memory_limits_are_exact_to_the_byte():
                 mlu.nram("int8", extra)
 
         device.launch(fill, args=(floats, 0))  # fits
-        with pytest.raises(
-            mlusim.errors.OutOfMemory, match=rf"1 bytes does not fit: 0 of {4 * floats} bytes"
-        ):
+        with pytest.raises(mlusim.errors.OutOfMemory, match=rf"1 byte does not fit: 0 of {4 * floats} bytes"):
             device.launch(fill, args=(floats, 1))
         with pytest.raises(
             mlusim.errors.OutOfMemory, match=rf"{4 * floats + 4} bytes does not fit: {4 * floats} of"

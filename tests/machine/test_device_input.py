@@ -198,7 +198,7 @@ def test_numpy_integers_are_integers(device):
     [
         (
             (1,),
-            r"two\(mlu, a, b\) does not fit the 1 arguments given behind mlu: missing a required argument: 'b'",
+            r"two\(mlu, a, b\) does not fit the 1 argument given behind mlu: missing a required argument: 'b'",
         ),
         ((1, 2, 3), "does not fit the 3 arguments given behind mlu: too many positional arguments"),
     ],

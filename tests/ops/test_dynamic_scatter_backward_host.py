@@ -320,7 +320,7 @@ def test_workspace_query_writes_into_an_array():
     [
         (None, [0], "feats_desc is a null descriptor"),
         (TensorDescriptor((N, C), "float"), None, "workspace_size is a null pointer"),
-        (TensorDescriptor((N,), "float"), [0], "feats_desc has 1 dimensions; it must have 2"),
+        (TensorDescriptor((N,), "float"), [0], "feats_desc has 1 dimension; it must have 2"),
     ],
 )
 def test_workspace_query_refuses(desc, size, named):

@@ -342,7 +342,7 @@ def _descs(x=SHAPE, s=SHIFTS, o=None, xd="float", sd="int32", od=None):
 
 CHECKS = [
     ("rank of the input", _descs(x=(4, 3, 4)), BAD, "input_desc has 3 dimensions"),
-    ("rank of the shifts", _descs(s=(4,)), BAD, "shifts_desc has 1 dimensions"),
+    ("rank of the shifts", _descs(s=(4,)), BAD, "shifts_desc has 1 dimension"),
     ("rank 3 of the shifts", _descs(s=(4, 2, 1)), BAD, "shifts_desc has 3 dimensions"),
     ("rank of the output", _descs(o=(4, 3, 4)), BAD, "output_desc has 3 dimensions"),
     ("C = 0", _descs(x=(4, 3, 0, 3)), BAD, "C (dim 2) is 0"),

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from mlusim.counted import plural
 from mlusim.debug.console.cmd_stop import describe
 from mlusim.debug.console.columns import declared_as, pairs, table
 from mlusim.debug.look import regions, states
@@ -171,7 +172,11 @@ def _time(session: "DebugSession", words: str) -> str:
         cycles = "" if known is None else f"{known[1] * mhz:.0f}"
         rows.append([mark, name_of(core), "-" if known is None else str(known[0]), time, cycles])
     whole = f"the launch is predicted to take {clock.whole_us:.3f} us, {clock.whole_us * mhz:.0f} cycles at {mhz} MHz"
-    note = f"\nthe time of {clock.unknown} instructions is not known one by one" if clock.unknown else ""
+    note = (
+        f"\nthe time of {clock.unknown} {plural(clock.unknown, 'instruction')} is not known one by one"
+        if clock.unknown
+        else ""
+    )
     heads = ["", "task", "last instruction at moment", "begins at us", "cycle"]
     return (table(heads, rows) + "\n" if rows else "") + whole + note
 
@@ -239,7 +244,7 @@ def _nram(session: "DebugSession", words: str) -> str:
         left = r.offset * BAR // extent
         filled = max(1, -(-r.nbytes * BAR // extent))
         bar = (" " * left + "#" * filled)[:BAR].ljust(BAR)
-        lines.append(f"  {r.name.ljust(width)} |{bar}| {r.offset:#x}, {r.nbytes} bytes")
+        lines.append(f"  {r.name.ljust(width)} |{bar}| {r.offset:#x}, {r.nbytes} {plural(r.nbytes, 'byte')}")
     return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlusim.counted import plural
 from mlusim.debug.console.command import MEMORY, Command
 from mlusim.debug.look.describe import elements, pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
@@ -217,7 +218,7 @@ def dump(console: "CommandContext", words: str) -> str:
     span = resolve(place.strip(), session.look(), session.core(), session.frame())
     array = array_of(session.look(), session.core(), span)
     write(name, lambda file: np.save(file, array), keep=True)
-    return f"{array.size} elements of {array.dtype}, shape {list(array.shape)}, written to {name}"
+    return f"{array.size} {plural(array.size, 'element')} of {array.dtype}, shape {list(array.shape)}, written to {name}"
 
 
 # -- origins -----------------------------------------------------------------------------------------

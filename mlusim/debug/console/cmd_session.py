@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from mlusim.counted import plural
 from mlusim.debug.console.columns import pairs
 from mlusim.debug.console.command import GROUPS, SESSION, Command, find_command
 from mlusim.debug.recording import save
@@ -44,7 +45,7 @@ def record(console: "CommandContext", words: str) -> str:
     if not words:
         raise UsageError("record takes a file, as in `record wrong.mlusim`")
     size = save(console.session, words)
-    return f"{console.session.program.name} at {console.session.position} recorded in {words}, {size} bytes"
+    return f"{console.session.program.name} at {console.session.position} recorded in {words}, {size} {plural(size, 'byte')}"
 
 
 def replay(console: "CommandContext", words: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import plural
 from mlusim.debug.console.command import STOPPING, Command
 from mlusim.debug.locations import break_at, doubt, watch_at
 from mlusim.debug.locations import set_condition as change_condition
@@ -101,7 +102,7 @@ def describe(made: Breakpoint) -> str:
     text += " (pending: no such file is loaded yet)" if isinstance(location, PendingLocation) else ""
     text += f", in {made.task} only" if made.task else ""
     text += f", if {made.condition}" if made.condition else ""
-    text += f", after {made.ignore} more hits" if made.ignore else ""
+    text += f", after {made.ignore} more {plural(made.ignore, 'hit')}" if made.ignore else ""
     text += ", once" if made.temporary else ""
     return text + ("" if made.enabled else ", disabled")
 

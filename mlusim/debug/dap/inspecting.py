@@ -5,6 +5,7 @@ import binascii
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import plural
 from mlusim.debug import editing, values
 from mlusim.debug.console.command import find_command
 from mlusim.debug.dap.moving import moved
@@ -232,7 +233,9 @@ def _read_memory(state: State, arguments: Arguments) -> Body:
     span = span_at(session, str(arguments["memoryReference"]), int(arguments.get("offset") or 0))
     count = int(arguments["count"])
     if not 0 <= count <= LONGEST:
-        raise UsageError(f"{count} bytes are not read at once; at most {LONGEST} are")
+        raise UsageError(
+            f"{count} {plural(count, 'byte is', 'bytes are')} not read at once; at most {LONGEST} are"
+        )
     try:
         allocation, start = locate(span, session.look(), session.core())
     except UsageError:

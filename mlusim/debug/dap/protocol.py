@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 
 LARGEST = 64 << 20  # bytes of a message that is read
@@ -30,7 +31,9 @@ class Connection:
         """Every message until the stream ends; raises `UsageError` for what is none."""
         while (size := self._size()) is not None:
             if not 0 < size <= LARGEST:
-                raise UsageError(f"a message of {size} bytes is not read; the largest has {LARGEST}")
+                raise UsageError(
+                    f"a message of {size} {plural(size, 'byte')} is not read; the largest has {LARGEST}"
+                )
             body = self._source.read(size)
             if len(body) < size:
                 return

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.counted import plural
 from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.paused_run import HostPause, PausedRun
 from mlusim.debug.run.program_run import INTERRUPTED
@@ -78,7 +79,11 @@ def access_text(paused: PausedRun, access: Access) -> str:
         text = f"{name}[{at}]" if count == 1 else f"{name}[{at}:{at + count}]"
     else:
         text = f"{name}, bytes {first}:{first + access.size}"
-    times = "".join(f", {count} times, every {stride} bytes" for stride, count in access.steps if count > 1)
+    times = "".join(
+        f", {count} {plural(count, 'time')}, every {stride} {plural(stride, 'byte')}"
+        for stride, count in access.steps
+        if count > 1
+    )
     return text + times
 
 

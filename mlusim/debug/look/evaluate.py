@@ -11,6 +11,7 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.arch.dtypes import DType
+from mlusim.counted import plural
 from mlusim.debug.look.sandbox import BUILTINS, check, names_in, vetted
 from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
@@ -147,7 +148,7 @@ def parse(text: str) -> Expression:
         return Expression(text.strip(), None, reason)
     except (RecursionError, MemoryError, OverflowError):
         raise UsageError(
-            f"the expression has {len(text)} characters and is nested too deeply; split it into smaller ones"
+            f"the expression has {len(text)} {plural(len(text), 'character')} and is nested too deeply; split it into smaller ones"
         ) from None
 
 

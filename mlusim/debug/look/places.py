@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import as_dtype
+from mlusim.counted import plural
 from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse
@@ -156,7 +157,7 @@ def _bounded(span: ByteSpan, nbytes: str | None) -> ByteSpan:
     count = int(nbytes, 0)
     if not 1 <= count <= span.nbytes:
         raise UsageError(
-            f"{span.text} means {count} bytes; give 1 to {span.nbytes}, which are declared from there on"
+            f"{span.text} means {count} {plural(count, 'byte')}; give 1 to {span.nbytes}, which are declared from there on"
         )
     return evolve(span, high=span.low + count)
 

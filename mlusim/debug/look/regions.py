@@ -21,6 +21,7 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
+from mlusim.counted import plural
 from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.describe import elements, poisoned
 from mlusim.debug.look.evaluate import c_scope
@@ -177,7 +178,7 @@ def examine(
     if stop > allocation.nbytes:
         fit = (allocation.nbytes - start) // dtype.size
         raise UsageError(
-            f"{count} elements of {dtype} reach {stop - allocation.nbytes} bytes beyond {span.text}; {fit} fit"
+            f"{count} {plural(count, 'element')} of {dtype} reach {stop - allocation.nbytes} {plural(stop - allocation.nbytes, 'byte')} beyond {span.text}; {fit} fit"
         )
     array = np.ndarray((count,), dtype.dtype, allocation.raw, start)
     shown = _formatted(array, letter)
@@ -243,7 +244,7 @@ def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: i
     """
     if ours.size != theirs.size:
         raise UsageError(
-            f"{list(theirs.shape)} has {theirs.size} elements and {list(ours.shape)} has {ours.size}"
+            f"{list(theirs.shape)} has {theirs.size} {plural(theirs.size, 'element')} and {list(ours.shape)} has {ours.size}"
         )
     theirs = theirs.reshape(ours.shape)
     same = ours.dtype == theirs.dtype
@@ -254,7 +255,7 @@ def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: i
         differs = ~((ours == theirs) | (_nan(ours) & _nan(theirs)))
     total = int(differs.sum())
     if total == 0:
-        return [f"no difference in {ours.size} elements"]
+        return [f"no difference in {ours.size} {plural(ours.size, 'element')}"]
     with np.errstate(all="ignore"):
         apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
     apart = np.where(differs, np.where(np.isnan(apart), np.inf, apart), -1.0).reshape(-1)

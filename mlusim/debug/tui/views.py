@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from mlusim.counted import plural
 from mlusim.debug import values
 from mlusim.debug.console.cmd_stop import describe
 from mlusim.debug.console.columns import pairs
@@ -116,7 +117,7 @@ def _nram(session: "DebugSession") -> str:
     for r in rows:
         left, filled = r.offset * BAR // extent, max(1, -(-r.nbytes * BAR // extent))
         bar = (" " * left + "#" * filled)[:BAR].ljust(BAR)
-        lines.append(f"{r.name.ljust(width)} |{bar}| {r.offset:#x}, {r.nbytes} bytes")
+        lines.append(f"{r.name.ljust(width)} |{bar}| {r.offset:#x}, {r.nbytes} {plural(r.nbytes, 'byte')}")
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from mlusim.counted import with_article
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
@@ -313,5 +314,7 @@ def _truth(given: Typed) -> bool:
 
 def _scalar(given: Typed, op: str) -> t.Arithmetic:
     if not isinstance(given.type, t.Arithmetic):
-        raise _refused(given, f"{op} takes numbers, and {given.text or 'its operand'} is a {given.type}")
+        raise _refused(
+            given, f"{op} takes numbers, and {given.text or 'its operand'} is {with_article(str(given.type))}"
+        )
     return given.type

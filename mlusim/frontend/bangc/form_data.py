@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from mlusim.counted import plural
 from mlusim.frontend.bangc import form_checks, ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import expressions, host, names, statements
@@ -245,7 +246,7 @@ class FormReader:
             if row[0] != record:
                 cls, readers = self._plans[row[0]]
                 if len(row) != len(readers) + 1:
-                    raise DataError(f"a {cls.__name__} has {len(row) - 1} values")
+                    raise DataError(f"a {cls.__name__} has {len(row) - 1} {plural(len(row) - 1, 'value')}")
                 self._made[number] = cls(*[read(value) for read, value in zip(readers, row[1:], strict=True)])
                 weights[number] = self._weight(row, weights)
         for number, row in enumerate(self._rows):

@@ -8,6 +8,7 @@ from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
@@ -83,7 +84,11 @@ class Module:
             warnings.warn(f"{diagnostic.head}; other functions of the file run", SourceWarning, stacklevel=3)
         if len(broken) > MOST_WARNINGS:
             more = len(broken) - MOST_WARNINGS
-            warnings.warn(f"{more} more functions do not compile", SourceWarning, stacklevel=3)
+            warnings.warn(
+                f"{more} more {plural(more, 'function does', 'functions do')} not compile",
+                SourceWarning,
+                stacklevel=3,
+            )
 
     def __getitem__(self, name: str) -> BangKernel:
         """The kernel called *name*; a template is instantiated.
@@ -115,7 +120,7 @@ class Module:
             ]
             apart = all(len(named[n]) == 1 for n in named if any(f.definition in found for f in named[n]))
             raise UsageError(
-                f"{name!r} is the name of {len(found)} kernels of {', '.join(self.paths)}; "
+                f"{name!r} is the name of {len(found)} {plural(len(found), 'kernel')} of {', '.join(self.paths)}; "
                 f"{'give one of' if apart else 'load one of their files alone, or rename one:'} {', '.join(several)}"
             )
         for file, function in found.values():

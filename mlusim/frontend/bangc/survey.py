@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from mlusim.arch.board import Arch
+from mlusim.counted import plural
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.kernel_names import named_kernels
@@ -48,7 +49,7 @@ class KernelFacts:
             over = self.memory[space] - limit
             if over > 0:
                 yield (
-                    f"{self.name} declares {self.memory[space]:,} bytes of {space}, {over:,} more than the "
+                    f"{self.name} declares {self.memory[space]:,} {plural(self.memory[space], 'byte')} of {space}, {over:,} more than the "
                     f"{limit:,} of {arch.name}; declare less, or let arrays share their bytes"
                 )
 

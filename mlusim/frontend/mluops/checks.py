@@ -6,6 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.dtypes import DType, float32, half, is_number
+from mlusim.counted import plural
 from mlusim.engine.refuse import foreign, no_pointer
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.machine.mlu import Mlu
@@ -113,7 +114,7 @@ class Helper:
             fault = bounds_fault(pointer.view, pointer.offset, nbytes)
             if fault is not None:
                 fault.operand = name
-                fault.message = f"{name} takes {nbytes} bytes; {fault.message}"
+                fault.message = f"{name} takes {nbytes} {plural(nbytes, 'byte')}; {fault.message}"
                 fault.hint = hint or fault.hint
         if fault is not None:
             raise self.refuse(mlu, fault)
@@ -161,7 +162,7 @@ class Helper:
             raise self.refuse(
                 mlu,
                 RuleFault(
-                    f"{first.name} overlaps {second.name} by {shared} bytes",
+                    f"{first.name} overlaps {second.name} by {shared} {plural(shared, 'byte')}",
                     operand=first.name,
                     address=low,
                     space=first.pointer.space.name,

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import Constraint, walk
@@ -136,7 +137,7 @@ def _bisect(grid: _Grid, points: int, count: int) -> Ints:
 def _one_by_one(problem: Problem, xs: Ints, x: str, y: str, fixed: Mapping[str, int]) -> list[int]:
     if len(xs) > _MOST_SEARCHED:
         raise UsageError(
-            f"{x} can take {len(xs)} values in {problem.name}, and for each {y} would have to be searched, since its "
+            f"{x} can take {len(xs)} {plural(len(xs), 'value')} in {problem.name}, and for each {y} would have to be searched, since its "
             f"constraints do not only tighten or only loosen with {y}; give {x} an upper bound of {_MOST_SEARCHED}"
         )
     found = [largest_value(problem, y, {**fixed, x: int(v)})[0] for v in xs]
@@ -147,7 +148,7 @@ def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
     first, step, points = span(problem, x, y, fixed)
     if points > MOST_POINTS:
         raise UsageError(
-            f"{x} alone can take {points} values in {problem.name}, more than the {MOST_POINTS} points of a"
+            f"{x} alone can take {points} {plural(points, 'value')} in {problem.name}, more than the {MOST_POINTS} points of a"
             f" frontier; give more values, or put {y} first"
         )
     return first + np.arange(points, dtype=np.int64) * step

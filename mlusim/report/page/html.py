@@ -9,6 +9,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
+from mlusim.counted import plural
 from mlusim.report.acceptance import AcceptanceVerdict, Rule, first_words, verdicts
 from mlusim.report.compare import BaselineComparison
 from mlusim.report.page.memory_map import map_picture
@@ -78,7 +79,7 @@ def html_text(
         parts["what-if"] = "What if it were another board"
         number = len(studies[0].rows)
         contents["what_if_words"] = (
-            f"Of each operator the largest case that is quickly run again, on {number} boards."
+            f"Of each operator the largest case that is quickly run again, on {number} {plural(number, 'board')}."
         )
     return rendered(
         "report.html.j2",

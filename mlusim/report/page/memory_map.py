@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.counted import plural
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.segments import BarSegment, lanes, ruler, segments
 from mlusim.report.page.figure import COLORS, PLAIN, SMALL, Picture, bars, words
@@ -51,9 +52,7 @@ def _room(segment: BarSegment) -> int:
 
 def _facts(segment: BarSegment) -> str:
     region = segment.region
-    return (
-        f"{region.name}: {region.elements:,} {region.dtype} at byte {region.offset:,}, {region.bytes:,} bytes"
-    )
+    return f"{region.name}: {region.elements:,} {region.dtype} at byte {region.offset:,}, {region.bytes:,} {plural(region.bytes, 'byte')}"
 
 
 def map_picture(layout: Layout) -> str:
@@ -73,7 +72,7 @@ def map_picture(layout: Layout) -> str:
     told = (
         f"fits: {layout.slack:,} of {layout.capacity:,} bytes to spare"
         if layout.fits
-        else f"does not fit: {layout.overflow:,} bytes too many"
+        else f"does not fit: {layout.overflow:,} {plural(layout.overflow, 'byte')} too many"
     )
     words(axes, 0, y + 6, told, color=COLORS["c6" if layout.fits else "c4"], weight="bold")
     return picture.render()

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from mlusim.arch.board import Board
+from mlusim.counted import plural
 from mlusim.report.page.figure import COLORS, PLAIN, SMALL, Picture, bars, line, words
 from mlusim.report.page.live import Boxes, points
 from mlusim.report.quantities import count, share, size
@@ -165,7 +166,9 @@ def traffic(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
             if nbytes:
                 width = _multiple(record, nbytes) * unit
                 shape = bars(axes, [(x, y, max(width - 1, 0.3), _ROW - 5)], color(position))
-                picture.tip(shape, f"{record.operator} {record.case}: {name} {nbytes:,} bytes")
+                picture.tip(
+                    shape, f"{record.operator} {record.case}: {name} {nbytes:,} {plural(nbytes, 'byte')}"
+                )
                 x += width
         crossed = _LABELS + unit - 60 < x < _LABELS + unit  # the line at 1x would run through the number
         words(axes, (_LABELS + unit if crossed else x) + 5, y + 6.5, size(record.io_bytes))
@@ -182,7 +185,7 @@ def traffic_data(records: Sequence[CallRecord], directions: Sequence[str]) -> st
             nbytes = record.off_chip.get(name, 0)
             if nbytes:
                 right = x + _multiple(record, nbytes)
-                tip = f"{record.operator} {record.title}: {name} {nbytes:,} bytes of {record.io_bytes:,}"
+                tip = f"{record.operator} {record.title}: {name} {nbytes:,} {plural(nbytes, 'byte')} of {record.io_bytes:,}"
                 chart.add(row, x, right, color(position), tip)
                 x = right
     return chart.data()

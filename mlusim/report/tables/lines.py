@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from mlusim.counted import plural
 from mlusim.report.quantities import brief, count, share, size
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.text_grid import table
@@ -47,7 +48,13 @@ def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> Re
         time_us = sum(line.time_us for line in rest)
         number = sum(line.count for line in rest)
         part = share(time_us / total) if total else "-"
-        shown.add_row(f"{len(rest)} others", part, brief(count(time_us)), brief(count(number)), *[""] * 7)
+        shown.add_row(
+            f"{len(rest)} {plural(len(rest), 'other')}",
+            part,
+            brief(count(time_us)),
+            brief(count(number)),
+            *[""] * 7,
+        )
     return shown
 
 

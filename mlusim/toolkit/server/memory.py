@@ -8,6 +8,7 @@ from typing import Any
 from attrs import define, field
 
 from mlusim.arch.dtypes import uint8
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
@@ -108,7 +109,7 @@ class MappedMemory:
 
     def name_of_call(self, nbytes: int, caller: int) -> Callable[[], str]:
         """What says which piece it is: its bytes, and the line that asked for it."""
-        return lambda: f"{nbytes} bytes of cnrtMalloc at {self._where(caller)}"
+        return lambda: f"{nbytes} {plural(nbytes, 'byte')} of cnrtMalloc at {self._where(caller)}"
 
     def free(self, address: int, caller: int) -> None:
         """Give a piece back.  Raises `UsageError` for what is none."""
@@ -148,11 +149,13 @@ class MappedMemory:
         """The piece that has *nbytes* bytes at *address*.  Raises `UsageError` with *what* wants them where none has."""
         piece = self.find(address)
         if piece is None or address == piece.stop:
-            raise self.mistaken(address, f"{what} {nbytes} bytes at {address:#x}, {self.told(address)}")
+            raise self.mistaken(
+                address, f"{what} {nbytes} {plural(nbytes, 'byte')} at {address:#x}, {self.told(address)}"
+            )
         if address + nbytes > piece.stop:
             raise HostMistake(
                 "hostcheck-beyond-allocation",
-                f"{what} {nbytes} bytes at {address:#x}, where {piece.stop - address} bytes are left of "
+                f"{what} {nbytes} {plural(nbytes, 'byte')} at {address:#x}, where {piece.stop - address} {plural(piece.stop - address, 'byte is', 'bytes are')} left of "
                 f"{piece.tensor.allocation.site}",
             )
         return piece

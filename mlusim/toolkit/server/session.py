@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
+from mlusim.counted import plural
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, tell_fetched, tell_mistake
@@ -252,7 +253,7 @@ class ProgramSession:
         found = self._loaded_for(stub, board.device)
         if len(request.payload) != found.arguments.nbytes:
             raise LaunchError(
-                f"{found.kernel.name} takes {found.arguments.nbytes} bytes of arguments, {len(request.payload)} came"
+                f"{found.kernel.name} takes {found.arguments.nbytes} {plural(found.arguments.nbytes, 'byte')} of arguments, {len(request.payload)} came"
             )
         kind = _KINDS.get(z_kind >> 32)
         if kind is None:
@@ -299,7 +300,7 @@ class ProgramSession:
         """Say that *what*, a launch, a copy or a set, uses what is still in use elsewhere."""
         first = clash.first
         if clash.allocation is None:
-            bytes_ = f"{clash.high - clash.low} bytes of the host at {clash.low:#x}"
+            bytes_ = f"{clash.high - clash.low} {plural(clash.high - clash.low, 'byte')} of the host at {clash.low:#x}"
         else:
             bytes_ = f"bytes [{clash.low}, {clash.high}) of {clash.allocation.site}"
         may = (
@@ -555,7 +556,7 @@ class ProgramSession:
             self._mistake(
                 caller,
                 "hostcheck-never-freed",
-                f"{total} bytes of cnrtMalloc are never freed",
+                f"{total} {plural(total, 'byte')} of cnrtMalloc are never freed",
                 count=len(pieces),
             )
         return ProgramReply()

@@ -153,7 +153,7 @@ def test_numpy_arrays_are_memory_of_the_host(module):
     ("name", "arguments", "said"),
     [
         ("Nothing", (), "there is no host function 'Nothing'"),
-        ("Calls", (1,), r"Calls does not take 1 arguments; it is Calls\(\)"),
+        ("Calls", (1,), r"Calls does not take 1 argument; it is Calls\(\)"),
         (
             "Mean",
             (np.zeros(2), 2),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from mlusim.counted import plural
 from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
 from mlusim.engine.native.layout import MOST_ARGUMENTS
 from mlusim.engine.native.rows import MEETS, WAITS
@@ -86,7 +87,9 @@ def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: 
     """Leave the call to Python."""
     del site
     if len(node.arguments) > MOST_ARGUMENTS:
-        raise NoForm(f"a call with {len(node.arguments)} arguments (more than {MOST_ARGUMENTS})")
+        raise NoForm(
+            f"a call with {len(node.arguments)} {plural(len(node.arguments), 'argument')} (more than {MOST_ARGUMENTS})"
+        )
     kinds = _kinds(node) if isinstance(node, ir.IntrinsicCall) else [a.type for a in node.arguments]
     texts = [c.text(a.value) if isinstance(a, ir.Text) else None for a in node.arguments]
     plain = tuple(a for a in node.arguments if not isinstance(a, ir.Text))

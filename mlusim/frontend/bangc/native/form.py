@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES
+from mlusim.counted import plural
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -133,7 +134,7 @@ class BangForm:
         """The arguments as words of 64 bits, and the variables at file scope, which are declared here."""
         if len(arguments) != len(self.form.parameters):
             raise LaunchError(
-                f"{self.form.name} takes {len(self.form.parameters)} arguments, not {len(arguments)}"
+                f"{self.form.name} takes {len(self.form.parameters)} {plural(len(self.form.parameters), 'argument')}, not {len(arguments)}"
             )
         places = [
             self._declared(core, place) if isinstance(place, ir.Global) and place.space else 0

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from mlusim.counted import plural
 from mlusim.engine.native.layout import CELL_BYTES, MOST_CELLS
 from mlusim.engine.native.stack import CIRCLES, FRAMES
 from mlusim.frontend.bangc import ir
@@ -30,11 +31,13 @@ def check_room(
     level = sum(2 * sum(sizes[symbol]) for symbol in deep)
     if max(plain, level) > FRAMES or level * DEEP > CIRCLES:
         largest = max(n for found in sizes.values() for n in found)
-        raise NoForm(f"records by value of {largest} bytes, which fill the stack")
+        raise NoForm(f"records by value of {largest} {plural(largest, 'byte')}, which fill the stack")
     cells = [
         (f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if p.storage is ir.Storage.CELL
     ]
     cells += [(symbol in deep, size + 15) for symbol, size in more]
     nbytes = sum(size * (DEEP if inside else 1) for inside, size in cells)
     if nbytes > CELL_BYTES or sum(DEEP if inside else 1 for inside, _ in cells) > MOST_CELLS:
-        raise NoForm(f"variables with addresses of {nbytes} bytes in functions that are inside each other")
+        raise NoForm(
+            f"variables with addresses of {nbytes} {plural(nbytes, 'byte')} in functions that are inside each other"
+        )

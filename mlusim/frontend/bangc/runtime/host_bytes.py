@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType
+from mlusim.counted import plural
 from mlusim.errors import Ended, MemoryFault, OutOfBounds, Unsupported, WrongSpace
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import PointerArray, RecordPointer
@@ -32,7 +33,7 @@ def host_bytes(pointer: Any, count: int, verb: str) -> memoryview:
         return pointer.span(count, verb)
     if isinstance(pointer, Ptr):
         raise WrongSpace(
-            f"a {verb} of {count} bytes of host memory through a pointer of the device",
+            f"a {verb} of {count} {plural(count, 'byte')} of host memory through a pointer of the device",
             space=pointer.space.name,
             hint=_ORDER if verb.startswith("cnrt") else "copy it with cnrtMemcpy first",
         )
@@ -49,20 +50,23 @@ def device_bytes(pointer: Any, count: int, verb: str) -> Any:
         if isinstance(pointer, HostPtr):
             what = pointer.view.block.what
             raise WrongSpace(
-                f"a {verb} of {count} bytes of device memory through a pointer to {what} of the host",
+                f"a {verb} of {count} {plural(count, 'byte')} of device memory through a pointer to {what} of the host",
                 hint=_ORDER,
             )
         raise _none(pointer, count, verb)
     allocation, start = pointer.view.allocation, pointer.offset
     if not allocation.live:
-        fault = Ended(f"a {verb} of {count} bytes of device memory that was freed", address=pointer.address)
+        fault = Ended(
+            f"a {verb} of {count} {plural(count, 'byte')} of device memory that was freed",
+            address=pointer.address,
+        )
         fault.rule = "hostcheck-use-after-free"
         raise fault
     if start < 0 or start + count > allocation.nbytes:
         raise OutOfBounds(
-            f"a {verb} of {count} bytes at byte {start} of {allocation.nbytes} bytes of device memory",
+            f"a {verb} of {count} {plural(count, 'byte')} at byte {start} of {allocation.nbytes} {plural(allocation.nbytes, 'byte')} of device memory",
             address=pointer.address,
-            legal=f"{max(allocation.nbytes - start, 0)} bytes are there",
+            legal=f"{max(allocation.nbytes - start, 0)} {plural(max(allocation.nbytes - start, 0), 'byte')} are there",
         )
     return allocation.raw.data[start : start + count]
 
@@ -88,8 +92,10 @@ def variable_bytes(pointer: Any, count: int) -> memoryview | None:
 def _none(pointer: Any, count: int, verb: str) -> MemoryFault:
     if isinstance(pointer, Address):
         what = "the null pointer" if pointer.address == 0 else f"{pointer.address:#x}, the address of nothing"
-        return MemoryFault(f"a {verb} of {count} bytes through {what}", hint="test the pointer first")
+        return MemoryFault(
+            f"a {verb} of {count} {plural(count, 'byte')} through {what}", hint="test the pointer first"
+        )
     return Unsupported(  # type: ignore[return-value]
-        f"a {verb} of {count} bytes of a variable that is kept in registers",
+        f"a {verb} of {count} {plural(count, 'byte')} of a variable that is kept in registers",
         hint="make the variable an array of one element",
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
+from mlusim.counted import plural
 from mlusim.errors import Ended, Fault, MemoryFault, OutOfBounds, ReadOnly, UsageError
 from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.kernel_frames import kernel_site
@@ -132,11 +133,11 @@ class HostView:
         start = self.phase + at * self.itemsize
         if block.freed:
             return Ended(
-                f"a {verb} of {self.itemsize} bytes at byte {start} of {block.what}, which was freed at {block.freed}",
+                f"a {verb} of {self.itemsize} {plural(self.itemsize, 'byte')} at byte {start} of {block.what}, which was freed at {block.freed}",
                 hint="free it after its last use",
             )
         return OutOfBounds(
-            f"a {verb} of {self.itemsize} bytes at byte {start} of {block.what}",
+            f"a {verb} of {self.itemsize} {plural(self.itemsize, 'byte')} at byte {start} of {block.what}",
             legal=f"bytes 0 to {block.used - 1}" if block.used else "it has no bytes",
         )
 
@@ -254,18 +255,20 @@ class HostPtr(Referred):
         block, start = self.view.block, self.offset
         if block.freed:
             raise Ended(
-                f"a {verb} of {nbytes} bytes at {block.what}, which was freed at {block.freed}",
+                f"a {verb} of {nbytes} {plural(nbytes, 'byte')} at {block.what}, which was freed at {block.freed}",
                 hint="free it after its last use",
             )
         if start < 0 or start + nbytes > block.used:
             raise OutOfBounds(
-                f"a {verb} of {nbytes} bytes at byte {start} of {block.what}",
-                legal=f"{max(block.used - start, 0)} bytes are there",
+                f"a {verb} of {nbytes} {plural(nbytes, 'byte')} at byte {start} of {block.what}",
+                legal=f"{max(block.used - start, 0)} {plural(max(block.used - start, 0), 'byte')} are there",
             )
         return memoryview(block.raw)[start : start + nbytes]
 
     def __repr__(self) -> str:
-        return f"<{self.view.dtype} * {self.offset} bytes into {self.view.block.what}>"
+        return (
+            f"<{self.view.dtype} * {self.offset} {plural(self.offset, 'byte')} into {self.view.block.what}>"
+        )
 
 
 def array_block(memory: HostMemory, array: "np.ndarray[Any, Any]", what: str) -> HostBlock:

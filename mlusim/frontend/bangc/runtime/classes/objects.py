@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
+from mlusim.counted import plural
 from mlusim.errors import OutOfBounds
 from mlusim.frontend.bangc.runtime.host_memory import HostMemory
 
@@ -13,7 +14,7 @@ SHOWN = 8  # elements of a container that a debugger shows
 def braces(texts: Iterable[str], count: int) -> str:
     """What a container of *count* elements holds, as a debugger shows it; *texts* are the first ones."""
     given = list(islice(texts, SHOWN))
-    more = [f"... {count} elements"] if count > len(given) else []
+    more = [f"... {count} {plural(count, 'element')}"] if count > len(given) else []
     return "{" + ", ".join([*given, *more]) + "}"
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType
+from mlusim.counted import plural
 from mlusim.errors import OutOfBounds, RuleFault
 from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject, braces
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostPtr
@@ -226,7 +227,10 @@ class Numbers(Vector):
         """Have *count* elements; new ones are zero or *value*."""
         size, old = self.element.size, self.count
         if count * size > 1 << 40:
-            raise RuleFault(f"a vector of {count} elements is too large", hint="look for a negative count")
+            raise RuleFault(
+                f"a vector of {count} {plural(count, 'element')} is too large",
+                hint="look for a negative count",
+            )
         if count * size > self.block.nbytes:
             self._room(count)
         self.count = count
@@ -277,7 +281,10 @@ class Objects(Vector):
     def resize(self, count: int, value: Any = None) -> None:
         """Have *count* elements; new ones are zero or copies of *value*."""
         if count > 1 << 32:
-            raise RuleFault(f"a vector of {count} elements is too large", hint="look for a negative count")
+            raise RuleFault(
+                f"a vector of {count} {plural(count, 'element')} is too large",
+                hint="look for a negative count",
+            )
         del self.items[count:]
         while len(self.items) < count:
             self.items.append(fresh(self.element) if value is None else copy(value))
