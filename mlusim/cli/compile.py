@@ -11,7 +11,7 @@ from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.show import emit, kib, output
 from mlusim.cli.sources import add_source_arguments, board_of, defines
 from mlusim.engine.native.build import cache_folder, clean_cache
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, shown_file
 from mlusim.files.paths import lines_shown
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import SourceError
@@ -125,7 +125,7 @@ def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
 
 def _show(facts: FileFacts, arch: Arch) -> None:
     console, limits = output(), arch.limits(compiled=True)
-    console.print(Text(facts.file, style="bold"))
+    console.print(Text(shown_file(facts.file), style="bold"))
     for kernel in facts.kernels:
         parameters = ", ".join(f"{kind} {name}" for name, kind in kernel.parameters)
         called = kernel.name.partition("(")[0]  # of several that share a name, with their types
@@ -139,7 +139,10 @@ def _show(facts: FileFacts, arch: Arch) -> None:
         if used:
             console.print(f"    memory: {', '.join(used)}", soft_wrap=True)
         for problem in kernel.too_large(arch):
-            console.print(Text(f"{kernel.file}:{kernel.line}: error: {problem}", style="red"), soft_wrap=True)
+            console.print(
+                Text(f"{shown_file(kernel.file)}:{kernel.line}: error: {problem}", style="red"),
+                soft_wrap=True,
+            )
         if kernel.intrinsics:
             console.print(f"    intrinsics: {', '.join(kernel.intrinsics)}", soft_wrap=True)
     for title, names in (("functions", facts.functions), ("templates", facts.templates)):
@@ -148,6 +151,6 @@ def _show(facts: FileFacts, arch: Arch) -> None:
     for u in facts.untranslated:
         kind = "" if u.construct == ERROR else f" ({u.construct})"
         console.print(f"  {u.function} does not translate{kind}:", style="red", soft_wrap=True)
-        console.print(f"{u.file}:{u.line}:{u.column}: {u.message}", soft_wrap=True)
+        console.print(f"{shown_file(u.file)}:{u.line}:{u.column}: {u.message}", soft_wrap=True)
         if u.excerpt:
             console.print(u.excerpt, soft_wrap=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlusim.arch.pipe import Pipe
 from mlusim.counted import plural
+from mlusim.errors import shown_file
 from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Condition, Generation, Pointer, Unspelled, Values
 from mlusim.memory.pointer import Ptr
@@ -234,7 +235,7 @@ def _check_format(fmt: str, values: Sequence[Any]) -> None:
 @_row("__assert_fail", "vendor declaration header, control")
 def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, function: str = "") -> None:
     """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
-    where = f" at {file}:{line}" if file else ""
+    where = f" at {shown_file(file)}:{line}" if file else ""
     inside = f" in {function}" if function else ""
     raise Refused(f"assertion `{assertion}` failed{where}{inside}")
 

@@ -4,7 +4,6 @@ A core has one only while something listens, or another schedule explores; every
 """
 
 import itertools
-from pathlib import PurePath
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +11,7 @@ from attrs import define
 
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.place import ACCESSOR, KernelFrame, caller
+from mlusim.errors import shown_file
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import file_of, is_own
@@ -264,7 +264,7 @@ class Announcer:
                 file, line = core.site()
                 choices.explain(
                     f"the oldest effect of {core.place.label} on the {pipe.value} pipe lands before "
-                    f"{PurePath(file).name}:{line}"
+                    f"{shown_file(file)}:{line}"
                 )
             core.land_one(pipe)
         core.session.scheduler.point(core)

@@ -1,13 +1,12 @@
 """What declared a piece of memory, as a value."""
 
 from collections.abc import Callable
-from pathlib import PurePath
 from typing import Any
 
 from attrs import field, frozen
 
 from mlusim.arch.dtypes import DType
-from mlusim.errors import RuleFault
+from mlusim.errors import RuleFault, shown_file
 from mlusim.memory.space import NRAM, Space
 
 
@@ -41,7 +40,7 @@ class MemoryDeclaration:
     @property
     def place(self) -> str:
         """``kernel.py:21``; empty for a tensor."""
-        return f"{PurePath(self.file).name}:{self.line}" if self.file else ""
+        return f"{shown_file(self.file)}:{self.line}" if self.file else ""
 
     def __str__(self) -> str:
         if self.told is not None:

@@ -1,7 +1,6 @@
 """What if an operator ran on another board: re-timed where its work would be the same, run again where not."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -131,7 +130,7 @@ class _Study:
         try:
             return self._answer(board)
         except (Fault, LaunchError) as error:
-            return WhatIf(board.name, None, rerun=True, why="it was tried there", failure=_sentence(error))
+            return WhatIf(board.name, None, rerun=True, why="it was tried there", failure=str(error))
 
     def _answer(self, board: Board) -> WhatIf:
         asked, choices = self._asked(board)
@@ -209,13 +208,6 @@ def _on(spec: Operator, run: Run, board: Board) -> Run:
         judged = efficiency(board, dtype, run.efficiency.theory_ops, run.efficiency.theory_ios, time_us)
     layouts = tuple(evolve(layout, board=board.name) for layout in run.layouts)
     return evolve(run, board=board.name, launches=launches, efficiency=judged, layouts=layouts)
-
-
-def _sentence(error: Fault | LaunchError) -> str:
-    """The error in one sentence, with the file name instead of the path."""
-    if isinstance(error, Fault) and error.file is not None:
-        return str(error).replace(f"({error.file}:", f"({Path(error.file).name}:")
-    return str(error)
 
 
 def study_of(

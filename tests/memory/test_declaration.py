@@ -19,7 +19,7 @@ def test_a_declaration_of_a_kernel():
     line = declares.__code__.co_firstlineno + 1
 
     assert [MemoryDeclaration(NRAM, float32, 128, __file__, line)] == found
-    assert f"NRAM float[128] declared at test_declaration.py:{line}" == str(found[0])
+    assert f"NRAM float[128] declared at tests/memory/test_declaration.py:{line}" == str(found[0])
 
 
 def test_a_declaration_of_the_host():

@@ -138,7 +138,9 @@ def test_repr_shows_what_a_person_needs():
     """Type, space, offset, address, where it was declared, the first values."""
     text = on_core(lambda mlu: repr(mlu.nram(float32, 8, values=[1, 2]) + 1))
 
-    assert text.startswith("<float * NRAM+0x4 (0x200004) of NRAM float[8] declared at test_pointer.py:")
+    assert text.startswith(
+        "<float * NRAM+0x4 (0x200004) of NRAM float[8] declared at tests/memory/test_pointer.py:"
+    )
     assert text.endswith("[2., 0., 0., 0.]>")
 
 

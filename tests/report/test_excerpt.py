@@ -199,7 +199,7 @@ def test_a_listing_shows_the_lines_with_their_share():
     heated = [line for run in found[0].runs for line in run if line.share]
     texts = {line.number: line.text.strip() for run in found[0].runs for line in run}
 
-    assert ["report/test_excerpt.py"] == [listing.file for listing in found]
+    assert ["tests/report/test_excerpt.py"] == [listing.file for listing in found]
     assert 1.0 == max(line.heat for line in heated)
     assert sum(float(line.share.rstrip("%")) for line in heated) == pytest.approx(100, abs=0.2)
     assert "mlu.sync()" in texts.values()
@@ -224,7 +224,7 @@ def test_a_file_that_is_gone_still_has_its_lines():
     gone = evolve(launch, lines=(evolve(dear, file="/nowhere/gone.py", line=7),))
     (listing,) = listings(gone)
 
-    assert ["nowhere/gone.py"] == [listing.file]
+    assert ["/nowhere/gone.py"] == [listing.file]
     assert 7 in [line.number for run in listing.runs for line in run if line.share]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.debug.source.frames import Owned
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, shown_file
 
 
 @frozen
@@ -145,7 +145,7 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
     if not files:
         raise UsageError(f"no loaded file is called {file}; `info functions` lists the kernel's files")
     if len(files) > 1:
-        raise UsageError(f"{file} may be {' or '.join(files)}; write more of the path")
+        raise UsageError(f"{file} may be {' or '.join(map(shown_file, files))}; write more of the path")
     lines = sorted(
         {
             n

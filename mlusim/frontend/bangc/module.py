@@ -9,7 +9,7 @@ from typing import Any
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.counted import plural
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, SourceWarning, diagnostic_of
@@ -113,14 +113,14 @@ class Module:
         }
         if len(found) > 1:
             several = [
-                f"{n} ({Path(f.span.file).name} line {f.span.line})"
+                f"{n} ({shown_file(f.span.file)}:{f.span.line})"
                 for n, functions in named.items()
                 for f in functions
                 if f.definition in found
             ]
             apart = all(len(named[n]) == 1 for n in named if any(f.definition in found for f in named[n]))
             raise UsageError(
-                f"{name!r} is the name of {len(found)} {plural(len(found), 'kernel')} of {', '.join(self.paths)}; "
+                f"{name!r} is the name of {len(found)} {plural(len(found), 'kernel')} of {', '.join(map(shown_file, self.paths))}; "
                 f"{'give one of' if apart else 'load one of their files alone, or rename one:'} {', '.join(several)}"
             )
         for file, function in found.values():
@@ -157,7 +157,7 @@ class Module:
 
     def _unknown(self, what: str, names: Sequence[str]) -> UsageError:
         hint = f"it has {', '.join(names)}" if names else "it has none"
-        return UsageError(f"there is no {what} in {', '.join(self.paths)}; {hint}")
+        return UsageError(f"there is no {what} in {', '.join(map(shown_file, self.paths))}; {hint}")
 
     def kernel_of_symbol(self, symbol: str) -> BangKernel:
         """The kernel that host code launches.  Raises `UsageError` where no file defines it."""

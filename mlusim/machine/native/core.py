@@ -15,7 +15,7 @@ from mlusim.arch.dtypes import DTYPES, uint8
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
-from mlusim.errors import Fault, LaunchError
+from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.machine.native.arguments import answer, value_of
@@ -78,7 +78,7 @@ class NativeCore(Core):
             self.renewable = start is not None
         except KeyboardInterrupt as stop:
             file, line = self.site()
-            stop.add_note(f"at {file}:{line} in {self.place.label} of kernel {kernel.name}")
+            stop.add_note(f"at {shown_file(file)}:{line} in {self.place.label} of kernel {kernel.name}")
             raise
 
     def _prepare(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:

@@ -6,13 +6,12 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import Context
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from attrs import frozen
 
-from mlusim.errors import Fault, Outside, UsageError
+from mlusim.errors import Fault, Outside, UsageError, shown_file
 from mlusim.machine.cluster import stuck
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import Choices
@@ -356,4 +355,4 @@ def _where(core: "Core") -> str:
     if core.session.scheduler.running is not core and (core.carrier is None or core.carrier.frame is None):
         return "at its beginning"
     file, line = core.site()
-    return f"at {PurePath(file).name}:{line}"
+    return f"at {shown_file(file)}:{line}"

@@ -1,10 +1,10 @@
 """The source of kernels with the time of each line: what the page shows beside each call."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from attrs import frozen
 
+from mlusim.errors import shown_file
 from mlusim.machine.launch import Launch
 from mlusim.report.quantities import count, share, size
 from mlusim.report.record import CallRecord, LaunchRecord
@@ -54,7 +54,7 @@ def listings(launch: LaunchRecord | Launch) -> list[Listing]:
             tuple(_heat_line(number, texts, own.get(number), total, most) for number in run)
             for run in _runs(sorted(own), len(texts))
         )
-        made.append(Listing("/".join(Path(file).parts[-2:]), runs))
+        made.append(Listing(shown_file(file), runs))
     ends = [line for line in launch.lines if not line.line and line.time_us]
     if ends:
         made.append(Listing("end of the tasks", ((_heat_line(0, [], ends[0], total, most),),)))

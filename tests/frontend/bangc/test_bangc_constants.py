@@ -78,9 +78,9 @@ def test_a_store_to_a_constant_is_a_fault(kernel, which):
         if "const" in text and f" {name}" in re.split(r"[ []*=|\[", text)[0][-len(name) - 1 :]
     )
     if name == "near_":
-        assert f"NRAM int32[64] declared at k.mlu:{line}, which is const there" in str(fault)
+        assert re.search(rf"NRAM int32\[64\] declared at .*k\.mlu:{line}, which is const there", str(fault))
     else:
-        assert f"a store to {name}, a constant declared at k.mlu:{line}" in str(fault)
+        assert re.search(rf"a store to {name}, a constant declared at .*k\.mlu:{line}", str(fault))
 
 
 @pytest.mark.parametrize(("which", "n"), [(0, 4), (0, -1), (1, 2)])
@@ -109,7 +109,7 @@ def test_a_table_of_pointers_is_a_constant_too(tmp_path):
     (tmp_path / "k.mlu").write_text(TABLE)
     fault, (out,) = run(bangc.load(tmp_path / "k.mlu")["K"], (np.zeros(4, np.int32),), "python")
     assert isinstance(fault, ReadOnly)
-    assert "a store to names, a constant declared at k.mlu:2" in str(fault)
+    assert re.search(r"a store to names, a constant declared at .*k\.mlu:2", str(fault))
     assert out[0] == 2
 
 

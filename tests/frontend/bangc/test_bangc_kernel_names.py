@@ -29,7 +29,7 @@ def test_each_has_a_name_that_no_other_has(load):
         name: said(kernel) for name, kernel in module.kernels.items()
     }
     with pytest.raises(
-        UsageError, match=r"'K' is the name of 4 kernels of .*; give one of a::K \(k.mlu line 1\), b::K"
+        UsageError, match=r"'K' is the name of 4 kernels of .*; give one of a::K \(.*k.mlu:1\), b::K"
     ):
         module["K"]
 
@@ -55,6 +55,6 @@ def test_static_kernels_of_two_files_are_not_mixed_up(tmp_path):
     assert ["L0", "L1"] == list(module.kernels)
     with pytest.raises(
         UsageError,
-        match=r"2 kernels of .*load one of their files alone, or rename one: K\(int \*\) \(x.mlu line 1\), K",
+        match=r"2 kernels of .*load one of their files alone, or rename one: K\(int \*\) \(.*x.mlu:1\), K",
     ):
         module["K"]

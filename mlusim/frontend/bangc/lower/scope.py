@@ -3,11 +3,11 @@
 import keyword
 import re
 from collections.abc import Callable
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, field
 
+from mlusim.errors import shown_file
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.ir import (
@@ -308,4 +308,4 @@ def temporary(value: Expr) -> Temporary:
 def fixed_words(declaration: Declaration) -> str:
     """What names a constant where a store is refused."""
     span = declaration.span
-    return f"{declaration.name}, a constant declared at {PurePath(span.file).name}:{span.line}"
+    return f"{declaration.name}, a constant declared at {shown_file(span.file)}:{span.line}"

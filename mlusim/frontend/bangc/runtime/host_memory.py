@@ -9,7 +9,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.counted import plural
-from mlusim.errors import Ended, Fault, MemoryFault, OutOfBounds, ReadOnly, UsageError
+from mlusim.errors import Ended, Fault, MemoryFault, OutOfBounds, ReadOnly, UsageError, shown_file
 from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.kernel_frames import kernel_site
 
@@ -103,7 +103,7 @@ class HostBlock:
     def end(self) -> None:
         """Answer no access any more: it was given back, here."""
         file, line = kernel_site()
-        self.freed = f"{file}:{line}"
+        self.freed = f"{shown_file(file)}:{line}"
         for view in self.views.values():
             view.size = -1
 
