@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.module import Module
@@ -78,8 +79,8 @@ class HostFunction:
             return found[0]
         shown = " or ".join(_signature(function) for function in found or self.forms)
         if found:
-            raise UsageError(f"{self.name} is ambiguous for {count} arguments: {shown}")
-        raise UsageError(f"{self.name} does not take {count} arguments; it is {shown}")
+            raise UsageError(f"{self.name} is ambiguous for {counted(count, 'argument')}: {shown}")
+        raise UsageError(f"{self.name} does not take {counted(count, 'argument')}; it is {shown}")
 
     def __repr__(self) -> str:
         return f"<host function {_signature(self.forms[0])}>"

@@ -14,13 +14,6 @@ __mlu_entry__ void Far(float *y) { __memcpy(a, y, 400, GDRAM2NRAM); }
 namespace a1 { __mlu_entry__ void K(float *y) { y[0] = 1; } }
 namespace b1 { __mlu_entry__ void K(float *y) { y[0] = 1; } }
 """
-HOST = """#include <cstdlib>
-int main() {
-  int *p = (int *)malloc(8);
-  free(p);
-  return p[0];
-}
-"""
 
 
 @pytest.fixture
@@ -28,7 +21,6 @@ def project(tmp_path, monkeypatch):
     """A folder that one stands in, with sources in a folder below it."""
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "k.mlu").write_text(KERNELS)
-    (tmp_path / "src" / "main.mlu").write_text(HOST)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -36,7 +28,7 @@ def project(tmp_path, monkeypatch):
 def named(project, text):
     """The names of the project's files in *text*; none is absolute."""
     assert str(project) not in text
-    return set(re.findall(r"[\w./]*(?:k|main)\.mlu", text))
+    return set(re.findall(r"[\w./]*k\.mlu", text))
 
 
 def test_a_fault_names_where_memory_is_declared_like_where_it_happens(project):
@@ -54,14 +46,6 @@ def test_kernels_of_one_name_are_told_apart_by_path(project):
         bangc.load("src/k.mlu")["K"]
 
     assert {"src/k.mlu"} == named(project, str(caught.value))
-
-
-def test_host_memory_names_its_lines_like_the_fault(project, cli):
-    """Where it was allocated, given back and read."""
-    done = cli("run", "src/main.mlu")
-
-    assert 3 == done.code
-    assert {"src/main.mlu"} == named(project, done.err)
 
 
 def test_compile_names_a_source_as_it_was_given(project, cli):

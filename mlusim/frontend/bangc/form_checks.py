@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from mlusim.counted import counted
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.isa.table import ISA
@@ -247,7 +248,7 @@ def _intrinsic(node: ir.IntrinsicCall) -> Iterator[str]:
     if node.row not in ISA:
         yield f"the instruction set has no {node.row!r:.40}"
     elif len(node.overload) > len(node.arguments):
-        yield f"{node.row} is chosen by {len(node.overload)} parameters and has {len(node.arguments)} arguments"
+        yield f"{node.row} is chosen by {len(node.overload)} parameters and has {counted(len(node.arguments), 'argument')}"
 
 
 Rules = Mapping[type, Callable[[Any], Iterator[str]]]
