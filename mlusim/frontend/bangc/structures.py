@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.counted import counted
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -33,7 +34,7 @@ def _check(value: Any, kind: t.Type, named: str) -> None:
     elif isinstance(kind, t.Array):
         flat = isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= kind.count
         if not flat:
-            raise LaunchError(f"{named} is given {value!r:.80}; give up to {kind.count} values")
+            raise LaunchError(f"{named} is given {value!r:.80}; give up to {counted(kind.count, 'value')}")
         for n, part in enumerate(value):
             _check(part, kind.of, f"element {n} of {named}")
     else:
