@@ -83,7 +83,7 @@ class DType:
         object.__setattr__(self, "size", self.dtype.itemsize)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return as_dtype, (self.name,)  # of another process, too, it is the one object
+        return _named, (self.name,)  # of another process, too, it is the one object
 
     def __repr__(self) -> str:
         return self.name
@@ -148,12 +148,19 @@ DTYPES: tuple[DType, ...] = (
     uint64,
 )
 
+float64 = DType("double", np.dtype(np.float64), "float", "double")  # of scalars alone: no instruction has it
+MEMORY_TYPES = (*DTYPES, float64)  # as which scalar loads and stores of C see memory
+
 _BY_NAME: Mapping[str, DType] = MappingProxyType(
     {d.name: d for d in DTYPES}
     | {d.dtype.name: d for d in DTYPES}
     | {"fp16": half, "fp32": float32, "bf16": bfloat16, "char": int8, "short": int16, "int": int32}
 )
 _BY_NUMPY: Mapping[np.dtype[Any], DType] = MappingProxyType({d.dtype: d for d in DTYPES})
+
+
+def _named(name: str) -> DType:
+    return next(d for d in MEMORY_TYPES if d.name == name)
 
 
 def as_dtype(value: Any) -> DType:

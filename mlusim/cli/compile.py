@@ -103,6 +103,7 @@ def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
                 "line": kernel.line,
                 "parameters": [{"name": name, "type": kind} for name, kind in kernel.parameters],
                 "translated": kernel.translated,
+                "interpreted": kernel.interpreted,
                 "memory": kernel.memory,
                 "too_large": list(kernel.too_large(arch)),
                 "intrinsics": list(kernel.intrinsics),
@@ -138,6 +139,8 @@ def _show(facts: FileFacts, arch: Arch) -> None:
         ]
         if used:
             console.print(f"    memory: {', '.join(used)}", soft_wrap=True)
+        if kernel.interpreted:
+            console.print(f"    runs in Python: {kernel.interpreted}", soft_wrap=True)
         for problem in kernel.too_large(arch):
             console.print(
                 Text(f"{shown_file(kernel.file)}:{kernel.line}: error: {problem}", style="red"),

@@ -6,10 +6,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mlusim.arch.dtypes import DTYPES, DType
+from mlusim.arch.dtypes import MEMORY_TYPES, DType
 
-_INTEGERS = frozenset({int} | {d.dtype.type for d in DTYPES if d.kind != "float"})
-NUMBERS = _INTEGERS | {float, np.float64} | {d.dtype.type for d in DTYPES}
+_INTEGERS = frozenset({int} | {d.dtype.type for d in MEMORY_TYPES if d.kind != "float"})
+NUMBERS = _INTEGERS | {float, np.float64} | {d.dtype.type for d in MEMORY_TYPES}
 
 
 def _legal(dtype: DType) -> tuple[frozenset[type], float, float]:
@@ -19,5 +19,7 @@ def _legal(dtype: DType) -> tuple[frozenset[type], float, float]:
     return _INTEGERS, int(limits.min), int(limits.max)
 
 
-LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = MappingProxyType({d: _legal(d) for d in DTYPES})
+LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = MappingProxyType(
+    {d: _legal(d) for d in MEMORY_TYPES}
+)
 """By element type: the classes of numbers that NumPy converts as C does, the lowest and the highest of them."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mlusim.arch.dtypes import DTYPES, DType
+from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.memory.space import SPACES, Space
 
 
@@ -22,5 +22,5 @@ class PointerKind:
 
 
 KINDS: Mapping[tuple[Space, DType], PointerKind] = MappingProxyType(
-    {(space, dtype): PointerKind(space, dtype) for space in SPACES for dtype in DTYPES}
+    {(space, dtype): PointerKind(space, dtype) for space in SPACES for dtype in MEMORY_TYPES}
 )

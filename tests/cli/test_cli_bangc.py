@@ -72,7 +72,18 @@ def test_compile_reports_what_does_not_translate_and_what_does_not_parse(folder,
     assert (odd, broken) == (1, 2)
     assert [(u["function"], u["line"]) for u in found["untranslated"]] == [("Odd", 2)]
     assert {k["name"]: k["translated"] for k in found["kernels"]} == {"Odd": False, "Good": True}
+    assert [None, None] == [k["interpreted"] for k in found["kernels"]]
     assert "broken.mlu:2:10: use of undeclared identifier 'undeclared'" in capsys.readouterr().err
+
+
+def test_compile_says_what_runs_in_python(folder, capsys):
+    """A kernel with something that has no C is told, with what it is."""
+    (folder / "register.mlu").write_text(
+        "__mlu_entry__ void K(float *p) { vv_float x; __vv_index(x, 0.0f, 1.0f); p[0] = 1; }\n"
+        "__mlu_entry__ void L(float *p) { p[0] = 1; }\n"
+    )
+    assert 0 == main(["compile", "register.mlu"])
+    assert 1 == capsys.readouterr().out.count("runs in Python: ")
 
 
 def test_run_saves_and_compares(folder, capsys):

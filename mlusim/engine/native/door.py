@@ -11,7 +11,7 @@ from inspect import Parameter
 from attrs import field, frozen
 
 from mlusim.arch.board import Arch
-from mlusim.arch.dtypes import DTYPES, DType
+from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.charges import charges
 from mlusim.engine.native.strided import accounts, repetition_conditions, repetitions, spanned
@@ -25,7 +25,7 @@ from mlusim.isa.table import ISA
 
 MOST = 1 << 24  # counts from here on are left to Python, and
 MOST_PRODUCT = "1e15"  # products of more than two of them, so that no formula overflows
-IDS: Mapping[DType, int] = {d: n for n, d in enumerate(DTYPES)}
+IDS: Mapping[DType, int] = {d: n for n, d in enumerate(MEMORY_TYPES)}
 NUMBERS: Mapping[str, int] = {name: n for n, name in enumerate(ISA)}
 _RESERVED = {"new": "new_", "register": "register_"}
 

@@ -207,6 +207,4 @@ def _type_of(value: Any) -> t.Type:
 
 
 def _scalar_of(dtype: DType) -> t.Arithmetic:
-    return next(
-        kind for kind, found in t.DTYPE_OF.items() if found is dtype and kind not in (t.BOOL, t.DOUBLE)
-    )
+    return next(kind for kind, found in t.DTYPE_OF.items() if found is dtype and kind is not t.BOOL)

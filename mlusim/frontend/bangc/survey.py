@@ -11,6 +11,7 @@ from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.kernel_names import named_kernels
 from mlusim.frontend.bangc.link import LinkPlan, link
 from mlusim.frontend.bangc.module import Module
+from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.isa.table import ISA
 
@@ -42,6 +43,7 @@ class KernelFacts:
     memory: dict[str, int]
     intrinsics: tuple[str, ...]
     missing: tuple[str, ...] = ()  # functions that it calls and that are not there
+    interpreted: str | None = None  # what in it has no C, so that the Python engine runs it
 
     def too_large(self, arch: Arch) -> Iterator[str]:
         """What it declares more of than *arch* has, which the compiler refuses, a sentence for each memory."""
@@ -128,7 +130,14 @@ def _kernel(module: Module, file: File, function: ir.Function, name: str) -> Ker
         _memory(plan),
         tuple(sorted(spellings)),
         tuple(plan.absent),
+        _without_c(function, plan, module.options.board.arch) if translated else None,
     )
+
+
+def _without_c(function: ir.Function, plan: LinkPlan, arch: Arch) -> str | None:
+    form = BangForm(function, lambda: plan, arch.bang_arch)
+    form.program(arch)
+    return form.problem
 
 
 def _memory(plan: LinkPlan) -> dict[str, int]:

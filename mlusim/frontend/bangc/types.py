@@ -198,8 +198,8 @@ DOUBLE = Arithmetic("double", "float", 8)
 
 SCALARS = (BOOL, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE)
 
-# The element type through which memory of a scalar is seen.  The device has no double; a pointer to
-# one moves by 8 bytes all the same.
+# The element type through which memory of a scalar is seen.  No instruction works on doubles;
+# scalar code does, as C has them.
 DTYPE_OF: Mapping[Arithmetic, DType] = MappingProxyType(
     {
         BOOL: dtypes.uint8,
@@ -214,6 +214,6 @@ DTYPE_OF: Mapping[Arithmetic, DType] = MappingProxyType(
         HALF: dtypes.half,
         BFLOAT16: dtypes.bfloat16,
         FLOAT: dtypes.float32,
-        DOUBLE: dtypes.uint64,
+        DOUBLE: dtypes.float64,
     }
 )

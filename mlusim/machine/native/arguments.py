@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DTYPES
+from mlusim.arch.dtypes import MEMORY_TYPES
 from mlusim.engine.native import layout
 from mlusim.memory.direction import direction_of
 from mlusim.memory.pointer import Ptr
@@ -20,7 +20,7 @@ def answer(core: "NativeCore", value: Any) -> None:
         place.kind, place.bits = layout.INTEGER, 0
     elif isinstance(value, Ptr):
         place.kind, place.bits = layout.POINTER, core.pointer(value)
-    elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == DTYPES[1].dtype:
+    elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == MEMORY_TYPES[1].dtype:
         place.kind = layout.FLOAT
         place.bits = int(np.float64(value).view(np.uint64))
     else:
@@ -37,8 +37,8 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
         return core.text(bits)
     if kind == layout.FLOAT:
         number = np.uint64(bits).view(np.float64)
-        return float(number) if dtype < 0 else DTYPES[dtype].dtype.type(number)
+        return float(number) if dtype < 0 else MEMORY_TYPES[dtype].dtype.type(number)
     whole = bits - (1 << 64) if bits >> 63 and kind != layout.UNSIGNED else bits
     if kind == layout.DIRECTION:
         return direction_of(whole)
-    return whole if dtype < 0 else DTYPES[dtype](whole)
+    return whole if dtype < 0 else MEMORY_TYPES[dtype](whole)

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlusim.arch.dtypes import DTYPES, uint8
+from mlusim.arch.dtypes import MEMORY_TYPES, uint8
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
@@ -277,11 +277,11 @@ class NativeCore(Core):
         view = self.views[number] if 0 < number < len(self.views) else None
         if view is None:
             assert self.seat is not None
-            size = 1 if dtype < 0 else DTYPES[dtype].size
+            size = 1 if dtype < 0 else MEMORY_TYPES[dtype].size
             nbytes, inner, fixed = self.seat.variable(number)
             words = "" if fixed < 0 else self.text(fixed)
             return self._loaded.form.nowhere(number, offset, size, nbytes, inner, words)
-        element = view.dtype if dtype < 0 else DTYPES[dtype]
+        element = view.dtype if dtype < 0 else MEMORY_TYPES[dtype]
         index, phase = divmod(offset, element.size)
         same = view.dtype is element and view.phase == phase
         return Ptr(view if same else view.recast(element, phase), index)

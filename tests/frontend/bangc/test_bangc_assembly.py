@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from engines import NATIVE, alike
 
 import mlusim
 from mlusim import bangc
-from mlusim.errors import Unsupported
+from mlusim.errors import Fault, Unsupported
 
 SOURCE = r"""
 #include "mlu.h"
@@ -24,6 +25,10 @@ __mlu_global__ void highest(int *out, unsigned value) {
   unsigned found = 0;
   asm volatile("findlast1.gpr.b32 %[dst], %[src];\n\t" : [dst] "+&r"(found) : [src] "r"(value));
   out[0] = found;
+}
+__mlu_global__ void wrong(int n) {
+  __nram__ float a[16];
+  __asm__ volatile("sync;\n fuse.nram.f32 [%0], %1, [%0], .mul(%2);" ::"r"(a), "r"(n + 64), "r"(2.0f));
 }
 __mlu_global__ void strange() { asm volatile("frobnicate %0;" ::"r"(1)); }
 """
@@ -59,6 +64,15 @@ def test_fused_instructions_work_on_memory_of_their_type(module):
 def test_a_result_is_stored_in_its_operand(module):
     """The highest bit of a number."""
     assert [10] == launched(module, "highest", np.zeros(1, np.int32), 1500).tolist()
+
+
+@pytest.mark.parametrize("n", [16, 17])
+def test_assembly_is_the_same_in_c(module, n):
+    """Fused instructions and results that are stored, with their counts, times and sentences."""
+    values = np.linspace(-3, 3, 64).astype(np.float32)
+    assert NATIVE == alike(module["fused"], [np.zeros(64, np.float32), values, n]).engine
+    assert NATIVE == alike(module["highest"], [np.zeros(1, np.int32), 1500 + n]).engine
+    assert isinstance(alike(module["wrong"], [n]), Fault)
 
 
 def test_an_unknown_instruction_is_a_fault_that_names_it(module):

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from engines import alike, run
 
 import mlusim
 from mlusim.errors import LaunchError, Unsupported, UsageError
@@ -230,3 +231,30 @@ def test_loops_inside_each_other(load, loops, runs):
         ):
             launch()
     assert bool(device.get(tensor)[0]) == runs
+
+
+OWN = """
+static __mlu_func__ int f() { static int n = %d; static int m[2] = {%d}; return ++n + m[0]++; }
+namespace { __mlu_func__ int g() { return %d; } struct S { __mlu_func__ int h() { return %d; } }; }
+template <typename T> static __mlu_func__ T t(T x) { auto l = [=] { return x + %d; }; return l(); }
+"""
+FIRST = (
+    OWN % (10, 1, 2, 3, 4)
+    + """
+__mlu_func__ int second();
+__mlu_entry__ void K(int *o) { o[0] = f() + 1000 * (g() + 10 * S().h() + 100 * t(0)); o[1] = second(); o[2] = f(); }
+"""
+)
+SECOND = (
+    OWN % (20, 5, 6, 7, 8)
+    + "__mlu_func__ int second() { return f() + 1000 * (g() + 10 * S().h() + 100 * t(0)); }"
+)
+
+
+def test_functions_of_one_file_are_its_own(load):
+    """Static ones, those of a namespace without a name, and lambdas in them: others of their names, and their statics, are others."""
+    kernel = load(first="#include <bang.h>\n" + FIRST, second="#include <bang.h>\n" + SECOND)["K"]
+    alike(kernel, [np.zeros(3, np.int32)])
+    _, (o,) = run(kernel, [np.zeros(3, np.int32)], "python")
+
+    assert [432_012, 876_026, 14] == o.tolist()

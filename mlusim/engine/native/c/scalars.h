@@ -57,6 +57,7 @@ ACCESS(int8_t, i8, 3, INTEGER(3), R_INT(int8_t)) ACCESS(int16_t, i16, 4, INTEGER
 ACCESS(int32_t, i32, 5, INTEGER(5), R_INT(int32_t)) ACCESS(int64_t, i64, 6, INTEGER(6), R_INT(int64_t))
 ACCESS(uint8_t, u8, 7, INTEGER(7), R_INT(uint8_t)) ACCESS(uint16_t, u16, 8, INTEGER(8), R_INT(uint16_t))
 ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, INTEGER(10), R_INT(uint64_t))
+ACCESS(double, f64, 11, REAL(, 11), float_of(r))
 
 ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
 enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS };

@@ -15,6 +15,7 @@ from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native import records
+from mlusim.frontend.bangc.native.assembly import assembly
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
     NoForm,
@@ -397,7 +398,7 @@ _VALUES: Mapping[type, Callable[[ProgramRendering, Any], str]] = MappingProxyTyp
         ir.IntrinsicCall: _intrinsic,
         ir.LibraryCall: _library,
         ir.Compose: records.compose,
-        ir.Asm: records.assembly,
+        ir.Asm: assembly,
     }
 )
 

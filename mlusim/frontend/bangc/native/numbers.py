@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mlusim.arch.dtypes import DTYPES, DType
+from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render.layouts import dtype
 
-IDS: Mapping[DType, int] = MappingProxyType({d: n for n, d in enumerate(DTYPES)})
+IDS: Mapping[DType, int] = MappingProxyType({d: n for n, d in enumerate(MEMORY_TYPES)})
 _INTEGERS = {
     ("int", 1): "int8_t", ("int", 2): "int16_t", ("int", 4): "int32_t", ("int", 8): "int64_t",
     ("uint", 1): "uint8_t", ("uint", 2): "uint16_t", ("uint", 4): "uint32_t", ("uint", 8): "uint64_t", ("bool", 1): "uint8_t",
 }  # fmt: skip
 _SUFFIXES = {
-    "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "half": "f16", "bfloat16": "b16", "float": "f32", "double": "f64", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
 }  # fmt: skip
 
@@ -47,8 +47,6 @@ def floating(kind: t.Arithmetic) -> str:
 
 def suffix(kind: t.Arithmetic) -> str:
     """The suffix of the element type through which memory of *kind* is seen."""
-    if kind.kind == "float" and kind.size == 8:
-        raise NoForm("a double in memory")
     return _SUFFIXES[dtype(kind).name]
 
 

@@ -1,15 +1,13 @@
-"""Records outside memory in C, and inline assembly."""
+"""Records outside memory in C."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mlusim.engine.native.door import NUMBERS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
-from mlusim.time.log import FOR_ALL
 
 
 def raw(at: ir.Place) -> str | None:
@@ -131,6 +129,8 @@ def record(c: Any, at: ir.Place, span: ir.Span) -> str:
 def compose(c: Any, node: ir.Compose) -> str:
     """A record from the values of its fields."""
     kind = node.type
+    if isinstance(kind, t.VectorRegister):
+        raise NoForm("a vector in a register")
     if not isinstance(kind, t.Record):
         raise NoForm("this initial value")
     held = c.temporary()
@@ -203,11 +203,3 @@ def _scalars(c: Any, kind: t.Type, offset: str, access: Callable[[t.Type, str], 
         yield f"for (int64_t {turn} = 0; {turn} < {kind.count}; {turn}++) {{ {inner} }}"
     else:
         yield access(kind, offset)
-
-
-def assembly(_c: Any, node: ir.Asm) -> str:
-    """Inline assembly: a sync, or none."""
-    code = " ".join(node.text.split()).rstrip(";").strip()
-    if node.outputs or node.inputs or code not in ("sync", ""):
-        raise NoForm("inline assembly")
-    return f"wait_(m, {NUMBERS['sync']}, {FOR_ALL})"

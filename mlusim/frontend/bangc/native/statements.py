@@ -102,8 +102,7 @@ def cell(kind: t.Type) -> str:
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
-    double = isinstance(inner, t.Arithmetic) and inner.size == 8 and inner.kind == "float"
-    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record) or (double and inner is not kind):
+    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record):
         raise NoForm(f"a {kind} that has an address")
     return f"cell_(m, {kind.size}, {element_size(kind)})"
 

@@ -19,6 +19,9 @@ END = "__mlusim_end<"  # a function whose body names a destructor
 BEGIN, STOP = "__mlusim_begin<", "__mlusim_stop<"  # functions that call begin() and end()
 
 
+_OWN = ("INTERNAL", "UNIQUE_EXTERNAL")  # static, and in a namespace without a name
+
+
 class Node:
     """A piece of a body: ``kind`` is the library's name for it, ``op`` the operator of one that has one.
 
@@ -123,7 +126,14 @@ class Declaration:
         """The mangled name, or the plain one of what has none."""
         if self.of_lambda:  # the library numbers those of a function again each time
             return self._reader.numbered(self)
-        return str(self._cursor.mangled_name or self._cursor.get_usr())
+        name = str(self._cursor.mangled_name or self._cursor.get_usr())
+        return f"{name}{self._reader.own}" if self._is_own(name) else name
+
+    def _is_own(self, name: str) -> bool:
+        """Whether other files cannot call it, a function: one of the same *name* there is another.  Launches know kernels by their names."""
+        if self.kind == "VAR_DECL" or "global" in self.annotations:
+            return False
+        return self._cursor.linkage.name in _OWN or name.startswith("_ZZL")
 
     @cached_property
     def of_lambda(self) -> bool:

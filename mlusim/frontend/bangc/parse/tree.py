@@ -26,12 +26,22 @@ _BRANCHES = range(200, 230)  # statements but declarations
 _HOLDERS = frozenset(("COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"))  # of statements
 
 
+def _digest(path: str) -> str:
+    return hashlib.blake2b(path.encode(), digest_size=4).hexdigest()
+
+
 class CursorReader:
     """Turns the library's cursors into nodes and declarations, each once."""
 
     def __init__(
-        self, library: Library, prelude: tuple[str, ...], rows: Mapping[int, str], sources: SourceTexts
+        self,
+        library: Library,
+        prelude: tuple[str, ...],
+        rows: Mapping[int, str],
+        sources: SourceTexts,
+        path: str,
     ) -> None:
+        self.own = f"_of_{_digest(path)}"  # behind the symbols of functions that only this file knows
         self.library = library
         self.sources = sources
         self.kinds = {number: kind.name for number, kind in enumerate(library.ci.CursorKind._kinds) if kind}
@@ -76,8 +86,7 @@ class CursorReader:
         """A symbol for the body of a lambda."""
         span = declaration.span
         n = self._numbers.setdefault(id(declaration), len(self._numbers))
-        file = hashlib.blake2b(span.file.encode(), digest_size=4).hexdigest()
-        return f"_lambda_{file}_{span.line}_{span.column}_{n}"
+        return f"_lambda_{_digest(span.file)}_{span.line}_{span.column}_{n}{self.own}"
 
     def class_of(self, node: Node) -> Declaration:
         """The class of an object."""

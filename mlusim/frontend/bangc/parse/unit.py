@@ -118,7 +118,7 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
         tree = _tree(found, path, overlay, supply, options)
     try:
         broken = _broken(path, source, wanted, tree, vouched=options.vouched)
-        reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources)
+        reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources, path)
         unit = _unit(path, source, wanted, reader, tree)
         unit.broken = broken
         _ends(unit)

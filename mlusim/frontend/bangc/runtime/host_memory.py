@@ -13,9 +13,6 @@ from mlusim.errors import Ended, Fault, MemoryFault, OutOfBounds, ReadOnly, Usag
 from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.kernel_frames import kernel_site
 
-float64 = DType(
-    "double", np.dtype(np.float64), "float", "double"
-)  # the host has it, no memory of a board does
 POISON = 0xFF  # what memory holds that nothing has written, as on the device
 _BASE = 0x5500_0000_0000  # of the addresses that blocks get where a program asks for them
 _GUARD = 64  # bytes between two blocks

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, field
 
-from mlusim.arch.dtypes import as_dtype
+from mlusim.arch.dtypes import as_dtype, float64
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.runtime.classes.objects import HostObject
 from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
-from mlusim.frontend.bangc.runtime.host_memory import float64
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
