@@ -1,17 +1,20 @@
 """Predicted against measured time, every published row: ``python -m benchmarks calibration [BOARD ...]``.
 
-The rows are in ``measured.csv``.  The kernels are those of examples 10 and 11 and of ``published.py``.  What
-would take too long is scaled by a stated rule that is exact: the time of these kernels is a + b n, where n
-counts results of a scalar loop, waves of equal tasks or columns, so two smaller runs give a and b.  Rows that
-a constant of the model was derived from are shown apart and count for nothing.  With names of boards the
-kernels of the examples are predicted for them.
+The rows are in ``measured.csv``.  The kernels are those of examples 10 and 11, of ``published.py``, which rewrites what
+no source is public of, and of ``public_sources.py``, which runs unmodified sources of checkouts; ``MLUSIM_CHECKOUTS``
+says where they are, and without it their rows have no prediction.  What would take too long is scaled by a
+stated rule that is exact: the time of these kernels is a + b n, where n counts results of a scalar loop, waves of
+equal tasks or columns, so two smaller runs give a and b.
+
+Nothing is fitted here.  `held_out` states which rows no constant may come from; the others are shown apart and
+prove nothing.  With names of boards the kernels of the examples are predicted for them.
 """
 
 import csv
 import functools
 import runpy
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,8 +23,9 @@ from attrs import frozen
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import published
+from benchmarks import public_sources, published
 from benchmarks.agreement import Judged, Measured, Times, show
+from benchmarks.public_sources import Public
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.time.rates import HOST_CALL, RATES, Bound
@@ -36,7 +40,14 @@ def rows() -> list[Measured]:
     """The published rows in the order of the file."""
     with (HERE / "measured.csv").open(newline="") as file:
         return [
-            Measured(r["op"], r["platform"], r["shape_description"], float(r["hardware_time_us"]), r["dtype"])
+            Measured(
+                r["op"],
+                r["platform"],
+                r["shape_description"],
+                float(r["hardware_time_us"]),
+                r["dtype"],
+                r["class"],
+            )
             for r in csv.DictReader(file)
         ]
 
@@ -57,6 +68,35 @@ def times_of(launch: Launch) -> Times:
     return Times(launch.time_us, *launch.time_band)
 
 
+DERIVED = frozenset(key for rate in RATES for value in rate.values for key in value.rows)
+"""The rows that constants of the model were derived from."""
+
+
+def held_out(measured: Sequence[Measured]) -> list[bool]:
+    """For each row whether no constant may come from it; the rule knows no prediction.
+
+    Rows with a ``class`` in the file: of each class, by measured time and the longest first, every second one is
+    held out; of a class of one row it is, unless a constant names it, so that nothing else would show its
+    mechanism.  Rows without one came first, and constants came from them before there was a rule: all others
+    of these are held out.
+    """
+    held = [not row.group and key_of(row) not in DERIVED for row in measured]
+    for group in {row.group for row in measured if row.group}:
+        own = [n for n, row in enumerate(measured) if row.group == group]
+        own.sort(key=lambda n: -measured[n].time_us)
+        for place, n in enumerate(own):
+            held[n] = bool(place % 2) if len(own) > 1 else key_of(measured[n]) not in DERIVED
+    return held
+
+
+def key_of(row: Measured) -> str:
+    """The name by which a constant says that it came from *row*."""
+    case = case_of(row)
+    if case is not None:
+        return case.key
+    return row.op.removesuffix("_nram_scalar_1core")
+
+
 # -- what each kernel takes ------------------------------------------------------------------------
 
 
@@ -73,7 +113,9 @@ def rung(number: int, board: str, *, columns: int = 128, notified: bool = True) 
         found = affine(lambda n: LADDER.run(number, board, waves=n)[0], 1, waves)
     if not notified:
         return found
-    return found.plus(*(HOST_CALL.at(bound) for bound in (Bound.USUAL, Bound.LOW, Bound.HIGH)))
+    return found.plus(
+        *(HOST_CALL.at(bound, find_board(board)) for bound in (Bound.USUAL, Bound.LOW, Bound.HIGH))
+    )
 
 
 def copied(board: str) -> Times:
@@ -109,55 +151,121 @@ def of(launch: Callable[..., Launch], *args: object) -> Callable[[str], Times]:
     return lambda board: times_of(launch(board, *args))
 
 
+def of_source(
+    public: Public, otherwise: Callable[[str], Times] | None = None
+) -> Callable[[str], Times | None]:
+    """The times of a kernel of a checkout; where there is none, those of a rewritten one, or none."""
+
+    def predict(board: str) -> Times | None:
+        if public.there:
+            return times_of(public.launch(board))
+        return None if otherwise is None else otherwise(board)
+
+    return predict
+
+
 @frozen
 class Case:
     """How the rows of a published kernel are predicted; ``words`` are in the row's name, platform, type or shape.
 
-    ``key`` is the name by which a constant of the model says that it was derived from the row.
+    ``key`` is the name by which a constant of the model says that it was derived from the row; ``source`` is
+    the repository whose unmodified source is run, ``family`` what else does the same work on the same board.
     """
 
     key: str
     words: tuple[str, ...]
     kind: str
-    predict: Callable[[str], Times]
-    how: str = "at the measured size"
+    predict: Callable[[str], Times | None]
+    how: str = "rewritten, at the measured size"
     cores: str = "all cores"
+    source: str = ""
+    family: str = ""
+    why: str = ""  # what explains that the row is far off
 
 
 def _ladder(board: str, columns: int, numbers: Iterable[int]) -> Iterator[Case]:
     kinds = {1: "scalar", 2: "scalar", 3: "launch", 4: "tensor", 5: "tensor", 6: "tensor"}
-    how = {1: "a + b results, from 8 and 16", 3: "at the measured size", 4: "a + b waves, from 1 and 2"}
+    how = {1: "a + b results, from 8 and 16", 3: "example 10", 4: "a + b waves, from 1 and 2"}
     for number in numbers:
         told = how[1 if number < 3 else 3 if number == 3 else 4]
         predict = functools.partial(rung, number, columns=columns)
         cores = "one core" if number <= 3 else "all cores"
         words = f"matmul_lab_0{number}", board
-        yield Case(" ".join(words), words, kinds[number], predict, told, cores)
+        family = f"ladder {board} {'blocks' if number > 3 else 'one block'}"
+        yield Case(" ".join(words), words, kinds[number], predict, told, cores, family=family)
+
+
+def _contest(name: str, commit: str, kind: str, cores: str = "all cores", family: str = "") -> Case:
+    predict = of_source(public_sources.CONTESTED[commit])
+    told = f"source, commit {commit}"
+    return Case(name, (name,), kind, predict, told, cores, public_sources.CONTEST, family)
+
+
+def _vendor(
+    name: str,
+    words: tuple[str, ...],
+    kind: str,
+    public: Public,
+    rewritten: Callable[[str], Times] | None = None,
+) -> Case:
+    told = "the vendor's source, revision 73adc65"
+    return Case(name, words, kind, of_source(public, rewritten), told, source=public_sources.MLU_OPS)
 
 
 HALF = np.float16
+_TURNED = "transposition MLU590-M9"
+_OVERLAPPED = (
+    "the kernel is known as blocking; the card reaches 37 GB/s a core and transposes beside it, which blocking copies "
+    "at 32 bytes/ns cannot, so its compiler overlaps consecutive tiles"
+)
 CASES: tuple[Case, ...] = (
     *_ladder("MLU370-X8", 128, range(1, 7)),
     *_ladder("MLU370-M8", 256, range(1, 4)),
-    Case("abs", ("abs",), "launch", absolute),
+    Case("abs", ("abs",), "launch", absolute, cores="some cores"),
     Case("clone", ("clone",), "copy", copied),
     Case("copy_", ("copy_",), "copy", copied),
     Case("type_as", ("type_as",), "copy", cast),
-    Case("contiguous gather", ("contiguous", "gather"), "strided", gathered, "a + b columns a core, from 1 and 2"),
-    Case("contiguous tiled", ("contiguous", "tiled"), "strided", of(published.run_tiled_transpose)),
-    Case("contiguous native", ("contiguous", "native"), "strided", of(published.run_piped_transpose), "a plausible good kernel"),
-    Case("moe_dispatch_backward_data", ("moe_dispatch",), "copy", of(published.run_scale_rows)),
-    Case("ball_query 2048", ("ball_query", "2048"), "vector", of(published.run_ball_query, 16, 2048, 512, 64, 0.4)),
-    Case("ball_query half", ("ball_query", "float16"), "vector", of(published.run_ball_query, 16, 1024, 512, 32, 0.2, HALF)),
-    Case("ball_query 1024", ("ball_query", "1024"), "vector", of(published.run_ball_query, 16, 1024, 256, 32, 0.2)),
-    Case("ball_query 512", ("ball_query",), "vector", of(published.run_ball_query, 16, 512, 128, 128, 0.8)),
-    Case("three_interpolate large", ("three_interpolate", "4096"), "vector", of(published.run_three_interpolate, 16, 128, 1024, 4096, (32, 256)), "the tile is assumed"),
-    Case("three_interpolate half", ("three_interpolate", "float16"), "vector", of(published.run_three_interpolate, 16, 512, 16, 64, (512, 64), HALF), "the tile is assumed"),
-    Case("three_interpolate", ("three_interpolate",), "vector", of(published.run_three_interpolate, 16, 512, 16, 64, (512, 32)), "the tile is assumed"),
+    Case("contiguous gather", ("contiguous", "gather"), "strided", gathered, "a + b columns a core, from 1 and 2", family=_TURNED),
+    Case("contiguous tiled", ("contiguous", "tiled"), "strided", of(published.run_tiled_transpose), family=_TURNED, why=_OVERLAPPED),
+    Case("contiguous native", ("contiguous", "native"), "strided", of(published.run_piped_transpose), "a plausible good kernel", family=_TURNED),
+    _vendor("moe_dispatch_backward_data", ("moe_dispatch_backward_data",), "copy", public_sources.dispatch("data"), of(published.run_scale_rows)),
+    _vendor("moe_dispatch_backward_gate", ("moe_dispatch_backward_gate",), "copy", public_sources.dispatch("gate")),
+    *(
+        _vendor(
+            f"ball_query {name}", ("ball_query", *words), "vector", public_sources.ball_query(*sizes, dtype=dtype),
+            of(published.run_ball_query, *sizes, dtype),
+        )
+        for name, words, sizes, dtype in (
+            ("2048", ("2048",), (16, 2048, 512, 64, 0.4), np.float32),
+            ("half", ("float16",), (16, 1024, 512, 32, 0.2), HALF),
+            ("1024", ("1024",), (16, 1024, 256, 32, 0.2), np.float32),
+            ("512", (), (16, 512, 128, 128, 0.8), np.float32),
+        )
+    ),
+    Case("three_interpolate large", ("three_interpolate", "4096"), "vector", of(published.run_three_interpolate, 16, 128, 1024, 4096, (32, 256)), "rewritten, the tile is assumed"),
+    Case("three_interpolate half", ("three_interpolate", "float16"), "vector", of(published.run_three_interpolate, 16, 512, 16, 64, (512, 64), HALF), "rewritten, the tile is assumed"),
+    Case("three_interpolate", ("three_interpolate",), "vector", of(published.run_three_interpolate, 16, 512, 16, 64, (512, 32)), "rewritten, the tile is assumed"),
     Case("lab_cosine_similarity", ("cosine",), "vector", of(published.run_cosine), cores="one core"),
+    _contest("009 conv1d", "bdbed09", "tensor", "some cores"),
+    _contest("010 conv2d", "a250ffb", "tensor"),
+    _contest("020 matmul", "775eec8", "tensor", "some cores"),
+    _contest("022 tm64", "072a4da", "tensor", family="matmul of two transposed"),
+    _contest("022 tm256", "2d03f8c", "tensor", family="matmul of two transposed"),
+    _contest("022 tm128", "762d632", "tensor", family="matmul of two transposed"),
+    _contest("026 ELU", "281170d", "launch"),
+    _contest("029 HardTanh", "cf28d57", "launch", "some cores"),
+    _contest("035 empty", "9790c83", "launch", "one core"),
+    _contest("035 zeros", "f901327", "launch"),
+    _contest("043 GroupNorm", "13ec36b", "copy"),
+    _contest("058 scalar sum", "620eab9", "vector", "some cores", "softmax"),
+    _contest("058 vector sum", "db17d69", "vector", "some cores", "softmax"),
+    _contest("062 prefix sum", "ec4f3d0", "launch", "one core"),
+    _contest("072 add", "bd429aa", "copy"),
+    _contest("088 trace", "d7cd707", "strided"),
+    _contest("095 RMSNorm", "caac6aa", "copy"),
+    _contest("098 attention", "afd6d91", "scalar"),
+    _contest("115 unfold", "ef1d96c", "copy"),
 )  # fmt: skip
-DERIVED = frozenset(key for rate in RATES for key in rate.rows)
-"""The rows that constants of the model were derived from."""
 
 _BOARDS = {"MLU290": "MLU290-M5", "MLU270": "MLU270-S4", "MLU270-generation": "MLU270-S4"}
 
@@ -170,17 +278,23 @@ def case_of(row: Measured) -> Case | None:
 
 def judged() -> Iterator[Judged]:
     """Every published row with its prediction."""
-    known: dict[str, Times] = {}
-    for row in rows():
+    known: dict[str, Times | None] = {}
+    measured = rows()
+    for row, held in zip(measured, held_out(measured), strict=True):
         case, board = case_of(row), row.platform.split(" ")[0]
-        if case is None:
-            yield Judged(row, None, "indicative only: the kernel is not known well enough to write")
-            continue
         board = _BOARDS.get(board, board)
+        if case is None:
+            told = "indicative only: the kernel is not known well enough to write"
+            yield Judged(row, None, told, held=held, board=board)
+            continue
         if case.key not in known:
             known[case.key] = case.predict(board)
-        series = f"MLU{find_board(board).arch.bang_arch // 100}xx"
-        yield Judged(row, known[case.key], case.how, case.kind, case.key in DERIVED, case.cores, series)
+        found, how = known[case.key], case.how
+        if found is None:
+            how = f"needs a checkout of {case.source}: set {public_sources.PLACE}"
+        elif case.source and public_sources.checkout(case.source) is None:
+            how = "rewritten"
+        yield Judged(row, found, how, case.kind, held, case.cores, board, case.family, case.why)
 
 
 def show_boards(boards: list[str], console: Console) -> None:

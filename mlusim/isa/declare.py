@@ -63,10 +63,12 @@ class Flow(Enum):
 
 
 class Passes(Enum):
-    """What the vector unit does with a line: one pass, several of a function, or its elements one by one."""
+    """What the vector unit does with a line: one pass, several, or its elements one by one."""
 
     ONE = "a cycle for each line"
-    FUNCTION = "several cycles for each line"
+    FUNCTION = "several cycles for each line, as functions take them"
+    EXPONENTIAL = "several cycles for each line, as exponentials by table take them"
+    REDUCTION = "several cycles for each line, as reductions and searches take them"
     TRANSPOSE = "a time for each element"
 
 

@@ -236,6 +236,7 @@ def exponential(spelling: str, doc: str, **properties: Any) -> Intrinsic:
         reads={"src": "elem_count"},
         dtypes=BOTH,
         native=("exponential",),
+        passes=Passes.EXPONENTIAL,
         **{"source": "vendor declaration header, arithmetic"} | properties,
     )(body)
 
@@ -265,6 +266,7 @@ bang_active_exp = exponential(
     source="vendor declaration header, arithmetic",
     approximation=Approximation(1e-2, ANYWHERE | {"bfloat16": (None, None)}),
     native=("sigmoid",),
+    passes=Passes.EXPONENTIAL,
 )
 def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented.
@@ -282,6 +284,7 @@ bang_active_tanh = unary(
     BOTH,
     certainty="I",
     approximation=Approximation(1e-2, ANYWHERE),
+    passes=Passes.EXPONENTIAL,
 )
 
 
@@ -294,6 +297,7 @@ bang_active_tanh = unary(
     source="vendor declaration header, arithmetic",
     approximation=Approximation(1e-2, ANYWHERE),
     native=("gelu",),
+    passes=Passes.EXPONENTIAL,
 )
 def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.

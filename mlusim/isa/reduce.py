@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, uint16, uint32
-from mlusim.isa.declare import FLOATS, NUMBERS, Cost, Flow, Intrinsic, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Cost, Flow, Intrinsic, Passes, intrinsic
 from mlusim.isa.parameters import Generation, Tile, Unsigned
 
 LINE = 128  # bytes
@@ -87,6 +87,7 @@ def _stored(row: Intrinsic, what: str) -> Intrinsic:
         in_place=False,
         cost=Cost("elem_count", "src"),
         flow=Flow.MIXING,
+        passes=Passes.REDUCTION,
         aligned=("src",),
         source=row.source,
         native=f"int64_t result; {row.native} dst[0] = (uint32_t)result;",
@@ -127,6 +128,7 @@ def _lane_sum(src: Tile) -> Any:
     "__bang_sum",
     reads={"src": "elem_count"},
     flow=Flow.MIXING,
+    passes=Passes.REDUCTION,
     certainty="I",
     source="vendor declaration header, selection and search",
     native="result = GET_$src(lane_sum_$src(src, elem_count));",
@@ -146,6 +148,7 @@ def bang_sum(src: Tile, elem_count: int) -> Any:
     reads={"src": "elem_count"},
     steps={"dst": f"{LINE} // sizeof(T) if generation > 2 else 1"},
     flow=Flow.MIXING,
+    passes=Passes.REDUCTION,
     source="vendor declaration header, selection and search",
     native=(
         "int64_t n = 128 / (int64_t)sizeof *src; for (int64_t k = 0; k < elem_count; k += n) dst[k] = "
@@ -195,6 +198,7 @@ def _extreme(
         writes={"dst": WITH_INDEX},
         reads={"src": "elem_count"},
         flow=Flow.MIXING,
+        passes=Passes.REDUCTION,
         aligned=("src",),
         native=("extreme", ">" if find is np.argmax else "<", key is not None),
         **{"source": "vendor declaration header, selection and search", "dtypes": (half, float32)}

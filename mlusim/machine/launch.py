@@ -12,10 +12,9 @@ from mlusim.machine.tally import Instructions, Usage
 from mlusim.presenting import Presented, presenter
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
-from mlusim.time.rates import Bound
 from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timeline import Forecast, Timeline
-from mlusim.time.timing import times
+from mlusim.time.timing import band
 
 
 @frozen(eq=False)
@@ -76,15 +75,11 @@ class Launch(Presented):
 
     @property
     def time_band(self) -> tuple[float, float]:
-        """The lowest and the highest time in us that the constants' bands allow; NaN where the launch was not timed.
-
-        Each end takes all constants of `mlusim.time.rates` at that end of their bands.
-        """
+        """The lowest and the highest time in us that constants and model leave open; NaN where the launch was not timed."""
         if not self.tasks:
             return self.time_us, self.time_us
         board, work = find_board(self.board), self.forecast.work
-        ends = times(work, board, board.places(self._unions), (Bound.LOW, Bound.HIGH))
-        return min(ends[0], self.time_us), max(ends[1], self.time_us)
+        return band(work, board, board.places(self._unions), self.time_us)
 
     @property
     def profile(self) -> Profile:

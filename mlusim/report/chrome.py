@@ -15,7 +15,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.report.counters import Counters
 from mlusim.time.timeline import MOST_SPANS, PLACES, CoreSpan, Scene, TimeSpan
-from mlusim.time.timing import LAUNCH_US
+from mlusim.time.timing import launch_us
 
 TRACKS = ("task", *PLACES)
 NEAR = 1e-5  # us; shorter spans have no arrow: the format has six decimals of a microsecond
@@ -75,16 +75,16 @@ class _Trace:
         for launch in launches:
             facts = {"dim": launch.dim, "kind": launch.kind, "bound": launch.bound, "time_us": launch.time_us}
             yield _complete(launch.kernel, "launch", begin, begin + launch.time_us, (LAUNCHES, 0), facts)
-            counters = Counters(launch)
+            counters, first = Counters(launch), begin + launch_us(find_board(launch.board))
             for scene in launch.timeline.scenes(self.most):
-                counters.add(scene, begin + LAUNCH_US)
+                counters.add(scene, first)
                 self.most -= len(scene.spans)
                 self.tasks += len(scene.cores)
                 if not scene.complete and scene.spans:
                     self.partly += len(scene.cores)
                 elif not scene.complete:
                     self.bare += len(scene.cores)
-                yield from self._scene(scene, launch, begin + LAUNCH_US)
+                yield from self._scene(scene, launch, first)
             yield from counters.events(LAUNCHES, _thread(LAUNCHES, 0))
             begin += launch.time_us
 

@@ -11,7 +11,7 @@ from mlusim.report.acceptance import Acceptance, acceptance
 from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count, percent, size, whole
 from mlusim.time.rates import DRAM_CEILING
-from mlusim.time.timing import LAUNCH_US
+from mlusim.time.timing import launch_us
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -115,7 +115,7 @@ def _causes(launch: "Launch") -> list[Reason]:
     """The causes of `because`."""
     if not launch.tasks:
         return []
-    causes = [*_start(1, launch.time_us)]
+    causes = [*_start(1, launch.time_us, launch.board)]
     if not any(cause.weight > ALL for cause in causes):
         about = figures(launch, find_board(launch.board))
         causes += [one for one in _launch(launch, about, launch.board) if one.weight > LEAST]
@@ -229,7 +229,7 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
     found = record.efficiency
     assert found is not None
     time_us = found.hardware_time_us
-    for reason in _start(len(record.launches), time_us):
+    for reason in _start(len(record.launches), time_us, record.board):
         yield reason
         if reason.weight > ALL:
             return
@@ -242,9 +242,9 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
                 yield Reason(reason.weight * part, reason.words)
 
 
-def _start(number: int, time_us: float) -> Iterator[Reason]:
-    """What starting *number* launches takes of *time_us*, where it is much."""
-    overhead = min(1.0, LAUNCH_US * number / time_us) if time_us > 0 else 0.0
+def _start(number: int, time_us: float, board: str) -> Iterator[Reason]:
+    """What starting *number* launches on *board* takes of *time_us*, where it is much."""
+    overhead = min(1.0, launch_us(find_board(board)) * number / time_us) if time_us > 0 else 0.0
     if overhead > 0.2:
         launches = "one launch is" if number == 1 else f"{counted(number, 'launch', 'launches')} are"
         words = f"starting {launches} {percent(overhead)} of the time"
@@ -266,8 +266,9 @@ def _theory(record: "CallRecord", theory: int) -> Iterator[Reason]:
 
 
 def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iterator[Reason]:
-    spent = launch.time_us - LAUNCH_US
-    reached = find_board(board).bandwidth * DRAM_CEILING.value / 1e6
+    known = find_board(board)
+    spent = launch.time_us - launch_us(known)
+    reached = known.bandwidth * DRAM_CEILING.on(known).value / 1e6
     rate = about.line_bytes / (spent * reached) if spent > 0 else 0.0
     if rate > FULL:
         moved = f"moves {percent(rate)} of what it can"

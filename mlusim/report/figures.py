@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
 from mlusim.time.log import IO_FLIGHT, KIND, SUMS
 from mlusim.time.pace import moved
 from mlusim.time.profile import home
 from mlusim.time.quantities import IO_STARTS, VECTOR
 from mlusim.time.task_work import Lanes, TaskWork
-from mlusim.time.timing import LAUNCH_US, PIPES
+from mlusim.time.timing import PIPES, launch_us
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -130,7 +131,7 @@ def _waits_at(launch: "Launch") -> str:
 
 def _busy(launch: "Launch", working: int) -> dict[str, float]:
     """Each pipe's share of the launch less its start, over the working cores."""
-    whole = (launch.time_us - LAUNCH_US) * working
+    whole = (launch.time_us - launch_us(find_board(launch.board))) * working
     own = [span.busy_us for span in launch.timeline if not span.memory_core]
     sums = [math.fsum(busy[n] for busy in own) for n in range(len(PIPES))]
     return {pipe: us / whole if whole > 0 else 0.0 for pipe, us in zip(PIPES, sums, strict=True)}

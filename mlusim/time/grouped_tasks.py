@@ -17,8 +17,8 @@ MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the m
 FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte
 GroupKey = tuple[tuple[CoreLog, bool, int], ...]
 Role = tuple[
-    bool, int
-]  # what a core's pace depends on: whether it is a memory core; cores that share its SRAM
+    bool, int, int
+]  # what a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it
 Stacks = list[tuple[Role, list[int], Stack]]  # of a role: the numbers of its cores, and their logs
 
 
@@ -35,12 +35,31 @@ def key_of(group: Sequence[TaskWork]) -> GroupKey:
     return tuple([(task.log, task.memory_core, task.cluster) for task in group])
 
 
-def roles_of(group: Sequence[TaskWork]) -> list[Role]:
-    """What the pace of each core of *group* depends on; those of a cluster that use its SRAM share the port."""
+def roles_of(group: Sequence[TaskWork], beside: int) -> list[Role]:
+    """What the pace of each core of *group* depends on; those of a cluster share its SRAM and its port.
+
+    *beside* tasks run on the cluster of a Block task, which is a group by itself.
+    """
     users: dict[int, int] = {}
+    cores: dict[int, int] = {}
     for task in group:
         users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
-    return [(task.memory_core, users[task.cluster]) for task in group]
+        cores[task.cluster] = cores.get(task.cluster, 0) + (not task.memory_core and moves_off_chip(task.log))
+    if len(group) == 1:
+        return [(task.memory_core, users[task.cluster], beside) for task in group]
+    return [
+        (t.memory_core, users[t.cluster], 1 if t.memory_core else max(1, cores[t.cluster])) for t in group
+    ]
+
+
+def neighbours(tasks: Sequence[TaskWork], board: Board) -> int:
+    """How many tasks of a Block launch run on a cluster at once: they fill one after the other."""
+    return max(1, min(len(tasks), board.arch.cores_per_cluster))
+
+
+def moves_off_chip(log: CoreLog) -> bool:
+    """Whether a core copied from or to the off-chip memory."""
+    return bool(log.total[SUMS + quantities.IO])
 
 
 def uses_sram(log: CoreLog) -> bool:
@@ -61,8 +80,10 @@ class Paces:
         """The pace of a core of *role*."""
         pace = self._known.get(role)
         if pace is None:
-            memory_core, sharers = role
-            pace = Pace.of(self._board, memory_core=memory_core, sharers=sharers, bound=self._bound)
+            memory_core, sharers, beside = role
+            pace = Pace.of(
+                self._board, memory_core=memory_core, sharers=sharers, beside=beside, bound=self._bound
+            )
             self._known[role] = pace
         return pace
 
@@ -71,13 +92,16 @@ class GroupedTasks:
     """The tasks of a launch by the groups that run together, and what of their time is the same at every bound.
 
     ``groups`` are in the order in which they begin, ``keys`` says which are alike, and ``kinds`` has one of each.
+    *beside* says how many Block tasks run on a cluster, where *tasks* are not all of the launch.
     """
 
-    def __init__(self, tasks: Sequence[TaskWork], board: Board) -> None:
+    def __init__(self, tasks: Sequence[TaskWork], board: Board, beside: int = 0) -> None:
         self.groups = groups_of(tasks)
         self.keys = [key_of(group) for group in self.groups]
         self.kinds = dict(zip(self.keys, self.groups, strict=True))
-        self.roles = {key: roles_of(group) for key, group in self.kinds.items()}
+        self.roles = {
+            key: roles_of(group, beside or neighbours(tasks, board)) for key, group in self.kinds.items()
+        }
         self._board = board
         self._kept: Stacks | None = None
 
@@ -123,7 +147,7 @@ class GroupedTasks:
         return [[found[next(numbered)] for _ in key] for key in keys]
 
 
-def timed_group(group: Sequence[TaskWork], board: Board) -> list[TimedLog]:
-    """The logs of *group* at the paces of their cores."""
-    ((found,),) = GroupedTasks(group, board).timed(Paces(board))
+def timed_group(group: Sequence[TaskWork], board: Board, beside: int) -> list[TimedLog]:
+    """The logs of *group*, of a launch with *beside* tasks on a cluster, at the paces of their cores."""
+    ((found,),) = GroupedTasks(group, board, beside).timed(Paces(board))
     return found

@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.time.grouped_tasks import groups_of, timed_group
+from mlusim.time.grouped_tasks import groups_of, neighbours, timed_group
 from mlusim.time.intervals import WAITING, pieces
 from mlusim.time.log import IO_FLIGHT, KIND
 from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Times, parts_of
@@ -64,8 +64,9 @@ def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) ->
         )
     table = next(task.steps.table for task in tasks if task.steps is not None)
     sums: dict[int, _LineSums] = {}
+    beside = neighbours(tasks, board)
     for alike in _alike(tasks, spans):
-        _add(sums, table, _cores(alike.group, board), alike)
+        _add(sums, table, _cores(alike.group, board, beside), alike)
     made = [_line(table.sites[site], found) for site, found in sums.items()]
     some = (line for line in made if line.count or line.time_us)
     return tuple(sorted(some, key=lambda line: (line.file, line.line)))
@@ -102,8 +103,8 @@ class _Core:
     times: Any
 
 
-def _cores(group: Sequence[TaskWork], board: Board) -> list["_Core"]:
-    found = tracks(timed_group(group, board), board)
+def _cores(group: Sequence[TaskWork], board: Board, beside: int) -> list["_Core"]:
+    found = tracks(timed_group(group, board, beside), board)
     return [
         _core(track, task.steps) for track, task in zip(found, group, strict=True) if task.steps is not None
     ]

@@ -11,24 +11,24 @@ from mlusim.time import work
 from mlusim.time.log import END, IO_FLIGHT, KIND, LOADS, MOVE_FLIGHT, OWN, STORES, SUMS, Rows
 from mlusim.time.rates import (
     ATOMIC,
+    CLUSTER_IO,
     CORE_IO,
     DMA_SETUP,
     DRAM_LATENCY,
     ELEMENT,
+    EXPONENTIAL,
     FUNCTION,
-    HBM_LATENCY,
     ISSUE,
     MEMORY_CORE_IO,
     MOVE_LINE,
+    REDUCTION,
     SCALAR_NRAM,
-    SCALAR_NRAM_2XX,
     SCALAR_OP,
     SCALAR_STEP,
+    SEGMENT,
     SRAM_PORT,
     TRANSACTION,
-    TRANSPOSE_2XX,
-    TRANSPOSE_3XX,
-    TRANSPOSE_5XX,
+    TRANSPOSE,
     Bound,
 )
 
@@ -43,24 +43,25 @@ OFF_CHIP, ON_CHIP = slice(0, 2), slice(2, 5)
 LOADING, STORING = 1, 2  # channels of the IO-DMA
 
 
-HBM_BITS = 3072  # memory buses of HBM are this wide or wider
-_TRANSPOSE = {2: TRANSPOSE_2XX, 3: TRANSPOSE_3XX, 5: TRANSPOSE_5XX}
-
-
 @frozen
 class Pace:
     """The rates of one core of a board, in us; *sharers*: cores of its cluster that use the SRAM.
 
-    ``function`` is what a line of a function takes beyond one of an addition, ``stall`` a stalled cycle,
-    ``near`` a scalar access on the chip.
+    ``function``, ``exponential`` and ``reduction`` are what a line of these takes beyond one of an addition, ``stall``
+    a stalled cycle, ``near`` a scalar access on the chip, ``port`` a transaction at the cluster's port while the
+    cores beside it copy too.
     """
 
     cycle: float
     transaction: float
+    segment: float
+    port: float
     off_chip: float
     setup: float
     sram_byte: float
     function: float
+    exponential: float
+    reduction: float
     transposed: float
     stall: float
     scattered: float
@@ -68,24 +69,32 @@ class Pace:
     near: float
 
     @classmethod
-    def of(cls, board: Board, *, memory_core: bool, sharers: int = 1, bound: Bound = Bound.USUAL) -> "Pace":
-        """The pace of a core of *board*; *bound*: at an end of the constants' bands."""
+    def of(
+        cls, board: Board, *, memory_core: bool, sharers: int = 1, beside: int = 1, bound: Bound = Bound.USUAL
+    ) -> "Pace":
+        """The pace of a core of *board*; *bound*: at an end of the constants' bands.
+
+        *sharers* cores of its cluster use the SRAM, *beside* run a task, the core among them.
+        """
         cycle = 1 / board.clock_mhz
-        io = (MEMORY_CORE_IO if memory_core else CORE_IO).at(bound)
-        share = min(MOVE_LINE.value, SRAM_PORT.at(bound) / max(sharers, 1))
-        latency = HBM_LATENCY if board.memory_bus_bits >= HBM_BITS else DRAM_LATENCY
+        io = (MEMORY_CORE_IO if memory_core else CORE_IO).at(bound, board)
+        share = min(MOVE_LINE.value, SRAM_PORT.at(bound, board) / max(sharers, 1))
         return cls(
             cycle=cycle,
             transaction=TRANSACTION.value / io / 1000,
-            off_chip=latency.at(bound) / 1000,
-            setup=DMA_SETUP.at(bound) * cycle,
+            segment=SEGMENT.at(bound, board) * cycle,
+            port=beside * TRANSACTION.value / CLUSTER_IO.at(bound, board) / 1000,
+            off_chip=DRAM_LATENCY.at(bound, board) / 1000,
+            setup=DMA_SETUP.at(bound, board) * cycle,
             sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,
-            function=(FUNCTION.at(bound) - 1) * cycle,
-            transposed=_TRANSPOSE.get(board.arch.generation, TRANSPOSE_3XX).at(bound) * cycle,
-            stall=ELEMENT.at(bound) / ELEMENT.value * cycle,
-            scattered=ELEMENT.at(bound) * cycle,
-            atomic=ATOMIC.at(bound) * cycle,
-            near=(SCALAR_NRAM_2XX if board.arch.generation == 2 else SCALAR_NRAM).value * cycle,
+            function=(FUNCTION.at(bound, board) - 1) * cycle,
+            exponential=(EXPONENTIAL.at(bound, board) - 1) * cycle,
+            reduction=(REDUCTION.at(bound, board) - 1) * cycle,
+            transposed=TRANSPOSE.at(bound, board) * cycle,
+            stall=ELEMENT.at(bound, board) / ELEMENT.value * cycle,
+            scattered=ELEMENT.at(bound, board) * cycle,
+            atomic=ATOMIC.at(bound, board) * cycle,
+            near=SCALAR_NRAM.at(bound, board) * cycle,
         )
 
 
@@ -115,13 +124,16 @@ def channels(rows: Rows) -> Any:
 def _vector(sums: Rows, pace: Pace) -> Any:
     """The vector unit: lines and starts, further passes of functions, elements that change their order."""
     cycles = sums[:, q.VECTOR] * pace.cycle
-    return cycles + sums[:, q.FUNCTIONS] * pace.function + sums[:, q.TRANSPOSED] * pace.transposed
+    several = sums[:, q.FUNCTIONS] * pace.function + sums[:, q.EXPONENTIALS] * pace.exponential
+    several += sums[:, q.REDUCTIONS] * pace.reduction
+    return cycles + several + sums[:, q.TRANSPOSED] * pace.transposed
 
 
 def _off_chip(own: Rows, pace: Pace) -> Any:
     """A flight: its loads and its stores have a channel each."""
     transfers = np.maximum(own[:, 0] - own[:, 2], own[:, 2])
-    return transfers * pace.transaction + own[:, 1] * pace.stall
+    single = own[:, 1] * pace.stall + own[:, 3] * pace.segment
+    return np.maximum(transfers * pace.transaction + single, transfers * pace.port)
 
 
 def _on_chip(lines: Any, sram: Any, pace: Pace) -> Any:
@@ -141,7 +153,9 @@ def _io(sums: Rows, pace: Pace) -> Any:
     """Blocking off-chip copies, fills and atomics."""
     starts = sums[:, q.IO_STARTS] * (pace.setup + pace.off_chip)
     single = sums[:, q.STALLS] * pace.stall + sums[:, q.ATOMICS] * pace.atomic
-    return starts + sums[:, q.TRANSACTIONS] * pace.transaction + single
+    single += sums[:, q.SEGMENTS] * pace.segment
+    lines = sums[:, q.TRANSACTIONS]
+    return np.maximum(starts + lines * pace.transaction + single, lines * pace.port)
 
 
 def _move(sums: Rows, pace: Pace) -> Any:

@@ -7,4 +7,6 @@ timing model reads.
 SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
 TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, ATOMICS = range(5, 13)
 FUNCTIONS, TRANSPOSED = 13, 14  # lines of instructions of several passes, elements that change their order
-PLACES = 15
+SEGMENTS = 15  # pieces of strided off-chip copies
+EXPONENTIALS, REDUCTIONS = 16, 17  # lines of exponentials, of reductions and searches
+PLACES = 18

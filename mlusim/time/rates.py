@@ -2,17 +2,28 @@
 
 A board's own numbers (clock, bandwidth, tensor rates, clusters) stay with the board.  Each constant is
 published, or follows from something published by the arithmetic that its source gives, or is marked as
-inferred or as a default for something unknown.  ``rows`` names the published measurements that a constant
-was derived from: `benchmarks/calibration.py` counts those rows apart, since they prove nothing.
+inferred or as a default for something unknown.
+
+A constant belongs to boards: its first value is that of all boards that have none of their own; ``own`` has the
+values of a board or of a series of boards.  ``rows`` names the published measurements that a value was derived from
+(`benchmarks/calibration.py` counts those rows apart, since they prove nothing) and ``measured`` the boards that
+printed them.  On any other board such a value is inherited: its band is wider by `INHERITED`.
 """
 
 from enum import Enum
 
 from attrs import field, frozen
 
+from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 
 MARKS = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, default chosen"}
+INHERITED = 1.25
+"""By which factor both ends of a measured band lie further out on a board that printed none of its rows."""
+
+
+MODEL = 1.18
+"""By which factor the model is off where its constants are right, either way: four in five of the rows that gave constants."""
 
 
 class Bound(Enum):
@@ -24,45 +35,127 @@ class Bound(Enum):
 
 
 @frozen
-class Rate:
-    """One constant: ``value`` in ``unit``, what it says, its mark (a key of `MARKS`) and its source.
+class Value:
+    """What a constant is on some boards: its ``value``, its mark (a key of `MARKS`) and its source.
 
-    ``low`` and ``high`` are the values that would make a launch shorter and longer, as far as the source
-    leaves it open; both are ``value`` where nothing is.  ``rows`` are the rows of ``benchmarks/measured.csv``
-    that it was derived from.
+    ``where`` is the name of a board, or a series such as "MLU3xx" for its generation.  ``band`` has the values that
+    would make a launch shorter and longer, as far as the source leaves it open; None where nothing is.
     """
 
-    name: str
+    where: str
     value: float = field()
-    unit: str
     mark: str = field()
-    says: str
     source: str
     band: tuple[float, float] | None = None
     rows: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
 
     @value.validator
     def _positive(self, _: object, value: float) -> None:
         if value <= 0:
-            raise UsageError(f"the rate {self.name!r} is {value}; give a number above 0")
+            raise UsageError(f"the value {value} of a rate is not above 0; give a number above 0")
 
     @mark.validator
     def _known(self, _: object, mark: str) -> None:
         if mark not in MARKS:
-            raise UsageError(f"the mark of {self.name!r} is {mark!r}; use one of {', '.join(MARKS)}")
+            raise UsageError(f"the mark of a rate is {mark!r}; use one of {', '.join(MARKS)}")
 
-    def at(self, bound: Bound) -> float:
-        """The value at an end of the band, or the usual one."""
-        if self.band is None or bound is Bound.USUAL:
+    def inherited(self, board: Board) -> bool:
+        """Whether *board* has it from boards that printed measurements, without having printed one."""
+        return bool(self.measured) and board.name not in self.measured
+
+    def ends(self, board: Board) -> tuple[float, float] | None:
+        """The band on *board*: wider where the value is inherited."""
+        if self.band is None or not self.inherited(board):
+            return self.band
+        shorter, longer = self.band
+        return (
+            (shorter * INHERITED, longer / INHERITED)
+            if shorter > longer
+            else (shorter / INHERITED, longer * INHERITED)
+        )
+
+    def at(self, bound: Bound, board: Board) -> float:
+        """The value at an end of the band on *board*, or the usual one."""
+        ends = self.ends(board)
+        if ends is None or bound is Bound.USUAL:
             return self.value
-        return self.band[0] if bound is Bound.LOW else self.band[1]
+        return ends[0] if bound is Bound.LOW else ends[1]
 
+
+@frozen
+class Rate:
+    """One constant: what it says in ``unit``; its value on boards that have none of their own, and those of ``own``."""
+
+    name: str
+    value: float
+    unit: str
+    mark: str
+    says: str
+    source: str
+    band: tuple[float, float] | None = None
+    rows: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+    own: tuple[Value, ...] = ()
+    usual: Value = field(init=False)
+
+    @usual.default
+    def _usual(self) -> Value:
+        return Value("", self.value, self.mark, self.source, self.band, self.rows, self.measured)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The usual value, then those that boards and series have of their own."""
+        return (self.usual, *self.own)
+
+    def on(self, board: Board) -> Value:
+        """The value on *board*: its own, that of its series, or the usual one."""
+        for where in (board.name, series_of(board)):
+            for value in self.own:
+                if value.where == where:
+                    return value
+        return self.usual
+
+    def at(self, bound: Bound, board: Board) -> float:
+        """The number that holds on *board* at an end of its band."""
+        return self.on(board).at(bound, board)
+
+
+def printed_rows(board: Board) -> bool:
+    """Whether *board* printed one of the measurements that constants were derived from."""
+    return any(board.name in value.measured for rate in RATES for value in rate.values)
+
+
+def series_of(board: Board) -> str:
+    """The series of *board*, as values are given for it: "MLU3xx" for MLU370."""
+    return f"MLU{board.arch.generation}xx"
+
+
+X4 = ("MLU370-X4", "MLU370-X4K")  # the rows of the contest come from one of these two
+X8, M9, H8, MLU270, MLU290 = ("MLU370-X8",), ("MLU590-M9",), ("MLU590-H8",), ("MLU270-S4",), ("MLU290-M5",)
 
 LAUNCH = Rate(
     "launch", 1.5, "us", "D", "one launch, from the queue to the first instruction and back",
     "the smallest published kernel time is 2 us (abs of 10,000 floats on MLU590-H8), of which one load and one "
     "store are about half a microsecond",
-    (1.0, 2.0), ("abs",),
+    (1.0, 2.0), ("abs",), H8,
+    own=(
+        Value(
+            "MLU3xx", 1.2, "D", "an empty kernel of one task takes 1.2 us between two notifiers on MLU370-X4, in steps of 0.2",
+            (1.0, 1.5), ("035 empty",), X4,
+        ),
+    ),
+)  # fmt: skip
+TASK_START = Rate(
+    "start of a task", 20.0, "ns", "I", "each task of a launch begins so much after the one before it; the first begins at once",
+    "abs in 10 tasks on MLU590-H8 takes 2 us in all, which leaves at most 50 ns for each",
+    (5.0, 50.0),
+    own=(
+        Value(
+            "MLU3xx", 90.0, "D", "zeroing 32 pieces of 16 KiB in 32 tasks takes 4.0 us more than an empty task on MLU370-X4, of "
+            "which one piece takes 1.3", (60.0, 110.0), ("035 zeros",), X4,
+        ),
+    ),
 )  # fmt: skip
 HOST_CALL = Rate(
     "host call", 27.0, "us", "I", "the host's launch call; never in time_us, but between two notifiers on an idle queue",
@@ -73,24 +166,46 @@ HOST_CALL = Rate(
 DRAM_CEILING = Rate(
     "DRAM ceiling", 0.825, "of the bandwidth", "D", "what the off-chip memory reaches of its nominal bandwidth",
     "clone, copy and cast of 8192 x 8192 on MLU590-M9: 82.0 to 83.2 %",
-    (0.832, 0.75), ("clone", "copy_", "type_as"),
+    (0.832, 0.75), ("clone", "copy_", "type_as"), M9,
+    own=(
+        Value(
+            "MLU3xx", 0.9, "D", "an addition on MLU370-X4 moves 25.2 MB in 90.9 us, 0.90 of the nominal; a normalisation in 64 blocking "
+            "tasks reaches 0.87 in all", (0.95, 0.83), ("072 add", "043 GroupNorm"), X4,
+        ),
+    ),
 )  # fmt: skip
 DRAM_LATENCY = Rate(
     "DRAM latency", 200.0, "ns", "D", "from an off-chip access to its data",
-    "a scalar loop on GDRAM with three loads a step takes 648 ns a step on MLU370-X8: 200 to 260 ns a load; "
-    "boards with HBM are not published",
-    (200.0, 260.0), ("matmul_lab_01 MLU370-X8",),
-)  # fmt: skip
-HBM_LATENCY = Rate(
-    "HBM latency", 360.0, "ns", "D", "the same on boards with a memory bus of 3072 bits or more, HBM",
-    "moe_dispatch_backward_data on MLU590-M9 takes 1.10 us a sample for a blocking load and a blocking store of 4 KiB, a "
-    "product and three scalar loads: 0.36 us each beside 32 bytes/ns",
-    (200.0, 420.0), ("moe_dispatch_backward_data",),
+    "a scalar loop on GDRAM with three loads a step takes 648 ns a step on MLU370-X8: 200 to 260 ns a load",
+    (200.0, 260.0), ("matmul_lab_01 MLU370-X8",), X8,
+    own=(
+        Value(
+            "MLU290-M5", 200.0, "D", "the vendor's search among 1,024 and 2,048 points, whose short blocking copies it sets",
+            (150.0, 260.0), ("ball_query 2048", "ball_query 1024"), MLU290,
+        ),
+        Value(
+            "MLU5xx", 360.0, "D", "moe_dispatch_backward_data on MLU590-M9 takes 1.10 us a sample for a blocking load and a blocking "
+            "store of 4 KiB, a product and three scalar loads: 0.36 us each beside 32 bytes/ns",
+            (200.0, 420.0), ("moe_dispatch_backward_data",), M9,
+        ),
+    ),
 )  # fmt: skip
 TRANSACTION = Rate(
     "transaction", 64, "bytes", "C", "what an off-chip access moves at least, from an address divisible by it; "
     "a line written in part is read first",
     "develop guide 5.3.3",
+)  # fmt: skip
+SEGMENT = Rate(
+    "segment off the chip", 2, "cycles", "I", "what each piece of a strided off-chip copy takes beside its transactions",
+    "a tiled transposition on MLU590-M9 whose store has 1,024 pieces allows at most about 7 ns a piece",
+    (0.5, 11.0),
+    own=(
+        Value(
+            "MLU3xx", 40, "D", "512 pieces of 2 bytes on MLU370-X4 take 23 us, 44 cycles each; the rows of 128 to 512 bytes of two "
+            "matmuls' tiles 31 to 37",
+            (31.0, 44.0), ("088 trace", "020 matmul", "022 tm256"), X4,
+        ),
+    ),
 )  # fmt: skip
 CORE_IO = Rate(
     "IO-DMA of a core", 32, "bytes/ns", "I", "how fast one core loads from the off-chip memory, and stores to it beside that; "
@@ -99,16 +214,28 @@ CORE_IO = Rate(
     "as many out a core, and cast 32.0 GB/s out beside 16 in, at 1.6 GHz or more; at most what a memory core reaches",
     (64.0, 28.5), ("matmul_lab_04 MLU370-X8", "type_as"),
 )  # fmt: skip
+CLUSTER_IO = Rate(
+    "port of a cluster", 128, "bytes/ns", "I", "what the cores of a cluster share, in each direction, when all of them copy",
+    "cores of MLU370-X8 and of MLU590-M9 copy at their own rate, four of them beside each other",
+    (256.0, 96.0),
+    own=(
+        Value(
+            "MLU370-X4", 64, "D", "eight tasks, four on a cluster, load 64 KiB, change them and store them in 12 to 13 us: "
+            "16 bytes/ns a core", (80.0, 56.0), ("029 HardTanh",), X4,
+        ),
+        Value("MLU370-X4K", 64, "D", "as MLU370-X4", (80.0, 56.0), ("029 HardTanh",), X4),
+    ),
+)  # fmt: skip
 MEMORY_CORE_IO = Rate(
     "IO-DMA of a memory core", 64, "bytes/ns", "I", "the same for the memory core of a cluster",
     "the SRAM pipeline on MLU370-X8 moves 96 KiB a cluster in 1.9 us, 52 GB/s; the next power of two",
-    (72.0, 52.0), ("matmul_lab_06 MLU370-X8",),
+    (72.0, 52.0), ("matmul_lab_06 MLU370-X8",), X8,
 )  # fmt: skip
 ELEMENT = Rate(
     "element off the chip", 28, "cycles", "D", "what one element of a gather, a scatter or a discrete atomic takes at least, and "
     "one scalar store off the chip",
     "an element-wise gather of 67.1 million floats takes 24.7 ms on the 48 cores of MLU590-M9",
-    (20.0, 34.0), ("contiguous gather",),
+    (20.0, 34.0), ("contiguous gather",), M9,
 )  # fmt: skip
 DMA_SETUP = Rate(
     "DMA set-up", 50, "cycles", "U", "what starting a copy costs its pipe; queued copies hide it behind each other",
@@ -125,12 +252,18 @@ SCALAR_OP = Rate(
 SCALAR_NRAM = Rate(
     "scalar access on chip", 12, "cycles", "D", "one scalar load or store of NRAM, WRAM or SRAM",
     "a scalar loop with two NRAM loads takes 30.06 cycles a step on MLU370-X8, arithmetic included",
-    rows=("matmul_lab_02 MLU370-X8",),
-)  # fmt: skip
-SCALAR_NRAM_2XX = Rate(
-    "scalar access on chip of MLU2xx", 36, "cycles", "D", "the same on MLU2xx",
-    "a scalar loop with two NRAM loads takes 78.2 cycles a step on MLU270, arithmetic included",
-    rows=("gemm_tutorial_2",),
+    (12.0, 12.5), ("matmul_lab_02 MLU370-X8",), X8,
+    own=(
+        Value(
+            "MLU2xx", 36, "D", "a scalar loop with two NRAM loads takes 78.2 cycles a step on MLU270, arithmetic included",
+            (35.0, 37.0), ("gemm_tutorial_2",), MLU270,
+        ),
+        Value(
+            "MLU370-X4", 36, "D", "8,128 steps of a loop that loads a float and compares it take 40 cycles each, the branch included; "
+            "on MLU370-X8 the two loads of a step overlap", (24.0, 38.0), ("098 attention",), X4,
+        ),
+        Value("MLU370-X4K", 36, "D", "as MLU370-X4", (24.0, 38.0), ("098 attention",), X4),
+    ),
 )  # fmt: skip
 SCALAR_STEP = Rate(
     "scalar step", 3, "cycles", "D", "the address, arithmetic and branch that come with one scalar access",
@@ -153,16 +286,22 @@ FUNCTION = Rate(
     "no publication for vectors; a scalar of that class takes 6 to 18 cycles (develop guide 5.3.4), a plain one 1 to 3",
     (1.0, 16.0),
 )  # fmt: skip
-TRANSPOSE_2XX = Rate(
-    "transpose on MLU2xx", 1.0, "cycles an element", "U", "one element of a transposition or of a change of axes",
-    "no publication; 1 to 4 elements a cycle, by generation",
-    (0.25, 2.0),
+EXPONENTIAL = Rate(
+    "exponential", 7, "cycles a line", "I", "a line of an exponential by table, and of what is made of one: sigmoid, tanh, gelu",
+    "two softmax kernels on MLU370-X4 that differ in exp and exp_less_0 differ by 3 cycles a line",
+    (4.0, 16.0),
 )  # fmt: skip
-TRANSPOSE_3XX = Rate(
-    "transpose on MLU3xx", 0.25, "cycles an element", "U", "the same", "as above", (0.0625, 1.0)
+REDUCTION = Rate(
+    "reduction", 9, "cycles a line", "D", "a line of a sum, a maximum or a minimum, with or without its index",
+    "two reductions and an exponential over 256 lines of half take about 25 cycles a line together in a softmax on MLU370-X4",
+    (6.0, 12.0), ("058 scalar sum",), X4,
 )  # fmt: skip
-TRANSPOSE_5XX = Rate(
-    "transpose on MLU5xx", 0.25, "cycles an element", "U", "the same", "as above", (0.0625, 1.0)
+TRANSPOSE = Rate(
+    "transpose", 0.03125, "cycles an element", "D", "one element of a transposition or of a change of axes",
+    "a convolution that transposes all of its input and output on MLU370-X4, and matmuls that transpose their tiles: 16 "
+    "elements a cycle or more",
+    (0.0156, 0.0625), ("010 conv2d", "022 tm256"), X4,
+    own=(Value("MLU2xx", 1.0, "U", "no publication; 1 to 4 elements a cycle", (0.25, 2.0)),),
 )  # fmt: skip
 TENSOR_START = Rate(
     "tensor start", 20, "cycles", "I", "what a tensor instruction takes beside its products", "as a vector instruction"
@@ -185,8 +324,9 @@ BARRIER = Rate(
 )
 
 RATES: tuple[Rate, ...] = (
-    LAUNCH, HOST_CALL, DRAM_CEILING, DRAM_LATENCY, HBM_LATENCY, TRANSACTION, CORE_IO, MEMORY_CORE_IO, ELEMENT, DMA_SETUP, ISSUE,
-    SCALAR_OP, SCALAR_NRAM, SCALAR_NRAM_2XX, SCALAR_STEP, VECTOR_LINE, VECTOR_LANES, VECTOR_START, FUNCTION, TRANSPOSE_2XX, TRANSPOSE_3XX,
-    TRANSPOSE_5XX, TENSOR_START, MOVE_LINE, SRAM_PORT, ATOMIC, BARRIER,
+    LAUNCH, TASK_START, HOST_CALL, DRAM_CEILING, DRAM_LATENCY, TRANSACTION, SEGMENT, CORE_IO, CLUSTER_IO, MEMORY_CORE_IO, ELEMENT,
+    DMA_SETUP, ISSUE, SCALAR_OP, SCALAR_NRAM, SCALAR_STEP, VECTOR_LINE, VECTOR_LANES, VECTOR_START, FUNCTION, EXPONENTIAL, REDUCTION,
+    TRANSPOSE,
+    TENSOR_START, MOVE_LINE, SRAM_PORT, ATOMIC, BARRIER,
 )  # fmt: skip
 """Every constant, in the order in which the documentation shows them."""

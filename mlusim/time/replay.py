@@ -162,7 +162,7 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
     board's ceiling.
     """
     running, waiting = list(clocks), dict[int, list[CoreReplay]]()
-    phase, cost = 0.0, BARRIER.at(bound) / board.clock_mhz
+    phase, cost = 0.0, BARRIER.at(bound, board) / board.clock_mhz
     halves = Halves(cost)
     while running:
         clock = running.pop()
@@ -196,4 +196,4 @@ def _drained(clocks: Iterable[CoreReplay]) -> float:
 
 def ceiling(board: Board, bound: Bound = Bound.USUAL) -> float:
     """Bytes per us that the off-chip memory of *board* reaches."""
-    return board.bandwidth * DRAM_CEILING.at(bound) / 1e6
+    return board.bandwidth * DRAM_CEILING.at(bound, board) / 1e6

@@ -10,7 +10,7 @@ from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.time.contention import Warp, warps
-from mlusim.time.grouped_tasks import GroupedTasks, groups_of, timed_group
+from mlusim.time.grouped_tasks import GroupedTasks, groups_of, neighbours, timed_group
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_STORE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.time.log import (
     ARGUMENT,
@@ -160,7 +160,7 @@ class Timeline(Sequence[TaskSpan]):
                 continue
             key = [(t.log, t.steps, t.memory_core, t.cluster) for t in group]
             if last[0] != key:
-                last = key, _members(group, self._board)
+                last = key, _members(group, self._board, neighbours(self._tasks, self._board))
             yield _Placed(group, spans, last[1], self._board, self._unions)
 
 
@@ -173,8 +173,8 @@ class _Member:
     pieces: Pieces
 
 
-def _members(group: Sequence[TaskWork], board: Board) -> list[_Member]:
-    found = tracks(timed_group(group, board), board)
+def _members(group: Sequence[TaskWork], board: Board, beside: int) -> list[_Member]:
+    found = tracks(timed_group(group, board, beside), board)
     return [_Member(t.steps, track, pieces(track, t.steps)) for t, track in zip(group, found, strict=True)]
 
 

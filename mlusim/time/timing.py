@@ -7,6 +7,7 @@ A place takes the next task when its own has ended.
 """
 
 import heapq
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, frozen
@@ -14,14 +15,18 @@ from attrs import define, frozen
 from mlusim.arch.board import Board
 from mlusim.time.grouped_tasks import GroupedTasks, GroupKey, Paces
 from mlusim.time.pace import Pace
-from mlusim.time.rates import LAUNCH, Bound
+from mlusim.time.rates import INHERITED, LAUNCH, MODEL, TASK_START, Bound, printed_rows
 from mlusim.time.replay import ceiling, replay
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timed_log import CoreSummary, TimedLog
 from mlusim.time.work import UNIT
 
-LAUNCH_US = LAUNCH.value
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
+
+
+def launch_us(board: Board) -> float:
+    """What a launch on *board* costs beside its tasks, in us."""
+    return LAUNCH.on(board).value
 
 
 @frozen
@@ -99,23 +104,36 @@ def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.U
     ]
     last = max(range(len(ran)), key=lambda n: ran[n].end)
     return Prediction(
-        LAUNCH.at(bound) + ran[last].end,
+        LAUNCH.at(bound, board) + ran[last].end,
         _bound(alone[work.keys[last]], needs[last][0], ran[last]),
         spans,
         dict(zip(PIPES, busy, strict=True)),
     )
 
 
+def band(work: GroupedTasks, board: Board, slots: int, usual: float) -> tuple[float, float]:
+    """Between which times, in us, a launch that is predicted to take *usual* may end on *board*.
+
+    Two things leave it open, of which neither knows of the other: the constants, of which not all are wrong in one
+    direction at once, so half of what all of them together make of it counts, in logarithms; and the model
+    itself, by `MODEL`, on a board that printed nothing by `INHERITED` times that.
+    """
+    low, high = times(work, board, slots, (Bound.LOW, Bound.HIGH))
+    model = math.log(MODEL if printed_rows(board) else MODEL * INHERITED)
+    shorter, longer = (max(0.0, math.log(ratio)) / 2 for ratio in (usual / low, high / usual))
+    return usual * math.exp(-math.hypot(shorter, model)), usual * math.exp(math.hypot(longer, model))
+
+
 def times(work: GroupedTasks, board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:
     """What `predict` says of the time at each of *bounds*, in us."""
-    return [LAUNCH.at(b) + max(slot.end for slot in _ran(work, board, slots, b)[2]) for b in bounds]
+    return [LAUNCH.at(b, board) + max(slot.end for slot in _ran(work, board, slots, b)[2]) for b in bounds]
 
 
 def _ran(
     work: GroupedTasks, board: Board, slots: int, bound: Bound
 ) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
     """Each kind of group by itself, what each group needs, and where and when it runs."""
-    paces, most = Paces(board, bound), ceiling(board, bound)
+    paces, most, apart = Paces(board, bound), ceiling(board, bound), TASK_START.at(bound, board) / 1000
     found = (_alone(logs, board, bound) for together in work.timed(paces) for logs in together)
     alone = dict(zip(work.kinds, found, strict=True))
     own = {key: [paces.at(role) for role in roles] for key, roles in work.roles.items()}
@@ -126,8 +144,9 @@ def _ran(
         ],
         slots,
         most,
+        apart,
     )
-    return alone, needs, schedule(needs, slots, most)
+    return alone, needs, schedule(needs, slots, most, apart)
 
 
 def _alone(logs: Sequence[TimedLog], board: Board, bound: Bound) -> Alone:
@@ -164,17 +183,20 @@ def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[P
     nbytes = max(0.0, alone.moved - hit)
     first = min(nbytes, float(UNIT * sum(task.head[0] for task in group)))
     lasting = max(
-        pace.transaction * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
+        max(pace.transaction, pace.port) * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
         for task, pace in zip(group, paces, strict=True)
     )
     return Need(alone.duration, nbytes, first, lasting)
 
 
-def delayed(needs: Sequence[Need], slots: int, ceiling: float) -> list[tuple[float, float]]:
+def delayed(
+    needs: Sequence[Need], slots: int, ceiling: float, apart: float = 0.0
+) -> list[tuple[float, float]]:
     """Us and bytes of each group, where those that begin together wait for their first loads together.
 
     All of the first wave ask at once, so nothing of one hides the loads of another; *ceiling* is what the
-    memory gives them, in bytes a us.  Later groups begin when others compute.
+    memory gives them, in bytes a us, *apart* how long each begins after the one before.  Later groups begin when
+    others compute.
     """
     together = sorted(range(min(slots, len(needs))), key=lambda g: needs[g].first)
     found = [(need.alone_us, need.nbytes) for need in needs]
@@ -183,7 +205,7 @@ def delayed(needs: Sequence[Need], slots: int, ceiling: float) -> list[tuple[flo
         need = needs[g]
         fair = (below + (len(together) - nth) * need.first) / ceiling
         below += need.first
-        found[g] = need.alone_us + max(0.0, fair - need.first_us), need.nbytes
+        found[g] = need.alone_us + max(0.0, fair - g * apart - need.first_us), need.nbytes
     return found
 
 
@@ -195,13 +217,23 @@ class _Sharing:
 
     While a group's bytes are served, each other active group can be served as many and no more, so
     with the ceiling W and the bytes B, group g takes at least sum over h of min(B_h, B_g) / W.
-    Groups that wait for a place count as active, up to the number of places.
+    Groups that wait for a place count as active, up to the number of places; where each begins *apart* us after
+    the one before, up to as many as can begin while the longest of them runs.  What the first wave shares is
+    counted from the moment at which the first begins.
     """
 
-    def __init__(self, needs: Sequence[tuple[float, float]], slots: int, ceiling: float) -> None:
+    def __init__(
+        self, needs: Sequence[tuple[float, float]], slots: int, ceiling: float, apart: float
+    ) -> None:
         self._needs = needs
-        self._slots = slots
+        self._first = slots
+        self._apart = apart
         self._ceiling = ceiling
+        longest = max((max(us, slots * nbytes / ceiling) for us, nbytes in needs), default=0.0)
+        steady = max((us for us, _ in needs), default=0.0)
+        served = max((nbytes for _, nbytes in needs), default=0.0) / ceiling
+        within = longest if served >= apart else steady
+        self._slots = min(slots, 1 + int(within / apart)) if apart else slots
 
     def durations(self, active: Sequence[int]) -> dict[int, float]:
         """The duration of each of *active* from beginning to end, all of them being there."""
@@ -209,21 +241,26 @@ class _Sharing:
         found, below = {}, 0.0
         for nth, g in enumerate(ordered):
             alone, nbytes = self._needs[g]
-            fair = min(below + (len(ordered) - nth) * nbytes, self._slots * nbytes)
-            found[g] = max(alone, fair / self._ceiling)
+            fair = min(below + (len(ordered) - nth) * nbytes, self._slots * nbytes) / self._ceiling
+            late = g * self._apart if g < self._first else 0.0
+            found[g] = max(alone, fair - late)
             below += nbytes
         return found
 
 
-def schedule(needs: Sequence[tuple[float, float]], slots: int, ceiling: float) -> list[Slot]:
+def schedule(
+    needs: Sequence[tuple[float, float]], slots: int, ceiling: float, apart: float = 0.0
+) -> list[Slot]:
     """Run groups that need (us alone, off-chip bytes), first come, first served, on *slots* places.
+
+    Each begins *apart* us after the one before it at the earliest.
 
     Shares grow as groups end; they are settled again at each end once two rounds of groups are left.
     Since shares depend on bytes alone and a longer group only stays longer, nothing that is added to a
     group ends any group earlier.
     """
-    sharing = _Sharing(needs, slots, ceiling)
-    ran = _run(needs, slots, sharing)
+    sharing = _Sharing(needs, slots, ceiling, apart)
+    ran = _run(needs, slots, sharing, apart)
     last = max((slot.end for slot in ran), default=0.0)
     least = sum(nbytes for _, nbytes in needs) / ceiling
     if last < least:  # shares of groups of unlike bytes can add up to more than there is
@@ -232,7 +269,7 @@ def schedule(needs: Sequence[tuple[float, float]], slots: int, ceiling: float) -
     return ran
 
 
-def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing) -> list[Slot]:
+def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing, apart: float) -> list[Slot]:
     lasting = sharing.durations(range(len(needs)))
     active = set(range(len(needs)))
     ran: list[Slot] = []
@@ -243,6 +280,7 @@ def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing) ->
         while free and len(ran) < len(needs):
             start, _, place = heapq.heappop(free)
             group = len(ran)
+            start = max(start, group * apart)
             ran.append(Slot(place, start))
             heapq.heappush(running, (start + lasting[group], turn, group))
             turn += 1

@@ -8,6 +8,7 @@ it keeps busy, and when, is noted in the core's log.
 import functools
 import operator
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mlusim.arch.board import Arch
@@ -16,11 +17,15 @@ from mlusim.arch.pipe import Pipe
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, LDRAM, SRAM
 from mlusim.time.quantities import (
+    EXPONENTIALS,
+    FUNCTIONS,
     IO,
     IO_STARTS,
     LINES,
     MOVE,
     MOVE_STARTS,
+    REDUCTIONS,
+    SEGMENTS,
     SRAM_BYTES,
     STALLS,
     TRANSACTIONS,
@@ -50,6 +55,11 @@ START = int(VECTOR_START.value)
 
 TENSOR_SETUP = int(TENSOR_START.value)
 
+SEVERAL: Mapping[str, int] = MappingProxyType(
+    {"FUNCTION": FUNCTIONS, "EXPONENTIAL": EXPONENTIALS, "REDUCTION": REDUCTIONS}
+)
+"""Where the lines of an instruction of several passes are counted beside, by the name of its `Passes`."""
+
 _FAR = (GDRAM, LDRAM)
 READS = tuple(d.src in _FAR for d in DIRECTIONS)  # by the direction's number: whether it reads off the chip
 WRITES = tuple(d.dst in _FAR for d in DIRECTIONS)
@@ -71,7 +81,8 @@ def macs(arch: Arch) -> Mapping[DType, int]:
 class CopyLoad(NamedTuple):
     """What one copy asks of its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes.
 
-    ``stores`` are those of the transactions that store, which have a channel of their own.
+    ``stores`` are those of the transactions that store, which have a channel of their own.  Off the chip, ``lines``
+    are the pieces of a strided copy: 0 of one that is contiguous there.
     """
 
     transactions: int = 0
@@ -152,6 +163,7 @@ def charge(mlu: Counted, pipe: Pipe, load: CopyLoad, nbytes: int) -> None:
         work[IO_STARTS] += 1
         work[TRANSACTIONS] += load.transactions
         work[STALLS] += load.stalls
+        work[SEGMENTS] += load.lines
     elif pipe is _MOVE:
         work[MOVE] += nbytes
         work[MOVE_STARTS] += 1
@@ -172,14 +184,26 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     if pipe is not _IO:
         lines = max(side.nbytes // side.size * -(-side.size // LINE) for side in sides)
         return CopyLoad(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
-    transactions = stores = 0
+    transactions = stores = pieces = 0
     for side in sides:
         if side.allocation.space in _FAR:
+            pieces = max(pieces, _pieces(side))
             spread = functools.reduce(operator.or_, (stride for stride, _ in side.steps), 0)
             each = (writing if side is writes else reading)(side.start, side.size, spread)
             transactions += side.nbytes // side.size * each
             stores += side.nbytes // side.size * each * (side is writes)
-    return CopyLoad(transactions, 0, stores)
+    return CopyLoad(transactions, 0, stores, pieces)
+
+
+def _pieces(side: "Access") -> int:
+    """How many pieces lie apart from each other on one side of a copy; 0 where all of it is contiguous."""
+    span = side.size
+    for stride, count in reversed(side.steps):
+        if stride != span and count > 1:
+            break
+        span *= count
+    pieces = side.nbytes // span
+    return pieces if pieces > 1 else 0
 
 
 @functools.lru_cache(maxsize=4096)
@@ -203,4 +227,5 @@ def rows_load(
         return CopyLoad(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
     loads = reading(frm, size, from_stride) if READS[number] else 0
     stores = writing(to, size, to_stride) if WRITES[number] else 0
-    return CopyLoad(rows * (loads + stores), 0, rows * stores)
+    apart = (READS[number] and from_stride != size) or (WRITES[number] and to_stride != size)
+    return CopyLoad(rows * (loads + stores), 0, rows * stores, rows if rows > 1 and apart else 0)

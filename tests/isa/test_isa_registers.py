@@ -24,7 +24,8 @@ from mlusim.bang import (
 )
 from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.table import ISA
-from mlusim.time.rates import LAUNCH, VECTOR_START
+from mlusim.time.rates import VECTOR_START
+from mlusim.time.timing import launch_us
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
 DECLARE = {
@@ -277,7 +278,10 @@ def test_an_instruction_on_registers_takes_a_register_s_lines():
 
     launch = mlusim.Device("MLU370-X4").launch(only)
 
-    assert pytest.approx(LAUNCH.value + 2 * (16 + VECTOR_START.value) / 1000) == launch.time_us
+    assert (
+        pytest.approx(launch_us(mlusim.find_board("MLU370-X4")) + 2 * (16 + VECTOR_START.value) / 1000)
+        == launch.time_us
+    )
     assert 1 == launch.instructions["__vv_add"]
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.time.grouped_tasks import groups_of, timed_group
-from mlusim.time.rates import LAUNCH
 from mlusim.time.replay import replay
 from mlusim.time.row_times import LAST, tracks
+from mlusim.time.timing import launch_us
 
 
 @settings(deadline=None, max_examples=60)
@@ -21,7 +21,7 @@ def test_the_replay_with_notes_ends_when_the_one_without_does(plan, tasks):
     launch = launched(plan, tasks)
     board = mlusim.find_board(launch.board)
     for group in groups_of(launch.tasks):
-        logs = timed_group(group, board)
+        logs = timed_group(group, board, 4)
 
         assert replay(logs, board).ends == tuple(track.end for track in tracks(logs, board))
 
@@ -35,7 +35,9 @@ def test_a_profile_agrees_with_the_prediction(plan, tasks):
     busy = [sum(span.busy_us[n] for span in launch.timeline) for n in range(5)]
 
     assert busy == pytest.approx(list(found.busy_us.values()))
-    assert launch.time_us == pytest.approx(LAUNCH.value + max(core.end_us for core in found.cores))
+    assert launch.time_us == pytest.approx(
+        launch_us(mlusim.find_board(launch.board)) + max(core.end_us for core in found.cores)
+    )
     assert found.active_us <= sum(busy) + 1e-6
     assert 0 <= found.overlap_us <= sum(busy) - found.active_us + 1e-6
     assert found.active_us == pytest.approx(sum(core.active_us for core in found.cores))
@@ -51,7 +53,7 @@ def test_rows_follow_each_other(plan):
     launch = launched(plan)
     board = mlusim.find_board(launch.board)
     group = groups_of(launch.tasks)[0]
-    for track in tracks(timed_group(group, board), board):
+    for track in tracks(timed_group(group, board, 4), board):
         times = track.times
 
         assert (times[:, 0] <= times[:, 3]).all()

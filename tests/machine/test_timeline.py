@@ -12,11 +12,11 @@ import mlusim
 from mlusim.errors import UsageError
 from mlusim.observe.every_step import EveryStep
 from mlusim.time import step_log as notes
-from mlusim.time.rates import LAUNCH
 from mlusim.time.timeline import STORE
-from mlusim.time.timing import PIPES
+from mlusim.time.timing import PIPES, launch_us
 
 NEAR = 1e-7  # us
+START = launch_us(mlusim.find_board("MLU370-X4"))
 TRAFFIC = 100 * [("load", 2048), ("add", 64)]
 
 
@@ -44,10 +44,8 @@ def test_spans_agree_with_the_prediction(plan, tasks, named):
         beside = sum(span.busy_us for span in everything if span.where == STORE) if pipe == "IO-DMA" else 0.0
 
         assert busy - NEAR <= launch.profile.busy_us[pipe] <= busy + beside + NEAR
-    assert launch.time_us == pytest.approx(
-        LAUNCH.value + max(s.end_us for scene in scenes for s in scene.cores)
-    )
-    assert max((s.end_us for s in everything), default=0.0) <= launch.time_us - LAUNCH.value + NEAR
+    assert launch.time_us == pytest.approx(START + max(s.end_us for scene in scenes for s in scene.cores))
+    assert max((s.end_us for s in everything), default=0.0) <= launch.time_us - START + NEAR
     assert all(span.name and (span.line > 0 or not named or "end of" in span.name) for span in everything)
     assert named == launch.timeline.named
 
@@ -103,7 +101,7 @@ def test_a_wait_for_the_memory_stretches_copies_and_nothing_else():
     longer = sum(s.end_us - s.start_us - s.busy_us for s in copies)
 
     assert launch.profile.memory_wait_us == pytest.approx(longer)
-    assert longer > 100
+    assert longer > 5
     assert all(s.end_us - s.start_us == pytest.approx(s.busy_us) for s in others)
 
 

@@ -68,8 +68,8 @@ def _vector(step: steps.ChargeVector, call: DoorCall) -> str:
     match step.passes:
         case Passes.TRANSPOSE:
             return f"  transpose_(m, {call.number}, {used}, {count});"
-        case Passes.FUNCTION:
-            return f"  function_(m, {call.number}, {used});"
+        case Passes.FUNCTION | Passes.EXPONENTIAL | Passes.REDUCTION:
+            return f"  passes_(m, {call.number}, {used}, W_{step.passes.name}S);"
     return f"  vector_(m, {call.number}, {used});"
 
 

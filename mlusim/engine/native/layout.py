@@ -172,7 +172,17 @@ def preamble() -> str:
     )
     constants |= {
         f"W_{n}": getattr(quantities, n)
-        for n in (*names, "LINES", "SRAM_BYTES", "ATOMICS", "FUNCTIONS", "TRANSPOSED")
+        for n in (
+            *names,
+            "LINES",
+            "SRAM_BYTES",
+            "ATOMICS",
+            "FUNCTIONS",
+            "TRANSPOSED",
+            "SEGMENTS",
+            "EXPONENTIALS",
+            "REDUCTIONS",
+        )
     }
     constants |= {d.name: d.value for d in DIRECTIONS}
     constants |= {name: number for number, name in enumerate(NAMES.values())}

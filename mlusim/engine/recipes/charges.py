@@ -80,7 +80,8 @@ def _passes(passes: Passes, count: str) -> str:
     if passes is Passes.TRANSPOSE:
         return f"mlu.work[{quantities.VECTOR}] += {work.START}; mlu.work[{quantities.TRANSPOSED}] += {count}"
     lines = f"mlu.work[{quantities.VECTOR}] += paid + {work.START}"
-    return f"{lines}; mlu.work[{quantities.FUNCTIONS}] += paid" if passes is Passes.FUNCTION else lines
+    place = work.SEVERAL.get(passes.name)
+    return lines if place is None else f"{lines}; mlu.work[{place}] += paid"
 
 
 def _width(writer: WrittenMethod, width: steps.Width) -> str:

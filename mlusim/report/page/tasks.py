@@ -12,7 +12,7 @@ from mlusim.report.page.figure import Picture, bars, line, words
 from mlusim.report.page.live import Boxes
 from mlusim.report.page.pictures import color
 from mlusim.report.record import LaunchRecord
-from mlusim.time.timing import LAUNCH_US, PIPES, TaskSpan
+from mlusim.time.timing import PIPES, TaskSpan, launch_us
 
 IO = PIPES.index("IO-DMA")
 _LEFT, _WIDTH, _TOP = 70.0, 820.0, 22.0
@@ -95,21 +95,22 @@ def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: f
 
 def _bars(launches: Sequence[Ran | LaunchRecord], board: Board) -> Iterator[_Bar]:
     begin = 0.0
+    cost = launch_us(board)
     for launch in launches:
-        stretch = _stretch(launch)
+        stretch = _stretch(launch, cost)
         for core, span in _placed(launch, board):
             if max(span.busy_us) > 0:
-                start, end = (begin + LAUNCH_US + stretch * t for t in (span.start_us, span.end_us))
+                start, end = (begin + cost + stretch * t for t in (span.start_us, span.end_us))
                 pipe = IO if launch.bound == PIPES[IO] else span.busy_us.index(max(span.busy_us))
                 label = f"{launch.kernel} task {span.task}: {PIPES[pipe]}"
                 yield _Bar(core, start, end, pipe, label)
         begin += launch.time_us
 
 
-def _stretch(launch: Ran | LaunchRecord) -> float:
-    """What the spans are stretched by when all cores together wait for the bandwidth that they share."""
+def _stretch(launch: Ran | LaunchRecord, cost: float) -> float:
+    """What the spans are stretched by when all cores wait for the bandwidth that they share; *cost*: of the launch, in us."""
     last = max((span.end_us for span in launch.spans), default=0.0)
-    return max(1.0, (launch.time_us - LAUNCH_US) / last) if last > 0 else 1.0
+    return max(1.0, (launch.time_us - cost) / last) if last > 0 else 1.0
 
 
 def _placed(launch: Ran | LaunchRecord, board: Board) -> Iterator[tuple[int, TaskSpan]]:

@@ -36,7 +36,7 @@ ALWAYS int64_t place_(int64_t start, int64_t spread) {
   int64_t grain = spread | start | UNIT;
   return UNIT - (grain & -grain);
 }
-/* Transactions and stalls, or lines and bytes of SRAM, of rows of segments. */
+/* Transactions and segments that lie apart, or lines and bytes of SRAM, of rows of segments. */
 ALWAYS void rows_load_(int d, int64_t to, int64_t ts, int64_t frm, int64_t fs, int64_t size, int64_t rows, int64_t *l) {
   l[0] = l[1] = l[2] = l[3] = l[4] = 0;
   if (rows == 1) ts = fs = 0; /* the strides of a single segment do not matter */
@@ -47,6 +47,7 @@ ALWAYS void rows_load_(int d, int64_t to, int64_t ts, int64_t frm, int64_t fs, i
     l[2] = rows * ((p + size + UNIT - 1) / UNIT + read_first_(p, size));
     l[0] += l[2];
   }
+  if (rows > 1 && ((FAR(DIRECTION_SRC[d]) && fs != size) || (FAR(DIRECTION_DST[d]) && ts != size))) l[3] = rows;
 }
 PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_t direction, int64_t ts, int64_t fs, int64_t more, int dd, int sd, int site) {
   At dst = see(m, dst_p), src = see(m, src_p);
@@ -64,7 +65,7 @@ PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int6
   m->traffic[d] += nbytes;
   m->fuel -= nbytes + rows * COSTLY_;
   rows_load_(d, dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, l);
-  if (far_direction(d)) { m->work[W_IO] += nbytes; m->work[W_IO_STARTS]++; m->work[W_TRANSACTIONS] += l[0]; }
+  if (far_direction(d)) { m->work[W_IO] += nbytes; m->work[W_IO_STARTS]++; m->work[W_TRANSACTIONS] += l[0]; m->work[W_SEGMENTS] += l[3]; }
   else { m->work[W_MOVE] += nbytes; m->work[W_MOVE_STARTS]++; m->work[W_LINES] += l[3]; m->work[W_SRAM_BYTES] += l[4]; }
   src.a->read += nbytes;
   uint8_t *t = at(dst), *s = at(src);

@@ -123,8 +123,8 @@ ALWAYS void vector_(Core *m, int row, int64_t used) {
   m->work[W_VECTOR] += paid + START;
   lines_(m, row, used, paid);
 }
-ALWAYS void function_(Core *m, int row, int64_t used) {
-  m->work[W_FUNCTIONS] += (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
+ALWAYS void passes_(Core *m, int row, int64_t used, int place) {
+  m->work[place] += (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
   m->fuel -= used * COSTLY_;
   vector_(m, row, used);
 }

@@ -1,0 +1,209 @@
+"""The published rows whose kernels are public: unmodified device code of a checkout, launched as its host code does.
+
+``MLUSIM_CHECKOUTS`` names a folder with checkouts by the name of their repository: ``mlu-ops`` (revision 73adc65) and
+``AICS-openoperator`` with its history, since each row is a commit.  Nothing of them is kept here.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+import mlusim
+from mlusim import bangc
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import ARCHES, find_board
+from mlusim.machine.launch import Launch
+
+PLACE = "MLUSIM_CHECKOUTS"
+MLU_OPS, CONTEST = "mlu-ops", "AICS-openoperator"
+X4 = "MLU370-X4"
+
+_DEVICE = re.compile(r"^(?:__mlu_entry__|__mlu_func__)[^;{]*\{.*?^\}", re.MULTILINE | re.DOTALL)
+_MACRO = re.compile(r"^#define(?:.*\\\n)*.*\n", re.MULTILINE)
+
+
+def checkout(repository: str) -> Path | None:
+    """The folder of *repository*, None where there is none."""
+    place = os.environ.get(PLACE)
+    found = Path(place) / repository if place else None
+    return found if found is not None and found.is_dir() else None
+
+
+def device_code(text: str) -> str:
+    """The macros and device functions of a source whose host part needs torch."""
+    found = sorted([*_MACRO.finditer(text), *_DEVICE.finditer(text)], key=lambda match: match.start())
+    return "\n".join(["#include <bang.h>", *(match[0].rstrip() for match in found), ""])
+
+
+@cache
+def _contest_module(commit: str, path: str) -> Any:
+    root = checkout(CONTEST)
+    git = ("git", "-C", str(root), "show", f"{commit}:{path}")
+    text = subprocess.run(git, capture_output=True, check=True, text=True).stdout  # noqa: S603 - git with a commit of ours
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / path
+        file.write_text(device_code(text))
+        return bangc.load([file], board=X4)
+
+
+@cache
+def _vendor_module(path: str, board: Board) -> Any:
+    root = checkout(MLU_OPS)
+    assert root is not None
+    return bangc.load([root / path], include=[root], define={"NDEBUG": None}, board=board)
+
+
+@frozen
+class Public:
+    """One kernel of a checkout: ``path`` in it, ``commit`` of the contest (of mlu-ops the checkout's own).
+
+    ``arguments`` makes them on a device; ``dim`` and ``kind`` are what the host code launches with, *dim* of the board
+    where the host takes all clusters.
+    """
+
+    repository: str
+    path: str
+    kernel: str
+    arguments: Callable[[mlusim.Device], Sequence[Any]]
+    dim: int | Callable[[mlusim.Device], tuple[int, int, int]]
+    kind: str = mlusim.BLOCK
+    commit: str = ""
+    arch: str = ""  # the architecture that the source is translated for, where it refuses the board's own
+
+    @property
+    def there(self) -> bool:
+        """Whether the checkout is."""
+        return checkout(self.repository) is not None
+
+    def launch(self, board: str) -> Launch:
+        """Run it on *board*."""
+        known = find_board(board)
+        stand_in = evolve(known, arch=ARCHES[self.arch]) if self.arch else known
+        device = mlusim.Device(stand_in)
+        if self.commit:
+            module = _contest_module(self.commit, self.path)
+        else:
+            module = _vendor_module(self.path, stand_in)
+        dim = self.dim if isinstance(self.dim, int) else self.dim(device)
+        launch = device.launch(module[self.kernel], dim, self.kind, tuple(self.arguments(device)))
+        return launch.on(board) if self.arch else launch
+
+
+# -- arguments ---------------------------------------------------------------------------------------
+
+
+def _random(*shape: int, dtype: Any = np.float16) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(0).random(shape, np.float32).astype(dtype)
+
+
+def tensors(
+    *made: tuple[tuple[int, ...], Any], more: Sequence[Any] = ()
+) -> Callable[[mlusim.Device], Sequence[Any]]:
+    """Tensors of random values between 0 and 1 by shape and type, then *more* as it is."""
+    return lambda device: [*(device.put(_random(*shape, dtype=dtype)) for shape, dtype in made), *more]
+
+
+def _contest(
+    commit: str, path: str, kernel: str, dim: int, *made: tuple[tuple[int, ...], Any], **given: Any
+) -> Public:
+    kind = given.pop("kind", mlusim.BLOCK)
+    grid: Any = given.pop("grid", dim)
+    return Public(CONTEST, f"{path}.mlu", kernel, tensors(*made, **given), grid, kind, commit)
+
+
+HALF, FLOAT = np.float16, np.float32
+_MATMUL = "Matmul_with_transposed_both"
+_SOFTMAX = "softmax_16x16384_half_kernel"
+_TRANSPOSED = (((4096, 1024), HALF), ((2048, 4096), HALF), ((1024, 2048), FLOAT))
+_ROW = ((16, 16384), HALF)
+_UNION = {"kind": mlusim.UNION1}
+
+CONTESTED: dict[str, Public] = {
+    kernel.commit: kernel
+    for kernel in (
+        _contest("bdbed09", "conv_standard_1D", "k2", 0, ((16, 3, 512), HALF), ((6144,), HALF), ((16, 64, 510), HALF), grid=lambda _: (4, 4, 1), **_UNION),
+        _contest("a250ffb", "conv_standard_2D__square_input__square_kernel", "k1", 0, ((16, 3, 256, 256), HALF), ((36864,), HALF), ((16, 64, 254, 254), FLOAT), grid=lambda _: (32, 1, 1), **_UNION),
+        _contest("775eec8", "Matmul_with_large_K_dimension_", "k0", 16, ((256, 131072), HALF), ((131072, 256), HALF), ((256, 256), FLOAT)),
+        _contest("072a4da", _MATMUL, "k0", 32, *_TRANSPOSED),
+        _contest("2d03f8c", _MATMUL, "k0", 32, *_TRANSPOSED),
+        _contest("762d632", _MATMUL, "k0", 32, *_TRANSPOSED),
+        _contest("281170d", "ELU", "elu_half_kernel", 32, _ROW),
+        _contest("cf28d57", "HardTanh", "hardtanh_half_kernel", 8, _ROW),
+        _contest("9790c83", "L1Norm_", "l1_norm_tick_kernel", 1),
+        _contest("f901327", "L1Norm_", "kernel", 32, _ROW),
+        _contest("13ec36b", "GroupNorm_", "k0", 64, ((16, 64, 256, 256), HALF), ((16, 64, 256, 256), HALF)),
+        _contest("620eab9", "Softmax", _SOFTMAX, 16, _ROW, _ROW),
+        _contest("db17d69", "Softmax", _SOFTMAX, 16, _ROW, _ROW),
+        _contest("ec4f3d0", "compute_agg", "k0", 1, ((1024,), np.int32), ((1024,), np.int32)),
+        _contest("bd429aa", "ElementwiseAdd", "k0", 32, ((1024, 4096), HALF), ((1024, 4096), HALF), ((1024, 4096), HALF)),
+        _contest("d7cd707", "Matrix_trace", "k0", 32, ((32, 512, 512), HALF), ((32,), FLOAT)),
+        _contest("caac6aa", "Add_RMSNorm", "k0", 32, *[((32, 128, 512), HALF)] * 4, more=(1e-5,)),
+        _contest("afd6d91", "Attention_with_temperature", "k0", 32, ((2, 8, 128, 64), HALF), ((2, 8, 128, 64), FLOAT)),
+        _contest("ef1d96c", "Unfold", "k0", 64, ((16, 3, 256, 256), HALF), ((16, 27, 254 * 254), HALF)),
+    )
+}  # fmt: skip
+"""The kernels of the contest, by commit."""
+
+
+def _clusters(device: mlusim.Device) -> tuple[int, int, int]:
+    return device.board.arch.cores_per_cluster, device.board.clusters, 1
+
+
+SAMPLES, HIDDEN, CAPACITY, EXPERTS = 4608, 1024, 2880, 2
+
+
+def _dispatched(capacity: int, *, gate: bool) -> Callable[[mlusim.Device], Sequence[Any]]:
+    """The arguments of the backward of a dispatch of 4,608 samples of 1,024 floats, all valid."""
+
+    def make(device: mlusim.Device) -> Sequence[Any]:
+        every = np.arange(SAMPLES, dtype=np.int32)
+        where = [device.put(every % EXPERTS), device.put(every // EXPERTS)]
+        rows = device.put(_random(SAMPLES, HIDDEN, dtype=FLOAT))
+        sent = device.put(_random(EXPERTS * capacity, HIDDEN, dtype=FLOAT))
+        sizes = SAMPLES, capacity, HIDDEN, EXPERTS
+        gates = device.put(_random(SAMPLES, dtype=FLOAT))
+        return [*where, rows, sent, *sizes, gates] if gate else [gates, *where, sent, *sizes, rows]
+
+    return make
+
+
+def _balls(
+    batches: int, n: int, m: int, samples: int, radius: float, dtype: Any = FLOAT
+) -> Callable[[mlusim.Device], Sequence[Any]]:
+    """The arguments of a search among *n* points uniform in a cube of side 1."""
+
+    def make(device: mlusim.Device) -> Sequence[Any]:
+        points = _random(batches, n, 3, dtype=dtype)
+        found = device.put(np.zeros((batches, m, samples), np.int32))
+        queries = device.put(points[:, :m].copy())
+        return [batches, n, m, 0.0, radius, samples, queries, device.put(points), found]
+
+    return make
+
+
+_QUERY = "kernels/ball_query/ball_query_union1.mlu"
+
+
+def ball_query(*sizes: Any, dtype: Any = FLOAT) -> Public:
+    """The vendor's search for points within a radius; its revision of today adds integers as MLU2xx cannot."""
+    kernel = f"MLUUnion1KernelBallQuery<{'half' if dtype is HALF else 'float'}>"
+    arguments = _balls(*sizes, dtype)
+    return Public(MLU_OPS, _QUERY, kernel, arguments, _clusters, mlusim.UNION1, arch="mtp_372")
+
+
+def dispatch(which: str, capacity: int = CAPACITY) -> Public:
+    """The vendor's second kernel of the backward of a dispatch: *which* is "data" or "gate"."""
+    folder = f"moe_dispatch_backward_{which}"
+    kernel = f"MLUKernelMoeDispatchBwd{which.title()}2<float>"
+    path = f"kernels/moe_dispatch/{folder}/{folder}_union1.mlu"
+    return Public(
+        MLU_OPS, path, kernel, _dispatched(capacity, gate=which == "gate"), _clusters, mlusim.UNION1
+    )
