@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.errors import shown_file
 from mlusim.report.explain import bottleneck
 from mlusim.report.quantities import microseconds
 from mlusim.time.timeline import PLACES, STORE, WAIT, Arrow, CoreSpan, Scene, TimeSpan
-from mlusim.time.timing import LAUNCH_US, PIPES
+from mlusim.time.timing import PIPES, launch_us
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -63,7 +64,7 @@ class ExcerptArrow:
 class Excerpt:
     """Rows of (core, track), their bars and arrows, and which piece of the launch it is; us from the launch's start.
 
-    ``headline`` is what sets the time.  The launch lasts ``total_us``, of which starting it takes the first 1.5.
+    ``headline`` is what sets the time.  The launch lasts ``total_us``, of which starting it takes the first ``begins_us``.
     """
 
     kernel: str
@@ -75,6 +76,7 @@ class Excerpt:
     end_us: float
     total_us: float
     says: str
+    begins_us: float
 
     @property
     def partial(self) -> bool:
@@ -92,6 +94,7 @@ class _Piece:
     tasks: tuple[CoreSpan, ...]
     cores: tuple[tuple[int, int], ...]
     complete: bool
+    begins: float  # us from the start of the launch
 
 
 def excerpt_of(launch: "Launch") -> Excerpt | None:
@@ -102,8 +105,8 @@ def excerpt_of(launch: "Launch") -> Excerpt | None:
     piece = _piece(launch)
     if piece is None:
         return None
-    total = max(launch.time_us, max(span.end_us for span in piece.spans) + LAUNCH_US)
-    start, end = _window(piece, total - LAUNCH_US)
+    total = max(launch.time_us, max(span.end_us for span in piece.spans) + piece.begins)
+    start, end = _window(piece, total - piece.begins)
     shown = [n for n, span in enumerate(piece.spans) if span.end_us > start and span.start_us < end]
     rows = sorted(
         {(piece.core[n], PLACES.index(piece.spans[n].where)) for n in shown},
@@ -122,18 +125,19 @@ def excerpt_of(launch: "Launch") -> Excerpt | None:
             ExcerptBar(
                 at[n],
                 piece.spans[n].where,
-                LAUNCH_US + max(start, piece.spans[n].start_us),
-                LAUNCH_US + min(end, piece.spans[n].end_us),
+                piece.begins + max(start, piece.spans[n].start_us),
+                piece.begins + min(end, piece.spans[n].end_us),
                 _cause(piece, causes.get(n)) if piece.spans[n].where == WAIT else "",
                 _tip(piece, n, causes.get(n)),
             )
             for n in shown
         ),
         tuple(_arrows(piece, at, end)),
-        0.0 if whole else LAUNCH_US + start,
-        LAUNCH_US + end,
+        0.0 if whole else piece.begins + start,
+        piece.begins + end,
         total,
-        _says(launch, piece, None if whole else (LAUNCH_US + start, LAUNCH_US + end), total),
+        _says(launch, piece, None if whole else (piece.begins + start, piece.begins + end), total),
+        piece.begins,
     )
 
 
@@ -186,7 +190,8 @@ def _piece(launch: "Launch") -> _Piece | None:
         ]
         tasks += scene.cores
     complete = all(scene.complete for scene in scenes)
-    return _Piece(tuple(spans), tuple(arrows), tuple(homes), tuple(tasks), cores, complete)
+    begins = launch_us(find_board(launch.board))
+    return _Piece(tuple(spans), tuple(arrows), tuple(homes), tuple(tasks), cores, complete, begins)
 
 
 def _home(scene: Scene, span: TimeSpan) -> tuple[int, int]:
@@ -197,7 +202,7 @@ def _home(scene: Scene, span: TimeSpan) -> tuple[int, int]:
 def _window(piece: _Piece, last: float) -> tuple[float, float]:
     """From when to when, in us from the start of the first task: everything from the start of the launch, or the middle."""
     if len(piece.spans) <= WHOLE and piece.complete:
-        return -LAUNCH_US, last
+        return -piece.begins, last
     lead = [span for span, core in zip(piece.spans, piece.core, strict=True) if core == piece.cores[0]]
     begin = max(0, len(lead) // 2 - SHOWN // 2)
     part = lead[begin : begin + SHOWN]
@@ -210,7 +215,11 @@ def _arrows(piece: _Piece, at: dict[int, int], end: float) -> Iterator[ExcerptAr
             cause, wait = piece.spans[arrow.cause], piece.spans[arrow.wait]
             left = cause.start_us if arrow.barrier else cause.end_us
             yield ExcerptArrow(
-                at[arrow.cause], LAUNCH_US + left, at[arrow.wait], LAUNCH_US + wait.end_us, arrow.barrier
+                at[arrow.cause],
+                piece.begins + left,
+                at[arrow.wait],
+                piece.begins + wait.end_us,
+                arrow.barrier,
             )
 
 
@@ -238,7 +247,7 @@ def _tip(piece: _Piece, n: int, arrow: Arrow | None) -> str:
             parts.append(f"for the {_track(cause.where)}: {_call(cause)}")
     elif span.amount:
         parts.append(f"{span.direction} {span.amount:,} {span.unit}".strip())
-    begin = LAUNCH_US + span.start_us
+    begin = piece.begins + span.start_us
     parts.append(f"{begin:,.3f} to {begin + lasting:,.3f} us, which is {lasting:,.4g} us")
     shared = lasting - span.busy_us
     if span.where != WAIT and shared > 0.01 * lasting:

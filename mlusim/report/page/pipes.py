@@ -14,7 +14,7 @@ from mlusim.report.page.axis import Axis
 from mlusim.report.page.excerpt import OTHERS, Excerpt, ExcerptBar
 from mlusim.report.page.live import text
 from mlusim.time.timeline import STORE, WAIT
-from mlusim.time.timing import LAUNCH_US, PIPES
+from mlusim.time.timing import PIPES
 
 LOOKS: Mapping[str, str] = MappingProxyType(
     {pipe: f"c{n}" for n, pipe in enumerate(PIPES)} | {STORE: "c5", OTHERS: "ink", "": "other"}
@@ -147,9 +147,9 @@ def _frame(axis: Axis, height: float) -> str:
 
 def _starting(excerpt: Excerpt, axis: Axis, height: float) -> list[str]:
     """The time before the first task begins, where the piece has it."""
-    if excerpt.start_us >= LAUNCH_US:
+    if excerpt.start_us >= excerpt.begins_us:
         return []
-    width = axis.units(min(LAUNCH_US, excerpt.end_us) - excerpt.start_us)
+    width = axis.units(min(excerpt.begins_us, excerpt.end_us) - excerpt.start_us)
     box = (
         f'<rect x="{LEFT:.1f}" y="{TOP:.1f}" width="{width:.2f}" height="{height:.1f}" fill="var(--track)"/>'
     )
@@ -159,7 +159,7 @@ def _starting(excerpt: Excerpt, axis: Axis, height: float) -> list[str]:
         if width > len(told) * _CHARACTER
         else ""
     )
-    return [f"<g><title>{told}: {LAUNCH_US:g} us before the first task</title>{box}{words}</g>"]
+    return [f"<g><title>{told}: {excerpt.begins_us:g} us before the first task</title>{box}{words}</g>"]
 
 
 def _labels(rows: Sequence[tuple[str, str]], tops: Sequence[float]) -> list[str]:
@@ -256,7 +256,7 @@ def pipe_data(excerpt: Excerpt) -> str:
             ],
             "height": height / ROW,
             "range": [_short(excerpt.start_us), _short(excerpt.end_us)],
-            "starting": LAUNCH_US,
+            "starting": excerpt.begins_us,
             "work": work,
             "waits": waits,
             "arrows": {
