@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlusim.time.rates import MARKS, RATES, Rate, Value
+from mlusim.time.rates import MARKS, RATES, BoardValue, Rate
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "time.md"
 HEAD = (
@@ -18,7 +18,7 @@ def table() -> str:
     return HEAD + "".join(_row(rate, value) for rate in RATES for value in rate.values)
 
 
-def _row(rate: Rate, value: Value) -> str:
+def _row(rate: Rate, value: BoardValue) -> str:
     low, high = value.band or (value.value, value.value)
     cells = (
         rate.name,
@@ -32,7 +32,7 @@ def _row(rate: Rate, value: Value) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _evidence(value: Value) -> Iterator[str]:
+def _evidence(value: BoardValue) -> Iterator[str]:
     if value.rows:
         yield f"derived from the rows {', '.join(value.rows)}"
     if value.measured:

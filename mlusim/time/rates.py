@@ -11,11 +11,14 @@ printed them.  On any other board such a value is inherited: its band is wider b
 """
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from mlusim.arch.board import Board
 from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.arch.board import Board
 
 MARKS = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, default chosen"}
 INHERITED = 1.25
@@ -35,7 +38,7 @@ class Bound(Enum):
 
 
 @frozen
-class Value:
+class BoardValue:
     """What a constant is on some boards: its ``value``, its mark (a key of `MARKS`) and its source.
 
     ``where`` is the name of a board, or a series such as "MLU3xx" for its generation.  ``band`` has the values that
@@ -60,11 +63,11 @@ class Value:
         if mark not in MARKS:
             raise UsageError(f"the mark of a rate is {mark!r}; use one of {', '.join(MARKS)}")
 
-    def inherited(self, board: Board) -> bool:
+    def inherited(self, board: "Board") -> bool:
         """Whether *board* has it from boards that printed measurements, without having printed one."""
         return bool(self.measured) and board.name not in self.measured
 
-    def ends(self, board: Board) -> tuple[float, float] | None:
+    def ends(self, board: "Board") -> tuple[float, float] | None:
         """The band on *board*: wider where the value is inherited."""
         if self.band is None or not self.inherited(board):
             return self.band
@@ -75,7 +78,7 @@ class Value:
             else (shorter / INHERITED, longer * INHERITED)
         )
 
-    def at(self, bound: Bound, board: Board) -> float:
+    def at(self, bound: Bound, board: "Board") -> float:
         """The value at an end of the band on *board*, or the usual one."""
         ends = self.ends(board)
         if ends is None or bound is Bound.USUAL:
@@ -96,19 +99,19 @@ class Rate:
     band: tuple[float, float] | None = None
     rows: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
-    own: tuple[Value, ...] = ()
-    usual: Value = field(init=False)
+    own: tuple[BoardValue, ...] = ()
+    usual: BoardValue = field(init=False)
 
     @usual.default
-    def _usual(self) -> Value:
-        return Value("", self.value, self.mark, self.source, self.band, self.rows, self.measured)
+    def _usual(self) -> BoardValue:
+        return BoardValue("", self.value, self.mark, self.source, self.band, self.rows, self.measured)
 
     @property
-    def values(self) -> tuple[Value, ...]:
+    def values(self) -> tuple[BoardValue, ...]:
         """The usual value, then those that boards and series have of their own."""
         return (self.usual, *self.own)
 
-    def on(self, board: Board) -> Value:
+    def on(self, board: "Board") -> BoardValue:
         """The value on *board*: its own, that of its series, or the usual one."""
         for where in (board.name, series_of(board)):
             for value in self.own:
@@ -116,17 +119,17 @@ class Rate:
                     return value
         return self.usual
 
-    def at(self, bound: Bound, board: Board) -> float:
+    def at(self, bound: Bound, board: "Board") -> float:
         """The number that holds on *board* at an end of its band."""
         return self.on(board).at(bound, board)
 
 
-def printed_rows(board: Board) -> bool:
+def printed_rows(board: "Board") -> bool:
     """Whether *board* printed one of the measurements that constants were derived from."""
     return any(board.name in value.measured for rate in RATES for value in rate.values)
 
 
-def series_of(board: Board) -> str:
+def series_of(board: "Board") -> str:
     """The series of *board*, as values are given for it: "MLU3xx" for MLU370."""
     return f"MLU{board.arch.generation}xx"
 
@@ -140,7 +143,7 @@ LAUNCH = Rate(
     "store are about half a microsecond",
     (1.0, 2.0), ("abs",), H8,
     own=(
-        Value(
+        BoardValue(
             "MLU3xx", 1.2, "D", "an empty kernel of one task takes 1.2 us between two notifiers on MLU370-X4, in steps of 0.2",
             (1.0, 1.5), ("035 empty",), X4,
         ),
@@ -151,7 +154,7 @@ TASK_START = Rate(
     "abs in 10 tasks on MLU590-H8 takes 2 us in all, which leaves at most 50 ns for each",
     (5.0, 50.0),
     own=(
-        Value(
+        BoardValue(
             "MLU3xx", 90.0, "D", "zeroing 32 pieces of 16 KiB in 32 tasks takes 4.0 us more than an empty task on MLU370-X4, of "
             "which one piece takes 1.3", (60.0, 110.0), ("035 zeros",), X4,
         ),
@@ -168,7 +171,7 @@ DRAM_CEILING = Rate(
     "clone, copy and cast of 8192 x 8192 on MLU590-M9: 82.0 to 83.2 %",
     (0.832, 0.75), ("clone", "copy_", "type_as"), M9,
     own=(
-        Value(
+        BoardValue(
             "MLU3xx", 0.9, "D", "an addition on MLU370-X4 moves 25.2 MB in 90.9 us, 0.90 of the nominal; a normalisation in 64 blocking "
             "tasks reaches 0.87 in all", (0.95, 0.83), ("072 add", "043 GroupNorm"), X4,
         ),
@@ -179,11 +182,11 @@ DRAM_LATENCY = Rate(
     "a scalar loop on GDRAM with three loads a step takes 648 ns a step on MLU370-X8: 200 to 260 ns a load",
     (200.0, 260.0), ("matmul_lab_01 MLU370-X8",), X8,
     own=(
-        Value(
+        BoardValue(
             "MLU290-M5", 200.0, "D", "the vendor's search among 1,024 and 2,048 points, whose short blocking copies it sets",
             (150.0, 260.0), ("ball_query 2048", "ball_query 1024"), MLU290,
         ),
-        Value(
+        BoardValue(
             "MLU5xx", 360.0, "D", "moe_dispatch_backward_data on MLU590-M9 takes 1.10 us a sample for a blocking load and a blocking "
             "store of 4 KiB, a product and three scalar loads: 0.36 us each beside 32 bytes/ns",
             (200.0, 420.0), ("moe_dispatch_backward_data",), M9,
@@ -200,7 +203,7 @@ SEGMENT = Rate(
     "a tiled transposition on MLU590-M9 whose store has 1,024 pieces allows at most about 7 ns a piece",
     (0.5, 11.0),
     own=(
-        Value(
+        BoardValue(
             "MLU3xx", 40, "D", "512 pieces of 2 bytes on MLU370-X4 take 23 us, 44 cycles each; the rows of 128 to 512 bytes of two "
             "matmuls' tiles 31 to 37",
             (31.0, 44.0), ("088 trace", "020 matmul", "022 tm256"), X4,
@@ -219,11 +222,11 @@ CLUSTER_IO = Rate(
     "cores of MLU370-X8 and of MLU590-M9 copy at their own rate, four of them beside each other",
     (256.0, 96.0),
     own=(
-        Value(
+        BoardValue(
             "MLU370-X4", 64, "D", "eight tasks, four on a cluster, load 64 KiB, change them and store them in 12 to 13 us: "
             "16 bytes/ns a core", (80.0, 56.0), ("029 HardTanh",), X4,
         ),
-        Value("MLU370-X4K", 64, "D", "as MLU370-X4", (80.0, 56.0), ("029 HardTanh",), X4),
+        BoardValue("MLU370-X4K", 64, "D", "as MLU370-X4", (80.0, 56.0), ("029 HardTanh",), X4),
     ),
 )  # fmt: skip
 MEMORY_CORE_IO = Rate(
@@ -254,15 +257,15 @@ SCALAR_NRAM = Rate(
     "a scalar loop with two NRAM loads takes 30.06 cycles a step on MLU370-X8, arithmetic included",
     (12.0, 12.5), ("matmul_lab_02 MLU370-X8",), X8,
     own=(
-        Value(
+        BoardValue(
             "MLU2xx", 36, "D", "a scalar loop with two NRAM loads takes 78.2 cycles a step on MLU270, arithmetic included",
             (35.0, 37.0), ("gemm_tutorial_2",), MLU270,
         ),
-        Value(
+        BoardValue(
             "MLU370-X4", 36, "D", "8,128 steps of a loop that loads a float and compares it take 40 cycles each, the branch included; "
             "on MLU370-X8 the two loads of a step overlap", (24.0, 38.0), ("098 attention",), X4,
         ),
-        Value("MLU370-X4K", 36, "D", "as MLU370-X4", (24.0, 38.0), ("098 attention",), X4),
+        BoardValue("MLU370-X4K", 36, "D", "as MLU370-X4", (24.0, 38.0), ("098 attention",), X4),
     ),
 )  # fmt: skip
 SCALAR_STEP = Rate(
@@ -301,7 +304,7 @@ TRANSPOSE = Rate(
     "a convolution that transposes all of its input and output on MLU370-X4, and matmuls that transpose their tiles: 16 "
     "elements a cycle or more",
     (0.0156, 0.0625), ("010 conv2d", "022 tm256"), X4,
-    own=(Value("MLU2xx", 1.0, "U", "no publication; 1 to 4 elements a cycle", (0.25, 2.0)),),
+    own=(BoardValue("MLU2xx", 1.0, "U", "no publication; 1 to 4 elements a cycle", (0.25, 2.0)),),
 )  # fmt: skip
 TENSOR_START = Rate(
     "tensor start", 20, "cycles", "I", "what a tensor instruction takes beside its products", "as a vector instruction"

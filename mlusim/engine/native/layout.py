@@ -143,6 +143,12 @@ def _declaration(name: str, fields: Any) -> Iterator[str]:
     yield f"}} {name};"
 
 
+_COUNTED = (
+    "SCALAR", "VECTOR", "TENSOR", "IO", "MOVE", "TENSOR_CYCLES", "IO_STARTS", "TRANSACTIONS", "STALLS", "MOVE_STARTS", "LINES",
+    "SRAM_BYTES", "ATOMICS", "FUNCTIONS", "TRANSPOSED", "SEGMENTS", "EXPONENTIALS", "REDUCTIONS",
+)  # fmt: skip
+
+
 def preamble() -> str:
     """The C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
     constants: dict[str, int] = {
@@ -158,32 +164,7 @@ def preamble() -> str:
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
-    names = (
-        "SCALAR",
-        "VECTOR",
-        "TENSOR",
-        "IO",
-        "MOVE",
-        "TENSOR_CYCLES",
-        "IO_STARTS",
-        "TRANSACTIONS",
-        "STALLS",
-        "MOVE_STARTS",
-    )
-    constants |= {
-        f"W_{n}": getattr(quantities, n)
-        for n in (
-            *names,
-            "LINES",
-            "SRAM_BYTES",
-            "ATOMICS",
-            "FUNCTIONS",
-            "TRANSPOSED",
-            "SEGMENTS",
-            "EXPONENTIALS",
-            "REDUCTIONS",
-        )
-    }
+    constants |= {f"W_{name}": getattr(quantities, name) for name in _COUNTED}
     constants |= {d.name: d.value for d in DIRECTIONS}
     constants |= {name: number for number, name in enumerate(NAMES.values())}
     text = ["#include <stdint.h>", "#include <stddef.h>", f"#define REACH INT64_C({REACH})"]
