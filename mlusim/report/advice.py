@@ -17,7 +17,7 @@ from mlusim.time.grouped_tasks import GroupedTasks, groups_of
 from mlusim.time.lines import Line
 from mlusim.time.log import KIND, MEET
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timing import LAUNCH_US, predict
+from mlusim.time.timing import launch_us, predict
 from mlusim.time.work import READS, WRITES
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def advice(launch: "Launch") -> tuple[Advice, ...]:
     Each is the model's time of the same work with that one thing changed, by `mlusim.time.changed_work`; whether the kernel
     can be written so is for its author to say.
     """
-    if not launch.tasks or launch.time_us * MOST_START < LAUNCH_US:
-        return ()
     board = find_board(launch.board)
+    if not launch.tasks or launch.time_us * MOST_START < launch_us(board):
+        return ()
     places, before = board.places(launch.forecast.unions), launch.time_us
     found: list[Advice] = []
     lines = launch.lines if launch.timeline.named else ()

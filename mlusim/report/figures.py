@@ -107,7 +107,7 @@ def _critical(launch: "Launch", board: Board, mean: float) -> tuple[str, float]:
 
     No name where that is near the *mean* of the cores that work.
     """
-    whole = launch.time_us - LAUNCH_US
+    whole = launch.time_us - launch_us(board)
     if launch.bound not in PIPES or whole <= 0:
         return "", 0.0
     pipe, width = PIPES.index(launch.bound), board.arch.cores_per_cluster

@@ -48,6 +48,7 @@ _DISTINCT = 1 << 15  # rows of a chunk, which numbers of 16 bits tell apart
 
 _TRANSACTIONS = OWN + CopyLoad._fields.index("transactions")
 _STALLS = OWN + CopyLoad._fields.index("stalls")
+_SEGMENTS = OWN + CopyLoad._fields.index("lines")  # of a flight off the chip
 
 Change = Callable[[CoreLog], CoreLog]
 
@@ -145,13 +146,20 @@ def longer_vectors(log: CoreLog, part: float) -> CoreLog:
 
 
 def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
-    """Blocking off-chip copies *fewer* in number (a part of them), all with a part *lines* of the transactions."""
+    """Blocking off-chip copies *fewer* in number (a part of them), all with a part *lines* of the transactions, in long pieces."""
 
     def change(rows: Rows) -> Rows:
         for column in (SUMS + q.TRANSACTIONS, _TRANSACTIONS, STORES_OF):
             own = (rows[:, KIND] == IO_FLIGHT) | (column >= SUMS)
             rows[own, column] = np.ceil(rows[own, column] * lines)
         rows[:, SUMS + q.IO_STARTS] = np.ceil(rows[:, SUMS + q.IO_STARTS] * fewer)
+        flies = rows[:, KIND] == IO_FLIGHT
+        pieces = -(-rows[:, _TRANSACTIONS] * UNIT // LONG_COPY)
+        rows[flies, _SEGMENTS] = np.minimum(rows[flies, _SEGMENTS], pieces[flies])
+        blocking = SUMS + q.SEGMENTS
+        rows[:, blocking] = np.minimum(
+            rows[:, blocking], -(-rows[:, SUMS + q.TRANSACTIONS] * UNIT // LONG_COPY)
+        )
         return rows
 
     return _each(log, change)
@@ -242,7 +250,8 @@ def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
     if not load[0]:
         made.add(_row(END, 0, sums=sums))
         return
-    sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS]] = 0
+    load[_SEGMENTS - OWN] += sums[q.SEGMENTS]
+    sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS, q.SEGMENTS]] = 0
     pieces = min(max(PIECES, ceil(copies / 2)), _MOST_PIECES)
     flight, wait = _row(IO_FLIGHT, 0, own=-(-load // pieces)), _row(WAIT, FOR_ALL, sums=-(-sums // pieces))
     # Nothing hides the first load; stores have a channel of their own.
