@@ -131,7 +131,7 @@ def test_the_picture_has_a_bar_for_everything_and_an_arrow_for_each_wait():
     said = [element.text for element in root.iter("text")]
 
     assert len(found.bars) + 1 == len(shapes)
-    assert "the launch starts: 1.5 us before the first task" == shapes[0].find("title").text
+    assert "the launch starts: 1.2 us before the first task" == shapes[0].find("title").text
     assert len(found.arrows) == len(list(root.iter("polygon")))
     assert 4 == sum(text.startswith("cluster 0 core") for text in said)
     assert f"{launch.time_us:.2f} us" in said

@@ -125,7 +125,7 @@ CAUSES = {
     ),
     "another pipe": ({}, {"bound": "vector"}, ["the vector pipe sets the time, busy 40% of it"]),
     "the memory is full": (
-        {"line_bytes": 24_700_000, "io_bytes": 24_700_000, "balance": 3.0, "slowest": 2},
+        {"line_bytes": 27_000_000, "io_bytes": 27_000_000, "balance": 3.0, "slowest": 2},
         {},
         ["the off-chip memory moves 99% of what it can"],
     ),
@@ -157,8 +157,8 @@ def test_the_weightiest_cause_comes_first():
     assert ["16 of 32 cores have work", "20% of the lanes of bang_mul are padding"] == reasons(record(both))[
         1:
     ]
-    assert "starting 2 launches are 50% of the time" == reasons(short)[0]
-    assert ["starting one launch is 95% of the time"] == reasons(record(time_us=1.575))
+    assert "starting 2 launches are 40% of the time" == reasons(short)[0]
+    assert ["starting one launch is 95% of the time"] == reasons(record(time_us=1.26))
 
 
 def test_the_sentence_names_side_class_and_causes():
