@@ -173,3 +173,22 @@ def test_a_breakpoint_on_a_function_stops_where_checkers_of_values_watch(tmp_pat
 
         assert "Breakpoint 1, twice" in stopped
         assert "n = 3" == says(console, "print n")
+
+
+def test_a_function_that_stands_on_one_line_has_that_line(tmp_path):
+    """A breakpoint stops in a kernel and in a function of one line; its variables are there."""
+    path = tmp_path / "one.mlu"
+    path.write_text(
+        "__mlu_func__ int twice(int m) { return 2 * m; }\n__mlu_global__ void K(int n) { n = twice(n); }\n"
+    )
+    kernel = bangc.load([path])["K"]
+
+    def program(observe):
+        mlusim.Device("MLU370-X4").launch(kernel, (1, 1, 1), mlusim.BLOCK, (3,), observe=observe)
+
+    with console_on(program) as console:
+        says(console, "break one.mlu:2", "break one.mlu:1")
+
+        assert "task 0 in K at" in says(console, "continue")
+        assert "task 0 in twice at" in says(console, "continue")
+        assert "m = 3" == says(console, "p m")

@@ -23,7 +23,7 @@ class UserFunction:
 
     @property
     def lines(self) -> frozenset[int]:
-        """The lines that have code, without the ``def`` itself."""
+        """The lines that have code, without the ``def`` itself where that has a line of its own."""
         return frozenset(line for code in nested(self.code) for line in _lines(code))
 
 
@@ -91,10 +91,10 @@ def nested(code: CodeType) -> Iterator[CodeType]:
             yield from nested(constant)
 
 
-def _lines(code: CodeType) -> Iterator[int]:
-    for _, _, line in code.co_lines():
-        if line is not None and line != code.co_firstlineno:
-            yield line
+def _lines(code: CodeType) -> set[int]:
+    """The lines of *code* without its first, unless it has no other: a function that stands on one line."""
+    lines = {line for _, _, line in code.co_lines() if line is not None}
+    return lines - {code.co_firstlineno} or lines
 
 
 def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tuple[str, int]]:
