@@ -41,7 +41,7 @@ from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whol
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
-from mlusim.errors import Fault, UsageError
+from mlusim.errors import MlusimError, UsageError
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
@@ -286,7 +286,7 @@ def _carved(done: Checked, calls: Iterable[KernelCall | LaunchAgain]) -> Checked
     The kernel of each of *calls* runs twice more.  After a fault there is no plan: the launch has no end.
     """
     for call in calls:
-        with contextlib.suppress(Fault):
+        with contextlib.suppress(MlusimError):
             found = carve(call)
             told = {_place(f) for f in done.findings}
             fresh = [f for f in found.findings if _place(f) not in told]

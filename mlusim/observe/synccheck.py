@@ -45,6 +45,11 @@ class SyncCheck(Checker):
         if self._body is not None and sys.getprofile() is None:
             sys.setprofile(functools.partial(self._entered, core))
 
+    def _wait_no_more(self) -> None:
+        """Hear of no calls any more, where the kernel's function was not met."""
+        if getattr(sys.getprofile(), "func", None) == self._entered:
+            sys.setprofile(None)
+
     def _entered(self, core: "Core", frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and function_of(frame.f_code) == self._body:
             sys.setprofile(None)
@@ -69,7 +74,9 @@ class SyncCheck(Checker):
     def task_end(self, core: "Core") -> None:
         """Note where the task returned, and mutexes that it has not given back."""
         frame = self._frames.pop(core, None)
-        if frame is not None:
+        if frame is None:
+            self._wait_no_more()
+        else:
             self._returned[core.place.label] = Site(file_of(frame.f_code), frame.f_lineno)
         for mutex, (holder, site) in list(self._held.items()):
             if holder is core:
@@ -87,10 +94,12 @@ class SyncCheck(Checker):
         """Let go of the frames of the kernel."""
         del core, error
         self._frames = {}
+        self._wait_no_more()
 
     def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding."""
         self._frames = {}
+        self._wait_no_more()
         if isinstance(fault, SyncFault):
             rule = _rule(fault)
             self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))

@@ -181,6 +181,20 @@ def test_a_return_before_a_barrier_is_named(tmp_path, checkers, how, who):
     assert sys.getprofile() is None
 
 
+def test_a_kernel_without_a_function_of_its_own_leaves_no_profile_behind():
+    """What is waited for at the begin of a task ends with it, in a fault, too."""
+
+    class Body:
+        __name__, __code__ = "body", one_task_returns.__code__
+
+        def __call__(self, _mlu, dst):
+            dst[0] = 1.0
+
+    for values in (np.ones(1, np.float32), np.ones(1, np.int32)):
+        found(mlusim.bang.kernel(Body()), values, observe=SYNC)
+        assert sys.getprofile() is None
+
+
 def test_a_return_of_a_kernel_in_python_is_named():
     """Python keeps the line at which a frame has ended."""
     (finding,) = found(one_task_returns, observe=SYNC, **UNION)
