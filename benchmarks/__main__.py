@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers]``; or `calibration [BOARD ...]`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start]``; or `calibration [BOARD ...]`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +14,7 @@ from benchmarks.debugger import debugger
 from benchmarks.hot_path import hot_path
 from benchmarks.native import native
 from benchmarks.operators import operators
+from benchmarks.start_up import start_up
 from benchmarks.timing import Row
 
 GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
@@ -24,6 +25,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "operators": operators,
     "debugger": debugger,
     "checkers": checkers,
+    "start": start_up,
 }
 
 

@@ -1,1 +1,1 @@
-"""The command line: one file per verb, each with ``add_arguments(parser)`` and ``run(args) -> int``."""
+"""The command line: one file per verb, each with ``run(args) -> int``; its arguments are declared in `mlusim.cli.arguments`."""

@@ -27,13 +27,6 @@ UNITS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one board, with the source of each number")
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.epilog = "example: mlusim boards MLU370-X4"
-
-
 def run(args: argparse.Namespace) -> int:
     """List the boards, or show one."""
     if args.name is not None:

@@ -30,23 +30,20 @@ from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
-from mlusim.cli.arguments import add_inputs, add_program
-from mlusim.cli.engines import add_watched_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
-from mlusim.cli.run_kernel import add_reference, compared_with, reference_of
-from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
+from mlusim.cli.run_kernel import compared_with, reference_of
+from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import output, progress
-from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.sources import is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
 from mlusim.machine.hub import attending
-from mlusim.machine.limits import USUAL
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.finding import Finding
 from mlusim.observe.names import checkers, observers_of
@@ -74,19 +71,6 @@ OF_ONE_KERNEL = (
 )
 OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
-RUNS_PROGRAMS = True
-
-EXAMPLES = """examples:
-  mlusim check tin_shift_forward --case golden_document
-  mlusim check my_kernels.py --only memcheck,racecheck
-  mlusim check three_interpolate_backward --board MLU590-H8 --format sarif -o findings.sarif
-  mlusim check my_kernels.py --suppress accepted.toml --notes
-  mlusim check scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-  mlusim check scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --reference reference:scale
-  mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
-  mlusim check --replay replay.json
-  mlusim check --all"""
-
 
 def _root() -> Path:
     """What addresses in a log are relative to: the current directory, or where it is gone, the root."""
@@ -94,52 +78,6 @@ def _root() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         return Path(os.sep)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add_program(
-        parser,
-        "PROGRAM",
-        "an operator, a script that launches kernels, BANG C files, a native program, or a test as tests/test_x.py::test_y",
-        "words for the script, main() or pytest; behind -- all are",
-    )
-    add_call_arguments(parser)
-    add_reference(parser)
-    add(
-        "--all", action="store_true", help="every operator, all cases but the long, on every board of --board"
-    )
-    add(
-        "--long",
-        action="store_true",
-        help="the cases, too, that take over a minute where every instruction is watched",
-    )
-    add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
-    add("--case", metavar="NAME", help="one case of the operator; without it all but the long ones")
-    add_inputs(parser)
-    add(
-        "--board",
-        metavar="B",
-        help=f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults",
-    )
-    add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
-    add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
-    add("--schedules", metavar="N", type=whole, help="compare what N other schedules give, no two alike")
-    add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
-    add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
-    add("--trust", action="store_true", help="with --replay, the script that the file names may run")
-    add("--notes", action="store_true", help="report remarks too, which fail no run")
-    add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
-    add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
-    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
-    add(
-        "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
-    )
-    add("--json", action="store_true", help="the same as --format json")
-    add_watched_engine(parser)
-    add_limit(parser, USUAL)
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from rich.text import Text
 from mlusim.arch.board import Arch
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.show import emit, kib, output
-from mlusim.cli.sources import add_source_arguments, board_of, defines
+from mlusim.cli.sources import board_of, defines
 from mlusim.engine.native.build import cache_folder, clean_cache
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.paths import lines_shown
@@ -17,27 +17,6 @@ from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import ERROR
 from mlusim.frontend.bangc.survey import FileFacts, survey
-
-EXAMPLES = """examples:
-  mlusim compile scale.mlu
-  mlusim compile --clean-cache
-  mlusim compile div.mlu -I include -D NDEBUG --board MLU590-H8 --json
-exit codes: 0 everything translates, 1 something does not or declares more than the board has, 2 a file does not parse"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("files", metavar="FILE", nargs="*", help="BANG C files, which are linked with each other")
-    add_source_arguments(parser)
-    add("--board", metavar="B", help="the board whose architecture is compiled for")
-    add(
-        "--clean-cache",
-        action="store_true",
-        help="remove translations and compiled kernels of earlier runs from the user's cache",
-    )
-    add("--json", action="store_true", help="one JSON document on standard output")
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlusim.cli import debug_arguments, programs
+from mlusim.cli import programs
+from mlusim.cli.arguments.debug import add_arguments as add_debug_arguments
 from mlusim.cli.exits import CLEAN
 from mlusim.cli.sources import is_source
 from mlusim.cli.split_words import divide
@@ -15,23 +16,7 @@ from mlusim.debug.dap.server import serve, serve_socket
 from mlusim.errors import UsageError
 from mlusim.programs.program import Program
 
-EXAMPLES = """examples:
-  mlusim dap              (an editor starts it, and talks to it over standard input and output)
-  mlusim dap --port 4711  (an editor connects to it; --port 0 takes any port that is free, and says which)
-A launch takes program (an operator, a script or BANG C), args, cwd, and case, board, inputs, set, check, seed, effects as
-`mlusim debug` does; kernel stops where it begins, stopOnEntry at the first line; stopAtEnd false ends with the program.
-For BANG C kernel, dim, kind, arg, include and define say what is called, as on the command line."""
-
 NAMES = ("program", "case", "inputs", "board", "seed", "effects", "kernel", "dim", "kind", "arg")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "--port", metavar="N", type=int, help="wait for an editor at this port of this machine"
-    )
-    parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,7 +45,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     if not arguments.get("program"):
         raise UsageError("the launch names no program; give an operator or a script as `program`")
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    debug_arguments.add_arguments(parser)
+    add_debug_arguments(parser)
     words = _words(arguments)
     try:
         own, named, behind = divide(parser, words)

@@ -8,7 +8,6 @@ from typing import Any
 
 from attrs import evolve
 
-from mlusim.cli.debug_arguments import add_arguments
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.plain_text import remark, say
 from mlusim.cli.programs import program_of
@@ -26,10 +25,6 @@ from mlusim.files.reading import read_text
 from mlusim.installing import missing_packages
 
 PROMPT = "(mlusim) "
-
-RUNS_PROGRAMS = True
-
-__all__ = ["RUNS_PROGRAMS", "add_arguments", "run"]
 
 
 def run(args: argparse.Namespace) -> int:

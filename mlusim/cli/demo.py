@@ -5,9 +5,9 @@ from pathlib import Path
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.jobs import GROUP
+from mlusim.cli.arguments.shared import GROUP
 from mlusim.cli.results import exit_code, perform
-from mlusim.cli.settings import boards_in, workers
+from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output
 from mlusim.cli.studies import studies_of
 from mlusim.files.writing import check_writable, write_text
@@ -16,25 +16,6 @@ from mlusim.operators.registry import operators
 from mlusim.report.page.html import html_text
 from mlusim.report.tables.files import document
 from mlusim.report.tables.records import problems, summary_table
-
-PAGE = "mlusim-report.html"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "--board",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="B",
-        help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
-    )
-    add("-o", "--output", default=PAGE, metavar="F.html", help=f"where the page goes (default: {PAGE})")
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
-    add("--json", action="store_true", help="one JSON document on standard output, besides the page")
-    parser.epilog = "example: mlusim demo -o report.html"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,21 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlusim.cli.plain_text import remark
-from mlusim.engine.preference import AUTO, ENGINES, NATIVE, PYTHON
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON
 from mlusim.errors import Remark, UsageError
-
-WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
-
-
-def add_engine(parser: argparse.ArgumentParser, text: str = WHERE_IT_CAN) -> None:
-    """Declare ``--engine``."""
-    parser.add_argument("--engine", choices=ENGINES, help=text)
-
-
-def add_watched_engine(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--engine`` of a verb that watches every instruction, which only the Python engine lets one do."""
-    add_engine(parser, "auto or python, which are the same here: only the Python engine can be watched")
-    parser.set_defaults(watched=True)
 
 
 def settled(args: argparse.Namespace) -> str:

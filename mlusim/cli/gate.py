@@ -1,8 +1,6 @@
 """``--baseline`` and ``--write-baseline`` of reports and profiles: a run compared with a stored one, or stored."""
 
 import argparse
-import math
-from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,6 +8,7 @@ from attrs import frozen
 from rich.text import Text
 
 import mlusim
+from mlusim.cli.arguments.shared import USUAL_THRESHOLD, threshold
 from mlusim.cli.files import write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
@@ -23,35 +22,8 @@ from mlusim.report.baseline import CALLS, Baseline, Key, baseline_in, baseline_t
 from mlusim.report.compare import BaselineComparison, Measured, compare, headline, lines
 
 Exists = Callable[[Key], bool]
-USUAL = "5%"
 LARGEST = 64 << 20  # bytes: a line has some 300, so that this is a baseline of 200,000 calls
 STYLES = {"regression": "bold red", "improvement": "green", "trade": "yellow"}
-
-
-def add_gate(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "--baseline",
-        metavar="F.json",
-        help="compare with a stored run; exit code 1 where a figure got worse past the threshold",
-    )
-    add(
-        "--threshold",
-        metavar="T",
-        type=threshold,
-        help=f"how much worse is a regression, as 5%% or 0.05 (default: {USUAL.replace('%', '%%')})",
-    )
-    add(
-        "--write-baseline",
-        metavar="F.json",
-        help="store the figures of this run; calls that the file has besides stay in it",
-    )
-    add(
-        "--allow-missing",
-        action="store_true",
-        help="pass although calls or launches of the baseline exist no more, or nothing was compared",
-    )
 
 
 @frozen
@@ -103,7 +75,7 @@ def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
     if target is not None and Path(target).is_file():
         _read(target, of)  # what is no baseline is said before the work
     baseline = None if args.baseline is None else _read(args.baseline, of)
-    limit = threshold(USUAL) if args.threshold is None else args.threshold
+    limit = threshold(USUAL_THRESHOLD) if args.threshold is None else args.threshold
     return Gate(args.baseline, baseline, limit, target, of, args.allow_missing)
 
 
@@ -144,24 +116,6 @@ def tell_comparison(found: BaselineComparison) -> None:
     for kind, text in lines(found):
         remark(f"{kind}: {text}")
     remark(headline(found, mlusim.__version__))
-
-
-def threshold(text: str) -> float:
-    """A fraction, for argparse: "5%", "0.5 %" or "0.05"."""
-    number, percent, rest = text.strip().partition("%")
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if rest or not math.isfinite(value) or value < 0:
-        raise ArgumentTypeError(f"{text!r} is no threshold; write it as 5% or 0.05")
-    if percent:
-        return value / 100
-    if value >= 1:
-        raise ArgumentTypeError(
-            f"{text!r} may be a fraction or a percentage; write {text.strip()}% or a number below 1"
-        )
-    return value
 
 
 def _read(name: str, of: str) -> Baseline:

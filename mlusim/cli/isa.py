@@ -27,23 +27,6 @@ OVERLAP = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "name",
-        nargs="?",
-        metavar="NAME",
-        help="one intrinsic, built-in variable or copy direction in full; a part of a name lists all that have it",
-    )
-    parser.add_argument(
-        "--coverage",
-        action="store_true",
-        help="the vendor's names, what each is here and which test executes it",
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.epilog = "example: mlusim isa bang_add"
-
-
 def run(args: argparse.Namespace) -> int:
     """List the intrinsics or the vendor's names, or show one."""
     if args.coverage:

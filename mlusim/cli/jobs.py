@@ -3,41 +3,12 @@
 import argparse
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.arguments.shared import EVERY, GROUP
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.errors import UsageError
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
-
-GROUP = "network"
-EVERY = "all"  # of the groups
-
-
-def add_selection(parser: argparse.ArgumentParser, what: str = "operators (default: all)") -> None:
-    """Declare the arguments that select operators, boards and cases; *what* says what may be named."""
-    add = parser.add_argument
-    add("operators", nargs="*", metavar="OP", help=what)
-    add(
-        "--board",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="B",
-        help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
-    )
-    add(
-        "--case",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help=f"cases (default: the group {GROUP})",
-    )
-    add(
-        "--group",
-        metavar="G",
-        help=f"all cases of a group: network, boundary, random, zero, golden, limit, or {EVERY}",
-    )
 
 
 def jobs(args: argparse.Namespace) -> list[Job]:

@@ -31,45 +31,65 @@ from mlusim.near import near
 
 @frozen
 class Verb:
-    """A verb: its name, its module, and what it does in a few words."""
+    """A verb: its name, what it does in a few words, and whether it runs programs, which take what it has no option for.
+
+    Its arguments are declared in a file of its name in `mlusim.cli.arguments`, which imports little; it is imported when it
+    runs.
+    """
 
     name: str
-    module: str
     summary: str
+    runs_programs: bool = False
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments, with ``-v`` where host functions run."""
+        importlib.import_module(f"mlusim.cli.arguments.{self._file}").add_arguments(parser)
+        if self.name in TALKATIVE:
+            parser.add_argument(
+                "-v",
+                "--verbose",
+                action="store_true",
+                help="what host functions are given and launch; one process",
+            )
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run it and return its exit code."""
+        code: int = importlib.import_module(f"mlusim.cli.{self._file}").run(args)
+        return code
+
+    @property
+    def _file(self) -> str:
+        return self.name.replace("-", "")
 
 
 VERBS = (
-    Verb("boards", "mlusim.cli.boards", "the boards: memory, clusters, clock, bandwidth, force, and sources"),
-    Verb("isa", "mlusim.cli.isa", "the intrinsics: signature, extents, rules, pipe, cost"),
-    Verb("ops", "mlusim.cli.ops", "the operators: parameters, cases, limits"),
-    Verb("run", "mlusim.cli.run", "run an operator on its cases or on your arrays; accuracy and efficiency"),
+    Verb("boards", "the boards: memory, clusters, clock, bandwidth, force, and sources"),
+    Verb("isa", "the intrinsics: signature, extents, rules, pipe, cost"),
+    Verb("ops", "the operators: parameters, cases, limits"),
+    Verb(
+        "run", "run an operator on its cases or on your arrays; accuracy and efficiency", runs_programs=True
+    ),
     Verb(
         "check",
-        "mlusim.cli.check",
         "run an operator or a script under checkers: what should not have been done",
+        runs_programs=True,
     ),
-    Verb("compile", "mlusim.cli.compile", "what is in BANG C files, and what of it does not translate"),
-    Verb(
-        "toolkit",
-        "mlusim.cli.toolkit",
-        "a folder with cncc, headers and libraries: your own build on the simulator",
-    ),
+    Verb("compile", "what is in BANG C files, and what of it does not translate"),
+    Verb("toolkit", "a folder with cncc, headers and libraries: your own build on the simulator"),
     Verb(
         "profile",
-        "mlusim.cli.profile",
         "every launch of a script, operator, BANG C file or test: time, bound, why, lines",
+        runs_programs=True,
     ),
-    Verb("plan", "mlusim.cli.plan", "validate an NRAM partition plan, or find the largest shape that fits"),
-    Verb("report", "mlusim.cli.report", "efficiency of operators x cases x boards"),
-    Verb("what-if", "mlusim.cli.whatif", "one call on every board, re-timed where its work is the same"),
+    Verb("plan", "validate an NRAM partition plan, or find the largest shape that fits"),
+    Verb("report", "efficiency of operators x cases x boards", runs_programs=True),
+    Verb("what-if", "one call on every board, re-timed where its work is the same", runs_programs=True),
+    Verb("sweep", "a large report that is kept as it comes, on many processes or machines"),
     Verb(
-        "sweep", "mlusim.cli.sweep", "a large report that is kept as it comes, on many processes or machines"
+        "debug", "the kernel debugger: breakpoints, steps, memory, and going back in time", runs_programs=True
     ),
-    Verb(
-        "debug", "mlusim.cli.debug", "the kernel debugger: breakpoints, steps, memory, and going back in time"
-    ),
-    Verb("dap", "mlusim.cli.dap", "the debugger for editors: a server of the Debug Adapter Protocol"),
-    Verb("demo", "mlusim.cli.demo", "every operator at network scale on two boards, checked, with a report"),
+    Verb("dap", "the debugger for editors: a server of the Debug Adapter Protocol"),
+    Verb("demo", "every operator at network scale on two boards, checked, with a report"),
 )
 
 
@@ -115,15 +135,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    chosen = next((word for word in arguments if not word.startswith("-")), None)
-    parser = _parser(chosen)
-    own, named, behind = _divided(arguments, chosen)
+    word = next((word for word in arguments if not word.startswith("-")), None)
+    verb = _verb(word)
+    if word is not None and verb is None:
+        raise UsageError(_unknown_verb(word))
+    parser = _parser(verb)
+    own, named, behind = _divided(arguments, verb)
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = named, behind
     if surplus:
         prog = f"mlusim {args.verb}" if args.verb else "mlusim"
         raise UsageError(f"{prog} takes no {surplus[0]!r}; see `{prog} --help`")
-    if args.verb is None:
+    if verb is None:
         parser.print_help()
         return CLEAN
     args.typed = shlex.join(["mlusim", *arguments])
@@ -131,18 +154,18 @@ def _run(arguments: Sequence[str]) -> int:
         _log_hosts(args)
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
         interrupts.listen()
-        code: int = _module(args.verb).run(args)
+        code = verb.run(args)
     _tell_refusals()
     return code
 
 
-def _divided(arguments: Sequence[str], verb: str | None) -> tuple[list[str], list[str], list[str]]:
+def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], list[str], list[str]]:
     """What is mlusim's of *arguments*, and what is of the program that the verb runs, before and behind ``--``."""
-    if verb is None or not getattr(_module(verb), "RUNS_PROGRAMS", False):
+    if verb is None or not verb.runs_programs:
         return list(arguments), [], []
-    at = list(arguments).index(verb) + 1
+    at = list(arguments).index(verb.name) + 1
     parser = Parser()
-    declare(verb, parser)
+    verb.add_arguments(parser)
     own, named, behind = divide(parser, arguments[at:])
     return [*arguments[:at], *own], named, behind
 
@@ -170,8 +193,8 @@ def _tell_refusals() -> None:
         print(f"note: {shown(' '.join(sentence.split()))}", file=sys.stderr)
 
 
-def _parser(chosen: str | None) -> Parser:
-    """The parser of every verb's name and of the chosen verb's arguments; only its module is imported."""
+def _parser(chosen: Verb | None) -> Parser:
+    """The parser of every verb's name and of the chosen verb's arguments."""
     import mlusim  # noqa: PLC0415 - the version, and the package is loaded anyhow
 
     parser = Parser(
@@ -184,27 +207,13 @@ def _parser(chosen: str | None) -> Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for verb in VERBS:
         below = verbs.add_parser(verb.name, help=verb.summary, description=f"{verb.name}: {verb.summary}.")
-        if verb.name == chosen:
-            declare(verb.name, below)
-    if chosen is not None and chosen not in {verb.name for verb in VERBS}:
-        raise UsageError(_unknown_verb(chosen))
+        if verb is chosen:
+            verb.add_arguments(below)
     return parser
 
 
-def declare(name: str, parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of a verb, with ``-v`` where host functions run."""
-    _module(name).add_arguments(parser)
-    if name in TALKATIVE:
-        parser.add_argument(
-            "-v",
-            "--verbose",
-            action="store_true",
-            help="what host functions are given and launch; one process",
-        )
-
-
-def _module(name: str) -> Any:
-    return importlib.import_module(next(verb.module for verb in VERBS if verb.name == name))
+def _verb(name: str | None) -> Verb | None:
+    return next((verb for verb in VERBS if verb.name == name), None)
 
 
 def _unknown_verb(word: str) -> str:

@@ -15,16 +15,6 @@ from mlusim.operators.spec import Case, Operator, Scalar, Tensor, Thresholds
 from mlusim.text_grid import facts, table
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", nargs="?", metavar="OP", help="one operator: parameters, cases, limits")
-    parser.add_argument(
-        "--listing", action="store_true", help="the listing of OP's document beside its kernel in BANG C"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.epilog = "examples:\n  mlusim ops tin_shift_forward\n  mlusim ops border_align_backward --listing"
-
-
 def run(args: argparse.Namespace) -> int:
     """List the operators, or show one."""
     if args.listing:

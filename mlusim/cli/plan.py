@@ -13,13 +13,12 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import plan_source
-from mlusim.cli.engines import add_engine
 from mlusim.cli.files import write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import output
-from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.sources import is_source, refuse_call_arguments
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_operator
@@ -40,59 +39,6 @@ from mlusim.plan.svg import frontier_svg, layout_svg
 from mlusim.report.json_values import json_text
 
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
-EXAMPLE = """examples:
-  mlusim plan mutual_information_backward --set S=15,T=104
-  mlusim plan mutual_information_backward --max T --set S=15 --board MLU370-X4 MLU590-H8
-  mlusim plan mutual_information_backward --frontier S,T -o frontier.svg
-  mlusim plan mutual_information_backward --claim "S*T <= 50000"
-  mlusim plan my_kernel_plan.py --max n
-  mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-  mlusim plan scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --board MLU370-X4 MLU590-H8 -o plan.json
-  mlusim plan scale.mlu --arg dst=out:float32:1048576 --arg src=in.npy --max n
-
-exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``mlusim plan``."""
-    parser.epilog = EXAMPLE
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument(
-        "operator",
-        metavar="OP|FILE",
-        nargs="+",
-        help="an operator, a Python file that holds a Plan, or BANG C files, whose plan one launch shows",
-    )
-    add_call_arguments(parser)
-    parser.add_argument("--board", nargs="+", action="extend", metavar="B", help="one board or several")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"
-    )
-    parser.add_argument(
-        "--dtype",
-        nargs="+",
-        action="extend",
-        metavar="D",
-        help="one element type or several, for plans that can hold more than one",
-    )
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--max",
-        metavar="VAR",
-        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg, found by running",
-    )
-    what.add_argument("--frontier", metavar="X,Y", help="for every X the largest Y")
-    what.add_argument(
-        "--claim",
-        nargs="?",
-        const="",
-        metavar="FORMULA",
-        help="hold the documents' limits, or the one you state, against the plan",
-    )
-    add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
-    parser.set_defaults(launches=False)
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.add_argument("-o", "--output", metavar="F", help="write to F: .json, .svg, or .csv for a frontier")
 
 
 @frozen

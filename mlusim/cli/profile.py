@@ -7,71 +7,21 @@ from collections.abc import Sequence
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import printing_aside
-from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
-from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.gate import Exists, Gate, add_gate, gate_in, show_comparison
+from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
 from mlusim.cli.plain_text import wrote
 from mlusim.cli.programs import program_and_kernel
-from mlusim.cli.settings import add_limit, boards_in, whole
+from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output
-from mlusim.cli.sources import add_call_arguments
 from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
-from mlusim.machine.limits import USUAL
 from mlusim.programs.other_boards import elsewhere
 from mlusim.report.baseline import LAUNCHES, Key
 from mlusim.report.compare import BaselineComparison, Measured, comparison_json, measured_launches
 from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page
 from mlusim.report.tables.whatif import what_if_table
-
-RUNS_PROGRAMS = True
-
-EXAMPLES = """examples:
-  mlusim profile my_script.py --lines
-  mlusim profile my_script.py --kernel double --trace trace.json -- --size 4096
-  mlusim profile tin_shift_forward --case golden_document --html profile.html
-  mlusim profile tests/test_kernel.py::test_small --check memcheck,racecheck
-  mlusim profile my_script.py --write-baseline times.json
-  mlusim profile my_script.py --baseline times.json --what-if MLU370-X8 MLU590-H8
-  mlusim profile scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add_program(
-        parser,
-        "PROGRAM",
-        "a script, an operator, BANG C files, a native program, or a test as tests/test_x.py::test_y",
-        "words for the script or pytest; behind -- all are",
-    )
-    add("--lines", action="store_true", help="all lines of the kernels, and every launch by itself")
-    add("--trace", metavar="F.json", help="write a trace for Perfetto or chrome://tracing")
-    add("--html", metavar="F.html", help="write a page with the source; needs the extra mlusim[report]")
-    add("--launch", metavar="N", type=whole, help="the Nth launch alone, from 1")
-    add_checkers(parser)
-    add_call(parser)
-    add_schedule(parser)
-    add_call_arguments(parser)
-    add_engine(
-        parser,
-        "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
-    )
-    parser.set_defaults(where_it_can=True)
-    add(
-        "--what-if",
-        metavar="BOARD",
-        nargs="+",
-        default=[],
-        help="the time on these boards as well: re-timed, or run there where the architecture is another",
-    )
-    add_gate(parser)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, USUAL)
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:

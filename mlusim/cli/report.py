@@ -10,25 +10,23 @@ from rich.text import Text
 
 import mlusim
 from mlusim.cli import report_program
-from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
-from mlusim.cli.gate import add_gate, exists, report_gate, show_comparison, tell_comparison
-from mlusim.cli.jobs import EVERY, add_selection, jobs
+from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
+from mlusim.cli.jobs import jobs
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind
 from mlusim.cli.results import exit_code, perform, show
-from mlusim.cli.settings import add_limit, names_in, workers
+from mlusim.cli.settings import names_in
 from mlusim.cli.show import output
-from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
+from mlusim.cli.sources import refuse_call_arguments
 from mlusim.cli.studies import studies_of
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.paths import lines_shown
 from mlusim.files.writing import check_writable
-from mlusim.machine.limits import USUAL
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
 from mlusim.report.acceptance import headline, verdicts
@@ -39,62 +37,6 @@ from mlusim.report.tables.explanations import sentences, why_table
 from mlusim.report.tables.files import boards_of
 from mlusim.report.tables.records import work_table
 from mlusim.report.tables.whatif import what_if_table
-
-RUNS_PROGRAMS = True
-
-EXAMPLES = """examples:
-  mlusim report
-  mlusim report tin_shift_forward --board MLU370-X4 --board MLU590-H8 --format md
-  mlusim report --format html -o report.html
-  mlusim report dynamic_scatter_backward --policy all
-  mlusim report --write-baseline efficiency.json
-  mlusim report --baseline efficiency.json --threshold 2%
-  mlusim report my_script.py --board MLU370-X4 MLU590-H8 -o launches.html -- --size 4096
-  mlusim report scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-Bare, it runs every network case on two boards, which takes minutes; a bar on a terminal says how far it is, and Ctrl-C ends
-it.  One operator takes a fraction of that, `--case golden_document` seconds; with --format html every call knows its lines,
-and takes about twice as long unless --no-lines is given."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_selection(
-        parser, "operators (default: all); or a script, a test or BANG C files, with words for it behind"
-    )
-    add_call_arguments(parser)
-    add = parser.add_argument
-    add(
-        "--format",
-        choices=("table", *FORMATS),
-        help="what to write (default: as the name after -o ends, or a table)",
-    )
-    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
-    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
-    add(
-        "--policy",
-        metavar="P",
-        nargs="+",
-        action="extend",
-        default=[],
-        help=f"policies of the operators that declare them, or {EVERY}, side by side (default: the usual one)",
-    )
-    add_gate(parser)
-    add(
-        "--what-if",
-        action="store_true",
-        help="one case of each operator on every board; the HTML page has it anyway",
-    )
-    add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
-    add_engine(parser)
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
-    add("--json", action="store_true", help="the same as --format json")
-    add(
-        "--no-lines",
-        action="store_true",
-        help="no pipes and no time of each line in the HTML page; takes half the time",
-    )
-    add_limit(parser, USUAL)
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,20 +8,17 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import run_kernel, run_program
-from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
-from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.plain_text import wrote
 from mlusim.cli.programs import is_program, operators_behind, program_and_kernel
 from mlusim.cli.results import exit_code, perform, show
-from mlusim.cli.settings import add_limit, names_in, parameters, workers
+from mlusim.cli.settings import names_in, parameters
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
+from mlusim.cli.sources import refuse_call_arguments
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import check_writable, write_arrays
 from mlusim.machine.launch import Launch
-from mlusim.machine.limits import USUAL
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, executed, matching_cases
@@ -34,47 +31,6 @@ from mlusim.report.launches import write_launches
 from mlusim.report.record import CallRecord
 from mlusim.report.tables.lines import lines_table
 from mlusim.report.tables.records import detail
-
-RUNS_PROGRAMS = True
-
-EXAMPLES = """examples:
-  mlusim run tin_shift_forward
-  mlusim run tin_shift_forward --case golden_document --check memcheck --trace trace.json
-  mlusim run three_interpolate_backward --inputs my.npz --set m=64 --board MLU590-H8 --save out.npz
-  mlusim run scale.mlu --kernel 'Scale<float>' --dim 4 --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-  mlusim run lab.mlu -- 500
-  mlusim run my_script.py --lines --trace trace.json -- --size 4096"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add_program(
-        parser,
-        "PROGRAM",
-        "an operator; `mlusim ops` lists them; or a script, a test, BANG C files or a native program",
-        "more files, and words for the script or main(); behind -- all are",
-    )
-    add_call_arguments(parser)
-    run_kernel.add_reference(parser)
-    add_call(parser, "one case; without it and --inputs, all cases")
-    add(
-        "--policy",
-        metavar="NAME",
-        help="a policy of the operator, as its order of growing tiles; `mlusim ops OP` lists them",
-    )
-    add("--save", metavar="F.npz", help="write the outputs, of several cases as CASE/OUTPUT")
-    add_checkers(parser)
-    add("--trace", metavar="F.json", help="write a trace of the launches for Perfetto or chrome://tracing")
-    add("--lines", action="store_true", help="the time of each line of the kernels")
-    add_schedule(parser)
-    add_engine(parser)
-    add(
-        "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
-    )
-    add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, USUAL)
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:

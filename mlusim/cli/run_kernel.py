@@ -83,15 +83,6 @@ def run(args: argparse.Namespace, call: "KernelCall") -> int:
     return CLEAN if passed and not done.findings else FINDINGS
 
 
-def add_reference(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--reference``."""
-    parser.add_argument(
-        "--reference",
-        metavar="module:function",
-        help="what the outputs of a kernel of BANG C are compared with",
-    )
-
-
 def reference_of(name: str | None) -> Any:
     """The function that ``module:function`` names; modules are looked for here, too.  None without a name."""
     if name is None:

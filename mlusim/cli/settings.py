@@ -1,13 +1,10 @@
 """Words of the command line as values: ``--set k=v``, lists of names, boards."""
 
-import functools
-from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.machine.limits import Limit, limit_in
 from mlusim.operators.spec import Operator, Scalar
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -64,31 +61,3 @@ def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
     if given and not names:
         raise UsageError(f"--board {' '.join(given)!r} names no board; give one, such as {usual[0]}")
     return list(dict.fromkeys(find_board(name).name for name in names or usual))
-
-
-def whole(text: str) -> int:
-    """A whole number, for argparse."""
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no whole number") from None
-
-
-def add_limit(parser: ArgumentParser, base: Limit) -> None:
-    """Declare ``--limit``; what it does not name is as in *base*."""
-    parser.add_argument(
-        "--limit",
-        metavar="WHAT=N,...",
-        type=functools.partial(limit_in, base=base),
-        default=base,
-        help="end a launch that goes on beyond so many instructions, seconds of wall time or bytes of growth "
-        f"(its text and log), as seconds=60,instructions=1e6,growth=256MiB, or none (default: {base})",
-    )
-
-
-def workers(text: str) -> int:
-    """A number of processes, for argparse."""
-    number = whole(text)
-    if number < 1:
-        raise ArgumentTypeError(f"{number} is too few; give 1 or more")
-    return number

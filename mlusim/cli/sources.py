@@ -20,40 +20,6 @@ def is_source(word: str | None) -> bool:
     return word is not None and Path(word).suffix in SUFFIXES
 
 
-def add_source_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare ``-I`` and ``-D``."""
-    add = parser.add_argument
-    add(
-        "-I",
-        dest="include",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="a directory for headers of BANG C",
-    )
-    add("-D", dest="define", metavar="NAME[=VALUE]", action="append", default=[], help="a macro of BANG C")
-
-
-def add_call_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare ``-I``, ``-D``, and what says how a kernel is called."""
-    add_source_arguments(parser)
-    add = parser.add_argument
-    add(
-        "--kernel",
-        metavar="K<float>",
-        help="the kernel of a BANG C file: K, ns::K, 'K(float *)', or K<float> of a template",
-    )
-    add("--dim", metavar="X,Y,Z", help="tasks of the kernel (default: 1,1,1)")
-    add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
-    add(
-        "--arg",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="an argument: a number, F.npy, out:float32:8,1024, inout:F.npy, or null",
-    )
-
-
 def refuse_call_arguments(args: argparse.Namespace) -> None:
     """Raise `UsageError` where an option of BANG C files is given without one."""
     unfit = next((shown for name, shown in CALL_OPTIONS.items() if getattr(args, name, None)), None)

@@ -6,54 +6,17 @@ from concurrent.futures import Executor
 
 import mlusim
 from mlusim.cli.dask import cluster
-from mlusim.cli.engines import add_engine
-from mlusim.cli.jobs import add_selection, jobs
+from mlusim.cli.jobs import jobs
 from mlusim.cli.plain_text import remark
 from mlusim.cli.results import exit_code, show
-from mlusim.cli.settings import names_in, workers
+from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, progress
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
-from mlusim.operators.sweep import ALL, jobs_of, sweep
+from mlusim.operators.sweep import jobs_of, sweep
 from mlusim.report.record import CallRecord
 from mlusim.report.tables.files import document
-
-EXAMPLES = """examples:
-  mlusim sweep three_interpolate_backward --policy all -o tiles.jsonl
-  mlusim sweep --group all --board MLU370-X4 MLU590-H8 -o everything.jsonl
-  mlusim sweep --group all -o everything.jsonl --dask tcp://scheduler:8786"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add_selection(parser)
-    add(
-        "--policy",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="P",
-        help=f"policies of the operators that declare them, or {ALL} (default: each operator's usual one)",
-    )
-    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
-    add(
-        "-o",
-        "--output",
-        metavar="F.jsonl",
-        help="keep each result in this file as it comes; where the file has some already, go on from there",
-    )
-    add("--restart", action="store_true", help="start the file over")
-    add_engine(parser)
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
-    add(
-        "--dask",
-        metavar="ADDRESS",
-        help="run on the machines of a Dask scheduler instead, as tcp://host:8786",
-    )
-    add("--json", action="store_true", help="one JSON document on standard output")
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from mlusim.cli.main import VERBS, Parser, Verb, declare
+from mlusim.cli.main import VERBS, Parser, Verb
 
 HEAD = """# Command line
 
@@ -24,7 +24,7 @@ def manual() -> str:
 
 def _verb(verb: Verb) -> Iterator[str]:
     parser = Parser(prog=f"mlusim {verb.name}")
-    declare(verb.name, parser)
+    verb.add_arguments(parser)
     yield f"## mlusim {verb.name}\n"
     yield f"{verb.summary[0].upper()}{verb.summary[1:]}.\n"
     yield "| argument | meaning |"

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-import numpy as np
-
 # Characters that JSON lets through and terminals obey.
 CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
@@ -20,13 +18,17 @@ def plain(value: Any) -> Any:
     """
     if value is None or isinstance(value, bool | str):
         return value
+    if getattr(value, "shape", None) == () and hasattr(
+        value, "item"
+    ):  # a number of NumPy, which need not be loaded
+        value = value.item()
     if isinstance(value, Enum):
         return value.name
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
         return int(value)
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float):
         number = float(value)
         return number if math.isfinite(number) else str(number)
     if isinstance(value, Mapping):

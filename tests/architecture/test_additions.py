@@ -27,12 +27,14 @@ class Census(Checker):
         """Report it."""
         self.report("task", lambda: Finding("census-task", "a task began"))
 '''
-VERB = '''"""``mlusim greet``: a verb."""
+ARGUMENTS = '''"""The arguments of ``mlusim greet``."""
 
 
 def add_arguments(parser):
     """Declare the arguments."""
     parser.add_argument("who", help="who is greeted")
+'''
+VERB = '''"""``mlusim greet``: a verb."""
 
 
 def run(args):
@@ -112,7 +114,8 @@ ADDITIONS = {
     },
     "a verb": {
         "mlusim/cli/greet.py": (None, VERB),
-        "mlusim/cli/main.py": ("VERBS = (", '    Verb("greet", "mlusim.cli.greet", "greet someone"),\n'),
+        "mlusim/cli/arguments/greet.py": (None, ARGUMENTS),
+        "mlusim/cli/main.py": ("VERBS = (", '    Verb("greet", "greet someone"),\n'),
     },
     "a debugger command": {"mlusim/debug/console/cmd_session.py": ("", COMMAND)},
     "an engine": {

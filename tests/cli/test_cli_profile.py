@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from mlusim.cli.arguments.profile import add_arguments
 from mlusim.cli.main import Parser
-from mlusim.cli.profile import add_arguments
 from mlusim.cli.split_words import divide
 
 SCRIPT = """import sys, numpy as np, mlusim

@@ -11,6 +11,7 @@ import pytest
 
 from mlusim.cli import demo as demo_verb
 from mlusim.cli import report as report_verb
+from mlusim.cli.arguments.report import add_arguments
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import matching_cases
 from mlusim.operators.registry import operators
@@ -215,7 +216,7 @@ def test_groups_and_boards_select(cli):
 def test_network_cases_are_the_default():
     """Without a choice every operator runs its network cases on both default boards."""
     parser = argparse.ArgumentParser()
-    report_verb.add_arguments(parser)
+    add_arguments(parser)
     jobs = report_verb.jobs(parser.parse_args([]))
     expected = {
         (operator.name, case.name, board)
@@ -231,7 +232,7 @@ def test_network_cases_are_the_default():
 def test_all_groups_are_everything():
     """--group all takes each case of each operator on both default boards; an unknown group is refused with the list."""
     parser = argparse.ArgumentParser()
-    report_verb.add_arguments(parser)
+    add_arguments(parser)
     jobs = report_verb.jobs(parser.parse_args(["--group", "all"]))
     expected = {
         (operator.name, case.name, board)

@@ -1,11 +1,16 @@
-"""What ``mlusim debug`` takes, on a command line or from an editor."""
+"""The arguments of ``mlusim debug``."""
 
-import argparse
+from argparse import ArgumentParser
 
-from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
-from mlusim.cli.engines import add_watched_engine
-from mlusim.cli.settings import whole
-from mlusim.cli.sources import add_call_arguments
+from mlusim.cli.arguments.shared import (
+    add_call,
+    add_call_arguments,
+    add_checkers,
+    add_program,
+    add_schedule,
+    add_watched_engine,
+    whole,
+)
 from mlusim.cli.trust import TRUST
 
 EXAMPLES = """examples:
@@ -18,7 +23,7 @@ A launch with breakpoints takes a multiple of its time in `mlusim run`; with `br
 large case takes a minute or more: what goes on is shown, and Ctrl-C stops it where it is."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add_program(

@@ -1,0 +1,76 @@
+"""The arguments of ``mlusim check``."""
+
+from argparse import ArgumentParser
+
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.arguments.shared import (
+    add_call_arguments,
+    add_inputs,
+    add_limit,
+    add_program,
+    add_reference,
+    add_watched_engine,
+    whole,
+    workers,
+)
+from mlusim.machine.limits import USUAL
+from mlusim.machine.scheduling.schedule import EFFECTS
+
+EXAMPLES = """examples:
+  mlusim check tin_shift_forward --case golden_document
+  mlusim check my_kernels.py --only memcheck,racecheck
+  mlusim check three_interpolate_backward --board MLU590-H8 --format sarif -o findings.sarif
+  mlusim check my_kernels.py --suppress accepted.toml --notes
+  mlusim check scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
+  mlusim check scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --reference reference:scale
+  mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
+  mlusim check --replay replay.json
+  mlusim check --all"""
+
+FORMATS = ("text", "json", "sarif", "junit")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add_program(
+        parser,
+        "PROGRAM",
+        "an operator, a script that launches kernels, BANG C files, a native program, or a test as tests/test_x.py::test_y",
+        "words for the script, main() or pytest; behind -- all are",
+    )
+    add_call_arguments(parser)
+    add_reference(parser)
+    add(
+        "--all", action="store_true", help="every operator, all cases but the long, on every board of --board"
+    )
+    add(
+        "--long",
+        action="store_true",
+        help="the cases, too, that take over a minute where every instruction is watched",
+    )
+    add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
+    add("--case", metavar="NAME", help="one case of the operator; without it all but the long ones")
+    add_inputs(parser)
+    add(
+        "--board",
+        metavar="B",
+        help=f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults",
+    )
+    add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
+    add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
+    add("--schedules", metavar="N", type=whole, help="compare what N other schedules give, no two alike")
+    add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
+    add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
+    add("--trust", action="store_true", help="with --replay, the script that the file names may run")
+    add("--notes", action="store_true", help="report remarks too, which fail no run")
+    add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
+    add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
+    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
+    add(
+        "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
+    )
+    add("--json", action="store_true", help="the same as --format json")
+    add_watched_engine(parser)
+    add_limit(parser, USUAL)
+    parser.epilog = EXAMPLES

@@ -1,0 +1,207 @@
+"""Arguments that verbs share: the program, its case or arrays, the board, the engine, the limit, what a figure is compared with."""
+
+import functools
+import math
+from argparse import ArgumentParser, ArgumentTypeError
+
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.engine.preference import ENGINES
+from mlusim.machine.limits import Limit, limit_in
+from mlusim.machine.scheduling.schedule import EFFECTS
+
+WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
+GROUP = "network"
+EVERY = "all"  # of the groups
+USUAL_THRESHOLD = "5%"
+
+
+def whole(text: str) -> int:
+    """A whole number, for argparse."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def workers(text: str) -> int:
+    """A number of processes, for argparse."""
+    number = whole(text)
+    if number < 1:
+        raise ArgumentTypeError(f"{number} is too few; give 1 or more")
+    return number
+
+
+def threshold(text: str) -> float:
+    """A fraction, for argparse: "5%", "0.5 %" or "0.05"."""
+    number, percent, rest = text.strip().partition("%")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if rest or not math.isfinite(value) or value < 0:
+        raise ArgumentTypeError(f"{text!r} is no threshold; write it as 5% or 0.05")
+    if percent:
+        return value / 100
+    if value >= 1:
+        raise ArgumentTypeError(
+            f"{text!r} may be a fraction or a percentage; write {text.strip()}% or a number below 1"
+        )
+    return value
+
+
+def add_program(parser: ArgumentParser, metavar: str, what: str, words: str) -> None:
+    """Declare the program, shown as *metavar*, and the *words* behind it."""
+    parser.add_argument("program", metavar=metavar, nargs="?", help=what)
+    parser.add_argument("arguments", metavar="ARG", nargs="*", help=words)
+
+
+def add_inputs(parser: ArgumentParser) -> None:
+    """Declare the arrays of an operator and the parameters that go with them."""
+    add = parser.add_argument
+    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
+    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
+
+
+def add_call(parser: ArgumentParser, case: str = "one of the operator's cases (default: its first)") -> None:
+    """Declare which call of an operator: a *case*, or arrays, and the board."""
+    parser.add_argument("--case", metavar="NAME", help=case)
+    add_inputs(parser)
+    parser.add_argument("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+
+
+def add_checkers(parser: ArgumentParser) -> None:
+    """Declare the checkers that watch."""
+    parser.add_argument(
+        "--check",
+        metavar="NAMES",
+        action="append",
+        default=[],
+        help="checkers that watch, as memcheck,racecheck",
+    )
+
+
+def add_schedule(parser: ArgumentParser) -> None:
+    """Declare which legal schedule runs."""
+    parser.add_argument("--seed", metavar="N", type=whole, help="explore another legal schedule")
+    parser.add_argument(
+        "--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land"
+    )
+
+
+def add_engine(parser: ArgumentParser, text: str = WHERE_IT_CAN) -> None:
+    """Declare ``--engine``."""
+    parser.add_argument("--engine", choices=ENGINES, help=text)
+
+
+def add_watched_engine(parser: ArgumentParser) -> None:
+    """Declare ``--engine`` of a verb that watches every instruction, which only the Python engine lets one do."""
+    add_engine(parser, "auto or python, which are the same here: only the Python engine can be watched")
+    parser.set_defaults(watched=True)
+
+
+def add_limit(parser: ArgumentParser, base: Limit) -> None:
+    """Declare ``--limit``; what it does not name is as in *base*."""
+    parser.add_argument(
+        "--limit",
+        metavar="WHAT=N,...",
+        type=functools.partial(limit_in, base=base),
+        default=base,
+        help="end a launch that goes on beyond so many instructions, seconds of wall time or bytes of growth "
+        f"(its text and log), as seconds=60,instructions=1e6,growth=256MiB, or none (default: {base})",
+    )
+
+
+def add_source_arguments(parser: ArgumentParser) -> None:
+    """Declare ``-I`` and ``-D``."""
+    add = parser.add_argument
+    add(
+        "-I",
+        dest="include",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a directory for headers of BANG C",
+    )
+    add("-D", dest="define", metavar="NAME[=VALUE]", action="append", default=[], help="a macro of BANG C")
+
+
+def add_call_arguments(parser: ArgumentParser) -> None:
+    """Declare ``-I``, ``-D``, and what says how a kernel is called."""
+    add_source_arguments(parser)
+    add = parser.add_argument
+    add(
+        "--kernel",
+        metavar="K<float>",
+        help="the kernel of a BANG C file: K, ns::K, 'K(float *)', or K<float> of a template",
+    )
+    add("--dim", metavar="X,Y,Z", help="tasks of the kernel (default: 1,1,1)")
+    add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
+    add(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="an argument: a number, F.npy, out:float32:8,1024, inout:F.npy, or null",
+    )
+
+
+def add_reference(parser: ArgumentParser) -> None:
+    """Declare ``--reference``."""
+    parser.add_argument(
+        "--reference",
+        metavar="module:function",
+        help="what the outputs of a kernel of BANG C are compared with",
+    )
+
+
+def add_selection(parser: ArgumentParser, what: str = "operators (default: all)") -> None:
+    """Declare the arguments that select operators, boards and cases; *what* says what may be named."""
+    add = parser.add_argument
+    add("operators", nargs="*", metavar="OP", help=what)
+    add(
+        "--board",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="B",
+        help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
+    )
+    add(
+        "--case",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help=f"cases (default: the group {GROUP})",
+    )
+    add(
+        "--group",
+        metavar="G",
+        help=f"all cases of a group: network, boundary, random, zero, golden, limit, or {EVERY}",
+    )
+
+
+def add_gate(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "--baseline",
+        metavar="F.json",
+        help="compare with a stored run; exit code 1 where a figure got worse past the threshold",
+    )
+    add(
+        "--threshold",
+        metavar="T",
+        type=threshold,
+        help=f"how much worse is a regression, as 5%% or 0.05 (default: {USUAL_THRESHOLD.replace('%', '%%')})",
+    )
+    add(
+        "--write-baseline",
+        metavar="F.json",
+        help="store the figures of this run; calls that the file has besides stay in it",
+    )
+    add(
+        "--allow-missing",
+        action="store_true",
+        help="pass although calls or launches of the baseline exist no more, or nothing was compared",
+    )
