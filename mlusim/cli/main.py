@@ -10,7 +10,7 @@ import logging
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,10 +52,10 @@ class Verb:
                 help="what host functions are given and launch; one process",
             )
 
-    def run(self, args: argparse.Namespace) -> int:
-        """Run it and return its exit code."""
-        code: int = importlib.import_module(f"mlusim.cli.{self._file}").run(args)
-        return code
+    def load(self) -> Callable[[argparse.Namespace], int]:
+        """What runs it and returns its exit code."""
+        run: Callable[[argparse.Namespace], int] = importlib.import_module(f"mlusim.cli.{self._file}").run
+        return run
 
     @property
     def _file(self) -> str:
@@ -153,8 +153,9 @@ def _run(arguments: Sequence[str]) -> int:
     if getattr(args, "verbose", False):
         _log_hosts(args)
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
+        run = verb.load()
         interrupts.listen()
-        code = verb.run(args)
+        code = run(args)
     _tell_refusals()
     return code
 
