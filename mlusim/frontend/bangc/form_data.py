@@ -35,7 +35,7 @@ _NAME = re.compile(r"(?!__\w*__$)[A-Za-z_]\w*\Z")
 _SYMBOL = re.compile(r"[\w$.@:#*&<>~,() \-]+\Z")
 _WORDS = re.compile(r"[\w:<>~\[\]()+\-*/%=!&|^, .]+\Z")
 _PATH = re.compile(r"[^\x00-\x1f]*\Z")
-_TYPE = re.compile(r"[\w ]*\Z")
+_TYPE = re.compile(r"[\w :<>~(),&*-]*\Z")  # of an enumeration with its namespace; no rendering has it as code
 _SPACES = re.compile(r"(nram|wram|sram|ldram|const|gdram|)\Z")
 _OPERATOR = re.compile(f"({'|'.join(map(re.escape, sorted(OPERATORS)))})\\Z")
 _CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = MappingProxyType(

@@ -8,6 +8,7 @@ from engines import alike, run
 
 import mlusim
 from mlusim.errors import LaunchError, Unsupported, UsageError
+from mlusim.frontend.bangc import form_data
 from mlusim.frontend.bangc.errors import SourceError
 
 SCALE = """\
@@ -258,3 +259,20 @@ def test_functions_of_one_file_are_its_own(load):
     _, (o,) = run(kernel, [np.zeros(3, np.int32)], "python")
 
     assert [432_012, 876_026, 14] == o.tolist()
+
+
+def test_an_enumeration_inside_of_anything_is_loaded(load):
+    """In a namespace, in one without a name, in a class, in a function, in a template for a negative number."""
+    text = """#include <bang.h>
+    namespace a { enum class E : short { X = 5, Y }; } namespace { enum F { P = 7 }; } struct S { enum G { Q = 9 }; G g; };
+    template <int N> struct T { enum H { R = N }; };
+    __mlu_func__ a::E next(a::E e) { return e == a::E::X ? a::E::Y : a::E::X; }
+    __mlu_entry__ void K(int *o, a::E e) {
+      enum L { Z = 11 }; L l = Z; F f = P; S s = {S::Q}; T<-3>::H h = T<-3>::R;
+      o[0] = (int)next(e); o[1] = l + f; o[2] = s.g; o[3] = h;
+    }"""
+    module = load(text)
+    _, (o,) = run(module["K"], [np.zeros(4, np.int32), 5], "auto")
+    assert [6, 18, 9, -3] == o.tolist()
+    kept = form_data.read(form_data.write(module.units[0]))  # as the cache and a program hold it
+    assert kept.form.functions.keys() == module.units[0].form.functions.keys()
