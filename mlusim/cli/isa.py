@@ -1,13 +1,13 @@
 """``mlusim isa``: the intrinsics, as the table has them."""
 
 import argparse
+import importlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from mlusim.arch.catalog import ARCHES
-from mlusim.cli.coverage import show_coverage
-from mlusim.cli.helpers import find_helper, helper_document, is_helper, known_helper, show_helper
-from mlusim.cli.isa_words import USUAL, directions_of, directions_table, matches, word_of
+from mlusim.cli.isa_words import USUAL, directions_of, directions_table, word_of
 from mlusim.cli.show import emit, output
 from mlusim.formula.python import to_python
 from mlusim.isa.approximation import Approximation
@@ -15,6 +15,7 @@ from mlusim.isa.declare import Intrinsic, Operand, OperandRule
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.text_grid import facts, table
 
+COVERAGE, SEARCH = "mlusim.cli.coverage", "mlusim.cli.isa_search"
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 OVERLAP = {
     "exact": "may start exactly where the destination does; any other overlap is a fault",
@@ -27,10 +28,18 @@ OVERLAP = {
 }
 
 
+def needs(args: argparse.Namespace) -> Sequence[str]:
+    """The modules that show what is no row of the table."""
+    if args.coverage:
+        return (COVERAGE,)
+    known = args.name is None or word_of(args.name) is not None or is_intrinsic(args.name)
+    return () if known else (SEARCH,)
+
+
 def run(args: argparse.Namespace) -> int:
     """List the intrinsics or the vendor's names, or show one."""
     if args.coverage:
-        show_coverage(args.name, json=args.json)
+        importlib.import_module(COVERAGE).show_coverage(args.name, json=args.json)
     elif args.name is not None:
         _one(args.name, json=args.json)
     elif args.json:
@@ -42,40 +51,27 @@ def run(args: argparse.Namespace) -> int:
 
 def _one(name: str, *, json: bool) -> None:
     """Show what is called *name*, or everything that has it in its name."""
-    found = matches(name)
     if (about := word_of(name)) is not None:
         emit(about) if json else _show_word(about)
-    elif not is_intrinsic(name) and is_helper(name) and (known_helper(name) or not found):
-        helper = find_helper(name)
-        emit(helper_document(helper)) if json else show_helper(helper)
-    elif is_intrinsic(name) or not found:
-        row = find_intrinsic(name)
-        emit(row_document(row)) if json else _show(row)
-    elif len(found) == 1 and is_intrinsic(found[0][0]):
-        row = find_intrinsic(found[0][0])
-        emit(row_document(row)) if json else _show(row)
-    elif json:
-        emit({"found": [{"name": name, "kind": kind, "summary": doc} for name, kind, doc in found]})
+    elif is_intrinsic(name):
+        show_intrinsic(name, json=json)
     else:
-        _show_found(name, found)
+        importlib.import_module(SEARCH).show(name, json=json)
+
+
+def show_intrinsic(name: str, *, json: bool) -> None:
+    """Show the row of the intrinsic *name*; raises `UsageError` with the nearest names for an unknown one."""
+    row = find_intrinsic(name)
+    emit(row_document(row)) if json else _show(row)
 
 
 def _show_word(about: dict[str, Any]) -> None:
     console = output()
     console.print(about["name"], style="bold")
     console.print()
-    console.print(_unmarked(about["doc"]))
+    console.print(unmarked(about["doc"]))
     console.print()
     console.print(facts([(what, about[what]) for what in ("kind", "python", "c")]))
-
-
-def _show_found(part: str, found: list[tuple[str, str, str]]) -> None:
-    shown = table("name", "pipe or kind", "what it does", fold=("what it does",))
-    for name, kind, summary in found:
-        shown.add_row(name, kind, _unmarked(summary))
-    console = output()
-    console.print(shown)
-    console.print(f"{len(found)} with {part!r} in their names.  `mlusim isa NAME` shows one in full.")
 
 
 def row_document(row: Intrinsic) -> dict[str, Any]:
@@ -140,7 +136,7 @@ def _list() -> None:
             row.spelling,
             row.pipe.value,
             "" if row.certainty == "C" else row.certainty,
-            _unmarked(row.summary),
+            unmarked(row.summary),
         )
     console = output()
     console.print(shown)
@@ -150,7 +146,7 @@ def _list() -> None:
     )
 
 
-def _unmarked(doc: str) -> str:
+def unmarked(doc: str) -> str:
     """*doc* without the marks of reStructuredText, which a terminal does not show."""
     return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
 
@@ -159,7 +155,7 @@ def _show(row: Intrinsic) -> None:
     console = output()
     console.print(row.signature, style="bold")
     console.print()
-    console.print(_unmarked(row.doc))
+    console.print(unmarked(row.doc))
     console.print()
     if row.operands:
         shown = table("operand", "", "elements", "memory", "types", fold=("elements", "memory", "types"))

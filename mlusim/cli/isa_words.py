@@ -1,16 +1,13 @@
-"""``mlusim isa WORD``: what a kernel writes that is no intrinsic (built-in variables, memories, copy directions), and searches."""
+"""``mlusim isa WORD``: what a kernel writes that is no intrinsic (built-in variables, memories, copy directions)."""
 
 import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-import mlusim.bang
 from mlusim.arch.board import Arch
 from mlusim.arch.catalog import find_board
-from mlusim.cli.helpers import PREFIX
 from mlusim.engine.routes import routes
-from mlusim.isa.table import ISA
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.text_grid import Grid, table
@@ -103,25 +100,3 @@ def directions_table(name: str) -> Grid:
     for token, (pipe, forms) in directions_of(name).items():
         shown.add_row(token.name, str(token.value), pipe, " ".join(forms))
     return shown
-
-
-def matches(part: str) -> list[tuple[str, str, str]]:
-    """Spelling, kind and summary of everything that has *part* in its name, in any case."""
-    wanted = part.strip("_").lower()
-    if not wanted:
-        return []
-    found = [
-        (row.spelling, row.pipe.value, row.summary) for name, row in ISA.items() if wanted in name.lower()
-    ]
-    helpers = (name for name in mlusim.bang.__all__ if name.startswith(PREFIX) and wanted in name)
-    found += [(f"__{name}", "helper", _summary(getattr(mlusim.bang, name))) for name in helpers]
-    found += [(word, "variable", f"{doc}.") for word, doc in BUILT_IN.items() if wanted in word.lower()]
-    words = [*MEMORIES, *(token.name for token in DIRECTIONS)]
-    for word in (word for word in words if wanted in word.lower()):
-        about = word_of(word) or {}
-        found.append((word, about["kind"].partition(" of ")[0], about["doc"].splitlines()[0]))
-    return found
-
-
-def _summary(helper: Any) -> str:
-    return (inspect.getdoc(helper) or "").splitlines()[0]

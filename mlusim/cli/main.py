@@ -52,9 +52,12 @@ class Verb:
                 help="what host functions are given and launch; one process",
             )
 
-    def load(self) -> Callable[[argparse.Namespace], int]:
-        """What runs it and returns its exit code."""
-        run: Callable[[argparse.Namespace], int] = importlib.import_module(f"mlusim.cli.{self._file}").run
+    def load(self, args: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
+        """What runs it with *args* and returns its exit code; a verb of several subjects loads what it ``needs`` besides."""
+        module = importlib.import_module(f"mlusim.cli.{self._file}")
+        for name in getattr(module, "needs", lambda _: ())(args):
+            importlib.import_module(name)
+        run: Callable[[argparse.Namespace], int] = module.run
         return run
 
     @property
@@ -153,7 +156,7 @@ def _run(arguments: Sequence[str]) -> int:
     if getattr(args, "verbose", False):
         _log_hosts(args)
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
-        run = verb.load()
+        run = verb.load(args)
         interrupts.listen()
         code = run(args)
     _tell_refusals()

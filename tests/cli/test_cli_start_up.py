@@ -47,6 +47,15 @@ def test_help_and_wrong_arguments_load_no_machine():
     assert len(modules) <= 250
 
 
+def test_one_intrinsic_loads_the_table_alone():
+    """Neither the helper library nor the vendor's names, which other words of the verb need."""
+    codes, modules = loaded(["isa", "bang_add"])
+
+    assert [0] == codes
+    assert set() == {"mlusim.bang", "mlusim.manual.coverage", "mlusim.engine.issue"} & set(modules)
+    assert len(own(modules)) <= 95
+
+
 @pytest.mark.parametrize(
     ("declared", "written"),
     [(check_arguments.FORMATS, check.FORMATS), (report_arguments.FORMATS, formats.FORMATS)],
