@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start]``; or `calibration [BOARD ...]`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start]``; or `calibration [BOARD ...]`, or `vendor CHECKOUT`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +16,7 @@ from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.start_up import start_up
 from benchmarks.timing import Row
+from benchmarks.vendor import __main__ as vendor
 
 GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "hot": hot_path,
@@ -33,6 +34,8 @@ def main(names: list[str]) -> int:
     """Measure the named groups, or all, and print one table; or judge the predicted times."""
     if names[:1] == ["calibration"]:
         return calibration.main(names[1:])
+    if names[:1] == ["vendor"]:
+        return vendor.main(names[1:])
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         print(f"{__doc__}\nno group is called {', '.join(unknown)}", file=sys.stderr)

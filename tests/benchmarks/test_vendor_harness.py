@@ -1,102 +1,110 @@
-"""The harness for a checkout of the vendor's library, run on one of a single operator that is written here."""
+"""The runner of the vendor's test suite, on a checkout whose build and test programs are scripts that are written here."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.vendor.__main__ import main
-from benchmarks.vendor.operators import REFERENCES
-from tests.frontend.mluop_header import HEADER
+from benchmarks.__main__ import main
+from benchmarks.vendor import checkout
+from benchmarks.vendor.suite import judged
 
-DECLARED = """\
-mluOpStatus_t MLUOP_WIN_API mluOpTwice(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc, const void *x,
-                                       const mluOpTensorDescriptor_t y_desc, void *y);
-mluOpStatus_t MLUOP_WIN_API mluOpSetTwiceDescriptor(mluOpHandle_t handle);
-mluOpStatus_t MLUOP_WIN_API mluOpElsewhere(mluOpHandle_t handle);
+BUILD = """\
+#!/bin/sh
+test -x "$NEUWARE_HOME/bin/cncc" || exit 1
+test "$MLUOP_MLU_ARCH_LIST" = "mtp_592;" || exit 1
+echo "/there/twice.mlu:3:9: warning: __bang_twice is unknown"
+mkdir -p build/test && cp mluop_gtest mluop_api_gtest build/test
 """
-HOST = """\
-#include "core/context.h"
-#include "core/tensor.h"
-#include "core/type.h"
-__mlu_global__ void Twice(const float *x, float *y, int n);
-mluOpStatus_t MLUOP_WIN_API mluOpSetTwiceDescriptor(mluOpHandle_t handle) { return MLUOP_STATUS_SUCCESS; }
-mluOpStatus_t MLUOP_WIN_API mluOpTwice(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc, const void *x,
-                                       const mluOpTensorDescriptor_t y_desc, void *y) {
-  PARAM_CHECK("[mluOpTwice]", x_desc->getDtype() == MLUOP_DTYPE_FLOAT);
-  cnrtDim3_t dim = {4, 1, 1};
-  Twice<<<dim, cnrtFuncTypeUnion1, handle->queue>>>((const float *)x, (float *)y, x_desc->getTotalElementNum() / 4);
-  return MLUOP_STATUS_SUCCESS;
-}
+TESTS = """\
+#!/bin/sh
+case "$1" in
+--gtest_list_tests)
+  printf 'DISABLED_MLUOP.\\n  something\\ntwice/TestSuite.\\n  mluOp/0  # GetParam() = ("twice", 0)\\n'
+  printf '  mluOp/1  # GetParam() = ("twice", 1)\\nthrice/TestSuite.\\n  mluOp/0\\n' ;;
+*twice/*/0)
+  echo '[MLU Hardware Time      ]: 2.5 (us)'
+  echo '[MLU IO Efficiency      ]: 0.125'
+  printf 'DIFF1: 1.5e-07\\nDIFF2: 2.000000e-06\\n'
+  echo '[^      OK ] ../../zoo/twice/test_case/small.prototxt'
+  echo '[  PASSED  ] 1 test case.' ;;
+*twice/*/1)
+  echo 'error: the copy reaches past its end (twice.mlu:7, task 0)' >&2
+  echo '[^  FAILED ] ../../zoo/twice/test_case/large.prototxt'
+  exit 1 ;;
+*) kill -SEGV $$ ;;
+esac
 """
-KERNEL = """\
-#include <mlu.h>
-__nram__ float part[64];
-__mlu_global__ void Twice(const float *x, float *y, int n) {
-  if (__is_mpu()) return;
-  __memcpy_async(part, x + taskId * n, n * sizeof(float), GDRAM2NRAM);
-  SYNC
-  __bang_add(part, part, part, n);
-  __memcpy(y + taskId * n, part, n * sizeof(float), NRAM2GDRAM);
-}
-"""
-CASE = """\
-op_name: "twice"
-input { id: "x" shape { dims: 4 dims: 8 } dtype: DTYPE_FLOAT random_data { lower_bound: -1 upper_bound: 1 } }
-output { id: "y" shape { dims: 4 dims: 8 } dtype: DTYPE_FLOAT }
+ENTRIES = """\
+#!/bin/sh
+echo '[       OK ] twice/workspace.BAD_PARAM/0, where GetParam() = 8 (1 ms)'
+echo '[  FAILED  ] twice/general.null, where GetParam() = 9 (1 ms)'
+exit 1
 """
 
 
-@pytest.mark.parametrize(
-    ("sync", "code", "row"),
-    [
-        ("__sync();", 0, "| kernels/twice/twice.mlu | yes | yes | right | 1 | 0 |  |"),
-        ("", 1, "| racecheck-read-after-write 1 |"),
-    ],
-)
-def test_a_checkout_gives_its_table(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-    sync: str,
-    code: int,
-    row: str,
-) -> None:
-    """Files, host files, cases, findings and entry points are counted; a wrong result is said and is the exit code."""
-    case = tmp_path / "test/mlu_op_gtest/pb_gtest/src/zoo/twice/test_case/case_0.prototxt"
-    for path, text in (
-        ("mlu_op.h", f"{HEADER}#define MLUOP_WIN_API\n{DECLARED}"),
-        ("kernels/twice/twice.cpp", HOST),
-        ("kernels/twice/twice.mlu", KERNEL.replace("SYNC", sync)),
-        (str(case.relative_to(tmp_path)), CASE),
-    ):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
-    monkeypatch.setitem(REFERENCES, "mluOpTwice", (lambda given: {"y": 2 * given["x"]}, 0.0))
-    kept, page = tmp_path / "results.json", tmp_path / "page.md"
+@pytest.fixture
+def root(tmp_path):
+    """A checkout of one header, a build and two test programs."""
+    (tmp_path / "mlu_op.h").touch()
+    for name, text in (("build.sh", BUILD), ("mluop_gtest", TESTS), ("mluop_api_gtest", ENTRIES)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
+
+
+def test_a_checkout_is_built_and_tested_case_by_case(root: Path, capsys: pytest.CaptureFixture) -> None:
+    """A row a case, with what the test program prints of it; a failure, a crash and a refused entry point are the exit code."""
+    kept, page = root / "results.json", root / "page.md"
     page.write_text("before\n<!-- begin: python -m benchmarks.vendor --page -->\nold\n<!-- end -->\nafter\n")
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        ["vendor", str(tmp_path), "--only", "twice", "--results", str(kept), "--page", str(page)],
-    )
 
-    found = main()
+    code = main(["vendor", str(root), "--results", str(kept), "--page", str(page)])
 
     table = capsys.readouterr().out
-    assert (found, row in table) == (code, True), table
-    assert ("| yes | yes | wrong | 1 |" in table) is bool(code)
-    assert "1 of 1 host files parse." in table
-    assert "declares 3 functions, of which 2 are defined below `kernels`; 1 of them" in table
-    assert "Of the 1 entry points that do work 1 reached a launch" in table
+    assert code == 1
+    assert "| twice/small | passed | 2e-06 | 2.5 | 0.125 |  |  |" in table
+    assert "| twice/large | failed |" in table
+    assert "| thrice/0 | crashed |" in table
     assert (
-        "Of the 1 calls in this table that launch kernels 1 were made a second time under all checkers."
+        "The build for MLU590-H8 ends without an error; 1 sources have something that does not translate."
         in table
     )
-    assert "0 straight runs and 1 calls were made by the Python engine, and again" in table
-    assert "1 of 1 are the same in the bytes of all tensors" in table
-    assert page.read_text().startswith("before\n")
-    assert page.read_text().endswith("after\n")
-    assert table in page.read_text()
-    assert json.loads(kept.read_text())["calls"]["mluOpTwice: twice/case_0"]["right"] is (code == 0)
+    assert "1 of 3 cases pass; 1 crashed, 1 failed." in table
+    assert "1 of 2 tests of the entry points pass." in table
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert table in text
+    assert "| twice/large | the copy reaches past its end (twice.mlu:7, task 0) |" in text
+    assert "| /there/twice.mlu | __bang_twice is unknown |" in text.replace(
+        "| twice.mlu |", "| /there/twice.mlu |"
+    )
+
+    assert main(["vendor", str(root), "--no-build", "--missing", "--no-api", "--results", str(kept)]) == 1
+    assert len(json.loads(kept.read_text())["cases"]) == 3
+
+
+def test_what_is_no_checkout_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """One sentence, for the folder and for one that was not built."""
+    assert main(["vendor", str(tmp_path)]) == 2
+    assert "is no checkout of the vendor's library" in capsys.readouterr().err
+    for name in ("mlu_op.h", "build.sh"):
+        (tmp_path / name).touch()
+    assert main(["vendor", str(tmp_path), "--no-build"]) == 2
+    assert "build the checkout first" in capsys.readouterr().err
+
+
+def test_what_a_case_said_is_judged() -> None:
+    """Its end counts: a case that passes and then crashes has not passed."""
+    said = "[^      OK ] zoo/psroipool/testcase/a.prototxt\n[  PASSED  ] 1 test case."
+    assert judged("psroipool", "psroipool/TestSuite.mluOp/0", 0, said).outcome == "passed"
+    assert judged("psroipool", "psroipool/TestSuite.mluOp/0", 0, said).case == "psroipool/a"
+    assert judged("psroipool", "psroipool/TestSuite.mluOp/0", -11, said).outcome == "crashed"
+    assert judged("psroipool", "psroipool/TestSuite.mluOp/0", None, said).outcome == "timed out"
+    assert judged("psroipool", "psroipool/TestSuite.mluOp/3", 1, "").case == "psroipool/3"
+
+
+def test_the_first_thing_that_does_not_translate_is_kept() -> None:
+    """Of each source one."""
+    log = "a.mlu:1:2: warning: first\na.mlu:3:2: warning: second\n[ 3%] Building b.mlu\nb.mlu:4:1: error: third\n"
+    assert checkout.untranslated(log) == {"a.mlu": "first", "b.mlu": "third"}

@@ -1,0 +1,86 @@
+"""One case of the vendor's test program: run, and what came of it."""
+
+import json
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from attrs import define, field
+
+from benchmarks.vendor.checkout import Checkout
+
+_PATH = re.compile(r"\[\^ +(?:OK|FAILED) \] \S*?([^/\s]+)/test_?case/(\S+?)\.(?:prototxt|pb)\b")
+_NUMBER = re.compile(r"^\[MLU (Hardware Time|IO Efficiency|Compute Efficiency) *\]: ([-+.\w]+)", re.MULTILINE)
+_DIFFERENCE = re.compile(r"^DIFF\w+: ([-+.\de]+)", re.MULTILINE)
+_REASON = re.compile(
+    r"^(?:error: .*|.*(?:is over DIFF|Exception|not supported|failed to open).*)", re.MULTILINE
+)
+
+
+@define
+class CaseRun:
+    """How a case went: passed, failed, crashed or timed out, with what the test program printed of it."""
+
+    operator: str
+    filter: str
+    case: str = ""
+    outcome: str = ""
+    difference: float | None = None  # the largest that one of the vendor's formulas gives
+    hardware_us: float | None = None
+    io_efficiency: float | None = None
+    compute_efficiency: float | None = None
+    seconds: float = 0.0
+    remark: str = ""
+    findings: dict[str, int] | None = None  # None: not run under the checkers
+    examples: dict[str, str] = field(factory=dict)
+
+
+def run_case(checkout: Checkout, operator: str, name: str, timeout: float) -> CaseRun:
+    """Run the case that the filter *name* takes."""
+    start = time.perf_counter()
+    code, said = checkout.run(["./mluop_gtest", f"--gtest_filter={name}"], timeout)
+    run = judged(operator, name, code, said)
+    run.seconds = time.perf_counter() - start
+    return run
+
+
+def judged(operator: str, name: str, code: int | None, said: str) -> CaseRun:
+    """What *said*, the output of a case that ended with *code*, tells of it."""
+    run = CaseRun(operator, name)
+    if found := _PATH.search(said):
+        run.case = f"{found[1]}/{found[2]}"
+    run.case = run.case or f"{operator}/{name.rpartition('/')[2]}"
+    passed = code == 0 and "[  PASSED  ] 1 test" in said
+    run.outcome = "timed out" if code is None else "passed" if passed else "crashed" if code < 0 else "failed"
+    numbers = {key: float(value) for key, value in _NUMBER.findall(said)}
+    run.hardware_us = numbers.get("Hardware Time")
+    run.io_efficiency = numbers.get("IO Efficiency")
+    run.compute_efficiency = numbers.get("Compute Efficiency")
+    run.difference = max(map(float, _DIFFERENCE.findall(said)), default=None)
+    if not passed:
+        reason = _REASON.search(said)
+        run.remark = (
+            reason[0].removeprefix("error: ")
+            if reason
+            else (said.strip().splitlines() or ["nothing is said"])[-1]
+        )
+    return run
+
+
+def check_case(checkout: Checkout, run: CaseRun, timeout: float) -> None:
+    """Run the case of *run* again under all checkers, and keep what they find in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "findings.json"
+        words = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(out)]
+        code, said = checkout.run([*words, "./mluop_gtest", "--", f"--gtest_filter={run.filter}"], timeout)
+        if not out.is_file():
+            run.remark = f"under checkers: {'timed out' if code is None else said.strip()[-200:]}"
+            return
+        found = json.loads(out.read_text())["findings"]
+    run.findings = dict(Counter(one["id"] for one in found))
+    run.examples = {}
+    for one in found:
+        run.examples.setdefault(one["id"], f"{one.get('file')}:{one.get('line')}: {one.get('message')}")
