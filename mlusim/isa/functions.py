@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from mlusim.arch.dtypes import float32, half
+from mlusim.arch.dtypes import DType, bfloat16, float32, half
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import FLOATS, Intrinsic, Passes, alias, intrinsic
 from mlusim.isa.elementwise import unary
@@ -147,14 +147,20 @@ bang_active_reciphp = unary(
 
 
 def _table(
-    spelling: str, function: Callable[..., Any], formula: str, at: str, source: str, **properties: Any
+    spelling: str,
+    function: Callable[..., Any],
+    formula: str,
+    at: str,
+    source: str,
+    dtypes: tuple[DType, ...] = BOTH,
+    **properties: Any,
 ) -> Intrinsic:
     """``(dst, src, elem_count)``: a function by a table of the hardware whose error is not published."""
     return unary(
         spelling,
         function,
         f"Approximate {formula}.\n\n{at}  The error of the hardware's table is not published; here it is the function itself.",
-        BOTH,
+        dtypes,
         **{"source": source, "certainty": "I", "passes": Passes.FUNCTION} | properties,
     )
 
@@ -203,8 +209,10 @@ bang_active_exp_less_0 = _table(
     np.exp,
     "exponential of numbers that are not positive: ``dst[i] = e ** src[i]``",
     "Of half it has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); that float has none is "
-    "inferred, and what the hardware gives for positive numbers unknown, default chosen: e ** x.",
+    "inferred, and what the hardware gives for positive numbers unknown, default chosen: e ** x.  bfloat16 is taken too, as "
+    "public kernels for MLU590 do (inferred).",
     MLU370,
+    (half, bfloat16, float32),
     certainty="C",
 )
 bang_active_sign = unary(

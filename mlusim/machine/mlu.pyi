@@ -805,7 +805,7 @@ class Mlu:
     def bang_active_exp_less_0(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.
 
-        Of half it has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); that float has none is inferred, and what the hardware gives for positive numbers unknown, default chosen: e ** x.  The error of the hardware's table is not published; here it is the function itself.
+        Of half it has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); that float has none is inferred, and what the hardware gives for positive numbers unknown, default chosen: e ** x.  bfloat16 is taken too, as public kernels for MLU590 do (inferred).  The error of the hardware's table is not published; here it is the function itself.
         """
     def bang_active_sign(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 of zeros and NaN of NaN (unknown, default chosen)."""
