@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import mlusim
+from mlusim.arch.catalog import find_board
 from mlusim.check.checking import check_program
 from mlusim.programs.command_program import CommandProgram
+from mlusim.report.efficiency import efficiency
 
 SCALE = r"""
 #include <bang.h>
@@ -324,3 +326,94 @@ def test_boards_of_two_architectures_run_their_own_code(compiled, native):
     done = native.run(compiled(ARCHITECTURES, both[0]), MLUSIM_BOARD="MLU370-X4,MLU590-H8")
     assert done.stdout.split()[0] == "372"
     assert "was compiled for mtp_372, and this board has __BANG_ARCH__ 592" in done.stderr
+
+
+WRAP = r"""
+#include "cnrt.h"
+#include <cstdio>
+#include <map>
+#include <string>
+static std::map<const void *, std::string> &names() { static std::map<const void *, std::string> all; return all; }
+extern "C" void __real___bangRegisterFunction(void **, const char *, char *, const char *, int, cnrtDim3_t *, cnrtDim3_t *, int *);
+extern "C" void __wrap___bangRegisterFunction(
+    void **handle, const char *stub, char *device, const char *name, int limit, cnrtDim3_t *id, cnrtDim3_t *dim, int *size) {
+  names()[stub] = name;
+  __real___bangRegisterFunction(handle, stub, device, name, limit, id, dim, size);
+}
+extern "C" cnrtRet_t __real_cnrtInvokeKernel(const void *, cnrtDim3_t, cnrtFunctionType_t, void **, size_t, cnrtQueue_t);
+extern "C" cnrtRet_t __wrap_cnrtInvokeKernel(
+    const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, size_t reserved, cnrtQueue_t queue) {
+  printf("[MLU Kernel Name(s)     ]: {\"%s\": %u}\n", names()[stub].c_str(), dim.x);
+  return __real_cnrtInvokeKernel(stub, dim, kind, args, reserved, queue);
+}
+"""
+
+
+def test_the_linker_can_wrap_launches(compiled, native, tmp_path):
+    """``--wrap`` takes the names of the compiler that the program's own objects refer to: kernels are traced by name."""
+    (tmp_path / "wrap.cpp").write_text(WRAP)
+    names = ("cnrtInvokeKernel", "__bangRegisterFunction")
+    program = compiled(ARCHITECTURES, str(tmp_path / "wrap.cpp"), *(f"-Wl,--wrap={name}" for name in names))
+    done = native.run(program, MLUSIM_BOARD="MLU370-X4,MLU370-X4")
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ['[MLU Kernel Name(s)     ]: {"_Z5WhichPi": 1}', "372"] * 2
+
+
+EFFICIENCIES = r"""
+#include <bang.h>
+#include <cndev.h>
+#include <cnrt.h>
+#include <cstdio>
+#define N 4096
+__nram__ float piece[N];
+__mlu_entry__ void Twice(float *y, const float *x) {
+  __memcpy(piece, x + taskId * N, sizeof piece, GDRAM2NRAM);
+  __bang_add(piece, piece, piece, N);
+  __memcpy(y + taskId * N, piece, sizeof piece, NRAM2GDRAM);
+}
+int main() {
+  const int tasks = 8;
+  const double ops = tasks * N, bytes = 2.0 * tasks * N * sizeof(float);
+  float *x, *y, us = 0;
+  cnrtNotifier_t from, to;
+  cnrtMalloc((void **)&x, tasks * sizeof piece), cnrtMalloc((void **)&y, tasks * sizeof piece);
+  cnrtMemset(x, 0, tasks * sizeof piece);
+  cnrtNotifierCreate(&from), cnrtNotifierCreate(&to);
+  cnrtPlaceNotifier(from, nullptr);
+  Twice<<<cnrtDim3_t{tasks, 1, 1}, cnrtFuncTypeBlock, nullptr>>>(y, x);
+  cnrtPlaceNotifier(to, nullptr);
+  cnrtQueueSync(nullptr);
+  cnrtNotifierDuration(from, to, &us);
+  int clusters, cores, khz;
+  cnrtDeviceGetAttribute(&clusters, cnrtAttrClusterCount, 0);
+  cnrtDeviceGetAttribute(&cores, cnrtAttrMcorePerCluster, 0);
+  cnrtDeviceGetAttribute(&khz, cnrtAttrClusterClockRate, 0);
+  cndevDDRInfo_t ddr = {};
+  cndevInit(0);
+  cndevGetDDRInfo(&ddr, 0);
+  double rest = ddr.bandWidthDecimal;
+  while (rest > 1) rest /= 10;
+  printf("%.7g %.7g %.7g\n", us, ops / (us * 1e-6 * 32 * clusters * cores * khz * 1e3), bytes / (us * 1e-6 * (ddr.bandWidth + rest) * 1e9));
+  cnrtFree(x), cnrtFree(y), cnrtNotifierDestroy(from), cnrtNotifierDestroy(to);
+}
+"""
+
+
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+def test_a_program_reads_the_efficiencies_of_the_report(compiled, native, tmp_path, board):
+    """Hardware time, compute and IO efficiency by the vendor's formulas, from notifiers and what the board says of itself."""
+    arch = find_board(board).arch.name
+    done = native.run(compiled(EFFICIENCIES, f"--bang-mlu-arch={arch}", "-lcndev"), MLUSIM_BOARD=board)
+    us, compute, io = map(float, done.stdout.split())
+
+    device = mlusim.Device(board)
+    text = EFFICIENCIES.partition("int main")[0].replace("#include <cndev.h>", "")
+    (tmp_path / "kernel.mlu").write_text(text)
+    kernel = mlusim.bangc.load(tmp_path / "kernel.mlu", board=board)["Twice"]
+    y, x = device.empty(8 * 4096, "float32"), device.put(np.zeros(8 * 4096, "f"))
+    launch = device.launch(kernel, dim=(8, 1, 1), kind=mlusim.BLOCK, args=(y, x))
+    found = efficiency(find_board(board), "float32", 8 * 4096, 2 * 8 * 4096 * 4, launch.time_us)
+    assert us == pytest.approx(launch.time_us, rel=1e-6)
+    assert (compute, io) == pytest.approx((found.compute_efficiency, found.io_efficiency), rel=1e-6)
+    assert found.io_bandwidth == find_board(board).bandwidth / 1e9
