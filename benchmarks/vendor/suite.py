@@ -48,7 +48,7 @@ def run_case(checkout: Checkout, operator: str, name: str, timeout: float) -> Ca
 
 
 def judged(operator: str, name: str, code: int | None, said: str) -> CaseRun:
-    """What *said*, the output of a case that ended with *code*, tells of it."""
+    """How a case went that printed *said* and ended with *code*, None where it ran out of time."""
     run = CaseRun(operator, name)
     if found := _PATH.search(said):
         run.case = f"{found[1]}/{found[2]}"

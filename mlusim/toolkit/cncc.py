@@ -3,6 +3,7 @@
 Host code is clang's, in its CUDA mode; device code goes through the front end, and what it makes is embedded in the object.
 """
 
+import errno
 import os
 import shlex
 import signal
@@ -43,6 +44,7 @@ STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
 """Modes in which no object is made."""
 FOLDERS = frozenset({"-I", "-isystem", "-iquote", "-idirafter"})
 FULL = b"No space left on device"
+TOO_LARGE = "what is made is larger than a file may be here; raise the limit of the shell, `ulimit -f`"
 DEPTH = 10  # files of flags that name each other
 
 
@@ -82,6 +84,9 @@ def main(argv: Sequence[str], home: Path) -> int:
         sys.stderr.write(f"cncc: error: {error}\n")
         return USAGE
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            sys.stderr.write(f"cncc: error: {TOO_LARGE}\n")
+            return USAGE
         where = "" if error.filename is None else f"{error.filename}: "
         sys.stderr.write(f"cncc: error: {where}{error.strerror or error}\n")
         return USAGE
@@ -298,6 +303,8 @@ class CompilerDriver:
             raise UsageError(
                 f"no space is left on the disk for {target}, or for files in {tempfile.gettempdir()}"
             )
+        if done.returncode == -signal.SIGXFSZ:  # behind which clang asks for a report
+            raise UsageError(TOO_LARGE)
         sys.stderr.write(done.stderr.decode(errors="replace"))
         if done.returncode < 0:
             raise UsageError(

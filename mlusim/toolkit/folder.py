@@ -49,7 +49,7 @@ print("CNMON v6.99.0" if sys.argv[1:2] == ["version"] else f"Card 0: {{board}}, 
 def make(directory: Path, board: Board) -> None:
     """Make the toolkit folder in *directory*, for *board*; each file is put in its place whole.
 
-    Raises `UsageError` where no compiler is found, or the folder is another's.
+    Raises `UsageError` where no compiler is found, the folder is another's, or it cannot be written.
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; name a folder")
@@ -57,10 +57,16 @@ def make(directory: Path, board: Board) -> None:
         raise UsageError(f"{directory} has other files in it and is no toolkit; name a new folder")
     clang = host_compiler()
     with _libraries((*clang.argv, "-nobuiltininc", "-isystem", clang.headers)) as libraries:
-        for name, text in _texts(board).items():
-            _put(directory / name, text.encode(), runs=name.startswith("bin/"))
-        for name in LIBRARIES:
-            _put(directory / "lib64" / f"lib{name}.so", (libraries / f"lib{name}.so").read_bytes(), runs=True)
+        try:
+            for name, text in _texts(board).items():
+                _put(directory / name, text.encode(), runs=name.startswith("bin/"))
+            for name in LIBRARIES:
+                content = (libraries / f"lib{name}.so").read_bytes()
+                _put(directory / "lib64" / f"lib{name}.so", content, runs=True)
+        except OSError as error:
+            raise UsageError(
+                f"{directory} cannot be made: {error.strerror}; it takes about 1 MiB of disk"
+            ) from None
 
 
 @contextlib.contextmanager
@@ -82,10 +88,10 @@ def _texts(board: Board) -> Mapping[str, str]:
     path = [one for one in sys.path if one and (Path(one) / "mlusim").is_dir()]
     values = {"python": sys.executable, "path": path[:1]}
     made = {
+        "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",  # first: it tells a folder that was begun
         "bin/cncc": _CNCC.format(**values),
         "bin/cnmon": _CNMON.format(**values),
         "include/mlusim_intrinsics.h": header_text(),
-        "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",
         "cmake/modules/FindBANG.cmake": (HERE / "cmake" / "FindBANG.cmake").read_text(encoding="utf-8"),
         "version.txt": f"Neuware Version {NEUWARE}\n",
     }

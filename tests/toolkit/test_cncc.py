@@ -3,6 +3,7 @@
 import contextlib
 import random
 import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +11,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.toolkit import folder as toolkit_folder
 from mlusim.toolkit import record
+from mlusim.toolkit.cncc import TOO_LARGE
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import make
 from mlusim.toolkit.server import record_module
@@ -314,3 +316,22 @@ def test_libraries_are_compiled_with_clangs_own_headers(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="enough"):
         make(tmp_path / "neuware", find_board("MLU370-X4"))
     assert host_compiler().headers in seen[0]
+
+
+def test_a_file_that_may_not_grow_is_one_sentence(cncc, toolkit, tmp_path):
+    """Of clang's, of ours, and of the folder, which is finished when it is made again."""
+    (tmp_path / "add.mlu").write_text(ADD)
+    cncc("-c", "add.mlu", "-o", "add.o")  # into the cache
+    compiler = toolkit / "bin" / "cncc"
+    for blocks in (1, 8):
+        line = f"ulimit -f {blocks} && exec {compiler} -g -c add.mlu -o add.o"
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == f"cncc: error: {TOO_LARGE}\n"
+
+    words = f"{sys.executable} -m mlusim toolkit {tmp_path / 'folder'}"
+    line = f"ulimit -f 16 && exec {words}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{tmp_path / 'folder'} cannot be made: File too large; it takes" in done.stderr
+    assert subprocess.run(words.split(), capture_output=True, check=False).returncode == 0
