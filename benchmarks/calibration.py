@@ -208,7 +208,7 @@ def _vendor(
     public: Public,
     rewritten: Callable[[str], Times] | None = None,
 ) -> Case:
-    told = "the vendor's source, revision 73adc65"
+    told = f"the vendor's source, {f'commit {public.commit}' if public.commit else 'revision 73adc65'}"
     return Case(name, words, kind, of_source(public, rewritten), told, source=public_sources.MLU_OPS)
 
 

@@ -1,12 +1,14 @@
 """The published rows whose kernels are public: unmodified device code of a checkout, launched as its host code does.
 
-``MLUSIM_CHECKOUTS`` names a folder with checkouts by the name of their repository: ``mlu-ops`` (revision 73adc65) and
-``AICS-openoperator`` with its history, since each row is a commit.  Nothing of them is kept here.
+``MLUSIM_CHECKOUTS`` names a folder with checkouts by the name of their repository, with their history: ``mlu-ops`` (revision
+73adc65, or that of a row's own pull request) and ``AICS-openoperator``, since each row is a commit.  Nothing of them is kept here.
 """
 
+import io
 import os
 import re
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -14,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 import mlusim
 from mlusim import bangc
 from mlusim.arch.board import Board
-from mlusim.arch.catalog import ARCHES, find_board
 from mlusim.machine.launch import Launch
 
 PLACE = "MLUSIM_CHECKOUTS"
 MLU_OPS, CONTEST = "mlu-ops", "AICS-openoperator"
 X4 = "MLU370-X4"
+_OLD = "bangc-ops"  # where the library lay until 2023
 
 _DEVICE = re.compile(r"^(?:__mlu_entry__|__mlu_func__)[^;{]*\{.*?^\}", re.MULTILINE | re.DOTALL)
 _MACRO = re.compile(r"^#define(?:.*\\\n)*.*\n", re.MULTILINE)
@@ -55,15 +57,24 @@ def _contest_module(commit: str, path: str) -> Any:
 
 
 @cache
-def _vendor_module(path: str, board: Board) -> Any:
+def _vendor_module(path: str, commit: str, board: Board) -> Any:
+    """The module of a file of mlu-ops; of an older *commit*, in whose days the library lay in ``bangc-ops``."""
     root = checkout(MLU_OPS)
     assert root is not None
-    return bangc.load([root / path], include=[root], define={"NDEBUG": None}, board=board)
+    if not commit:
+        return bangc.load([root / path], include=[root], define={"NDEBUG": None}, board=board)
+    with tempfile.TemporaryDirectory() as folder:
+        git = ("git", "-C", str(root), "archive", commit, _OLD)
+        packed = subprocess.run(git, capture_output=True, check=True).stdout  # noqa: S603 - git with a commit of ours
+        with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+            files.extractall(folder, filter="data")
+        old = Path(folder) / _OLD
+        return bangc.load([old / path], include=[old], define={"NDEBUG": None}, board=board)
 
 
 @frozen
 class Public:
-    """One kernel of a checkout: ``path`` in it, ``commit`` of the contest (of mlu-ops the checkout's own).
+    """One kernel of a checkout: ``path`` in it, at ``commit`` (of mlu-ops without one: as checked out).
 
     ``arguments`` makes them on a device; ``dim`` and ``kind`` are what the host code launches with, *dim* of the board
     where the host takes all clusters.
@@ -76,7 +87,6 @@ class Public:
     dim: int | Callable[[mlusim.Device], tuple[int, int, int]]
     kind: str = mlusim.BLOCK
     commit: str = ""
-    arch: str = ""  # the architecture that the source is translated for, where it refuses the board's own
 
     @property
     def there(self) -> bool:
@@ -85,16 +95,13 @@ class Public:
 
     def launch(self, board: str) -> Launch:
         """Run it on *board*."""
-        known = find_board(board)
-        stand_in = evolve(known, arch=ARCHES[self.arch]) if self.arch else known
-        device = mlusim.Device(stand_in)
-        if self.commit:
+        device = mlusim.Device(board)
+        if self.repository == CONTEST:
             module = _contest_module(self.commit, self.path)
         else:
-            module = _vendor_module(self.path, stand_in)
+            module = _vendor_module(self.path, self.commit, device.board)
         dim = self.dim if isinstance(self.dim, int) else self.dim(device)
-        launch = device.launch(module[self.kernel], dim, self.kind, tuple(self.arguments(device)))
-        return launch.on(board) if self.arch else launch
+        return device.launch(module[self.kernel], dim, self.kind, tuple(self.arguments(device)))
 
 
 # -- arguments ---------------------------------------------------------------------------------------
@@ -193,10 +200,10 @@ _QUERY = "kernels/ball_query/ball_query_union1.mlu"
 
 
 def ball_query(*sizes: Any, dtype: Any = FLOAT) -> Public:
-    """The vendor's search for points within a radius; its revision of today adds integers as MLU2xx cannot."""
+    """The vendor's search for points within a radius, as it was when the rows were printed, in its first pull request."""
     kernel = f"MLUUnion1KernelBallQuery<{'half' if dtype is HALF else 'float'}>"
     arguments = _balls(*sizes, dtype)
-    return Public(MLU_OPS, _QUERY, kernel, arguments, _clusters, mlusim.UNION1, arch="mtp_372")
+    return Public(MLU_OPS, _QUERY, kernel, arguments, _clusters, mlusim.UNION1, "2db31448")
 
 
 def dispatch(which: str, capacity: int = CAPACITY) -> Public:

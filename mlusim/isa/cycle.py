@@ -14,6 +14,7 @@ from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, intrinsic
 from mlusim.isa.elementwise import PREDICATES
 from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.parameters import Tile
+from mlusim.isa.rounding import narrow, odd_sum
 from mlusim.isa.rules import multiple_of
 
 
@@ -54,6 +55,34 @@ def cycle(
 
 
 bang_cycle_add = cycle("__bang_cycle_add", np.add, "src[i] + seg[k]")
+
+
+@intrinsic(
+    "__bang_cycle_add_tz",
+    writes={"dst": "src_elem_num"},
+    reads={"src": "src_elem_num", "seg": "seg_elem_num"},
+    dtypes=(half, float32),
+    in_place=("src",),
+    flow=Flow.MIXING,
+    rules=(multiple_of("src_elem_num", "seg_elem_num"),),
+    certainty="I",
+    source="mlu-ops, conversions of MLU2xx; kernels that a card accepted",
+    native=(
+        "for (int64_t i = 0; i < src_elem_num; i++) { double a = GET_$src(src[i]), b = "
+        "GET_$seg(seg[i % seg_elem_num]); dst[i] = narrow_to_$dst(odd_sum_(a, b), TZ); }"
+    ),
+)
+def bang_cycle_add_tz(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
+    """Apply a segment again and again, rounding toward zero: ``dst[i] = truncate(src[i] + seg[k])`` with ``k = i % seg_elem_num``.
+
+    *dst* may be exactly *src*, not *seg*.
+    """
+    first, second = src.astype(np.float64).reshape(-1, seg_elem_num), seg.astype(np.float64)
+    total = first + second
+    narrowed = narrow(odd_sum(first, np.broadcast_to(second, first.shape), total), dst.dtype, "tz")
+    dst[...] = narrowed.reshape(-1)
+
+
 bang_cycle_sub = cycle("__bang_cycle_sub", np.subtract, "src[i] - seg[k]")
 bang_cycle_mul = cycle("__bang_cycle_mul", np.multiply, "src[i] * seg[k]")
 bang_cycle_eq = cycle("__bang_cycle_eq", np.equal, "src[i] == seg[k]")

@@ -886,6 +886,18 @@ class Mlu:
 
         *dst* may be exactly *src*, not *seg*.
         """
+    def bang_cycle_add_tz(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        seg: Ptr,
+        src_elem_num: Count,
+        seg_elem_num: Count,
+    ) -> None:
+        """Apply a segment again and again, rounding toward zero: ``dst[i] = truncate(src[i] + seg[k])`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
     def bang_cycle_sub(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
         """Apply a segment again and again: ``dst[i] = src[i] - seg[k]`` with ``k = i % seg_elem_num``.
 

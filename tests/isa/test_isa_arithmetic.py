@@ -66,19 +66,20 @@ def test_the_older_spellings_with_a_scalar(op, dtype):
         )
 
 
+def toward_zero(op, a, b, dtype):
+    """The exact result, cut off."""
+    a, b = float(a), float(b)
+    if math.isfinite(a) and math.isfinite(b):
+        return nearest(ARITHMETIC[op](Fraction(a), Fraction(b)), dtype, "tz")
+    return ARITHMETIC[op](a, b)
+
+
 @pytest.mark.parametrize("dtype", [FLOATS[0], FLOATS[2]], ids=str)
 @pytest.mark.parametrize("op", ARITHMETIC)
 def test_arithmetic_toward_zero(op, dtype):
     """The exact result, cut off."""
-
-    def reference(a, b):
-        a, b = float(a), float(b)
-        if math.isfinite(a) and math.isfinite(b):
-            return nearest(ARITHMETIC[op](Fraction(a), Fraction(b)), dtype, "tz")
-        return ARITHMETIC[op](a, b)
-
     for seed in range(4):
-        check_elementwise(f"bang_{op}_tz", dtype, 129, reference, seed=seed)
+        check_elementwise(f"bang_{op}_tz", dtype, 129, lambda a, b: toward_zero(op, a, b, dtype), seed=seed)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -342,6 +343,7 @@ CYCLE = (
         for k, f in {**COMPARE, **LOGIC}.items()
     }
     | {
+        "cycle_add_tz": lambda a, b, d: toward_zero("add", a, b, d),
         "cycle_maxequal": lambda a, b, d: number_wins(max)(a, b),
         "cycle_minequal": lambda a, b, d: number_wins(min)(a, b),
         "cycle_nan_maximum": lambda a, b, d: nan_wins(max)(a, b),
