@@ -33,20 +33,15 @@ if TYPE_CHECKING:
 def assign(session: "DebugSession", target: str, text: str) -> str:
     """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; say what has become.
 
-    In a frame of BANG C both are C, and the value is converted as C does.  Between launches it is a variable of the host.
+    In a frame of BANG C both are C, and the value is converted as C does.
     Raises `UsageError` for what is neither, and for a value that it cannot hold.
     """
     core, target = session.core(), target.strip()
-    if core is None and not session.on_host:
+    if core is None:
         raise UsageError("no task is running here, so there is nothing to change")
     code, level = parse(text), session.level
     typed = assigned(target, code, session.frame(), core, names_of(session.look(), core), _bind)
     became = f"{target} = {text.strip() if typed is None else typed.value.shown}"
-    if core is None:
-        if typed is None:
-            raise UsageError(f"{target} is no variable of the host, nor an element or a member of one")
-        make(typed, core)
-        return became
     label = name_of(core)
 
     def apply(tracer: Tracer) -> None:

@@ -11,16 +11,16 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import counted
-from mlusim.debug.look.paused_run import HostPause, PausedRun
+from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import DEFAULT_HISTORY
-from mlusim.debug.run.program_run import FAILED, HOST, INTERRUPTED, LAUNCH, ProgramRun
+from mlusim.debug.run.program_run import FAILED, INTERRUPTED, LAUNCH, ProgramRun
 from mlusim.debug.run.runs import LOOKBACK, RunMaker
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import kernel_frames, line_of
+from mlusim.debug.source.frames import line_of
 from mlusim.debug.standing import Standing
-from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, LineLocation, PendingLocation, Stopper
+from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLocation, Stopper
 from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
 from mlusim.debug.stop.steppers import Interrupt
 from mlusim.errors import UsageError
@@ -59,32 +59,16 @@ class DebugSession(Standing):
         self.focus: str | None = None
         self.level = 0
         self._run: LaunchRun | None = None
-        self._host_steps: tuple[Stopper, ...] = ()
         self.host = ProgramRun(self.program, history)
         self.runs = RunMaker(self.host, self._checks)
-        self._begin()
-
-    def _begin(self) -> None:
         self._advance()
-        if self.ended or self.host.state == HOST:
+        if self.ended:
             self._settle()
-
-    def again(self) -> Stop:
-        """Run the program itself from its beginning once more: to a breakpoint in a host function, or its first launch."""
-        self.close()
-        self.stop = Stop(Position(1, 0), LAUNCH_BEGIN)
-        self.focus, self.level, self._host_steps = None, 0, ()
-        self.host = ProgramRun(self.program, self.host.history)
-        self.runs = RunMaker(self.host, self._checks)
-        self._begin()
-        return self.stop
 
     # -- what it looks at --------------------------------------------------------------------------
 
     def look(self) -> PausedRun:
         """The machine where it stands; made by running there again, if need be."""
-        if self.on_host:
-            return HostPause(self.host, self.stop)
         recorded = self.recorded
         here = self._run
         if here is not None and here.stop is not None:
@@ -102,7 +86,7 @@ class DebugSession(Standing):
         With *history* the last operations before are known even at the end of a launch.  An interrupt of
         the program itself has no such run: there it is the program's own.
         """
-        if self.on_host or (self.at_host and self.stop.error is None):
+        if self.at_host and self.stop.error is None:
             return self.look()
         recorded = self.recorded
         here = self._run
@@ -116,7 +100,7 @@ class DebugSession(Standing):
 
     def core(self) -> "Core | None":
         """The core in focus; None where none has begun, or all have ended."""
-        if self.stop.kind is LAUNCH_END or self.on_host:
+        if self.stop.kind is LAUNCH_END:
             return None
         paused = self.look()
         found = paused.core(self.focus) if self.focus is not None else None
@@ -126,9 +110,7 @@ class DebugSession(Standing):
         return found
 
     def stack(self) -> list[FrameType]:
-        """The kernel frames of the core in focus, or those of the host function, innermost first."""
-        if self.on_host:
-            return list(kernel_frames(self.host.frame))
+        """The kernel frames of the core in focus, innermost first."""
         core = self.core()
         return self.look().stack(core) if core is not None else []
 
@@ -146,13 +128,10 @@ class DebugSession(Standing):
 
     # -- forwards --------------------------------------------------------------------------------
 
-    def forward(self, steppers: Iterable[Stopper] = (), host: Iterable[Stopper] = ()) -> Stop:
-        """Run until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop.
-
-        *host* are what stops in the lines of host functions, between launches.
-        """
-        steps, self._host_steps = tuple(steppers), tuple(host)
-        if not self.launches and not self.on_host:
+    def forward(self, steppers: Iterable[Stopper] = ()) -> Stop:
+        """Run until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop."""
+        steps = tuple(steppers)
+        if not self.launches:
             raise UsageError(self.not_launched)
         if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
             raise UsageError(PROGRAM_ENDED)
@@ -160,10 +139,9 @@ class DebugSession(Standing):
         if self.at_host and (armed or steps):
             self.leave_interrupt()
         while True:
-            inside = not self.on_host
             if self.at_host:
                 self._leave_host()
-            elif self.on_host or (not armed and not steps and not self.recorded.edits):
+            elif not armed and not steps and not self.recorded.edits:
                 self._run_free()
             else:
                 self._attended()
@@ -172,25 +150,12 @@ class DebugSession(Standing):
                 if stop is not None:
                     return self._arrived(stop)
                 self._leave_launch()
-            if (steps and inside) or self.at_host or self.on_host or self.ended:
+            if steps or self.at_host or self.ended:
                 return self.stop
             armed = self.armed()
 
     def armed(self) -> list[Breakpoint]:
-        """The breakpoints that stop in launches; those that wait for their file are looked up again."""
-        return [b for b in self.enabled() if self._in_kernels(b) or not self.host.lines.codes_of(b)]
-
-    def _in_kernels(self, made: Breakpoint) -> bool:
-        """Whether it is a line of a function that the launch's kernel can reach."""
-        location = made.location
-        if not isinstance(location, LineLocation) or not self.launches:
-            return False
-        return any(
-            f.code.co_filename == location.file and location.line in f.lines for f in self.recorded.functions
-        )
-
-    def enabled(self) -> list[Breakpoint]:
-        """The breakpoints that stop, in launches and on the host."""
+        """The breakpoints that stop; those that wait for their file are looked up again."""
         for made in self.breakpoints.values():
             if isinstance(made.location, PendingLocation):
                 made.location = made.location.found() or made.location
@@ -212,7 +177,7 @@ class DebugSession(Standing):
 
     def _advance(self, *, stop_at_faults: bool = True) -> None:
         """Let the program itself go on, to what stops it."""
-        self.host.advance([*self.enabled(), *self._host_steps], stop_at_faults=stop_at_faults)
+        self.host.advance(stop_at_faults=stop_at_faults)
 
     def _leave_host(self) -> None:
         """Out of a fault, or on from an interrupt."""
@@ -235,10 +200,6 @@ class DebugSession(Standing):
 
     def _settle(self) -> None:
         """Stand where the program's own run has come to."""
-        if self.host.state == HOST and self.host.stop is not None:
-            self.focus = None
-            self._stand(self.host.stop)
-            return
         if self.ended:
             self._settle_at_end()
             return

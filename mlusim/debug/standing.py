@@ -5,7 +5,7 @@ from typing import Any
 from mlusim.debug.look.describe import failed_text
 from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import KeptLaunch
-from mlusim.debug.run.program_run import ENDED, FAILED, HOST, INTERRUPTED, ProgramRun
+from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, ProgramRun
 from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction
 from mlusim.debug.stop.breakpoints import Breakpoint
@@ -46,24 +46,14 @@ class Standing:
         return self.host.state in (FAILED, INTERRUPTED) and self._run is None and self.stop.position.at_end
 
     @property
-    def on_host(self) -> bool:
-        """Whether it stands at a line of a host function, between launches."""
-        return self.host.state == HOST and self._run is None and self.stop is self.host.stop
-
-    @property
     def functions(self) -> list[UserFunction]:
-        """The functions that the launch's kernel can reach, and the host functions of the program."""
-        return [*(self.recorded.functions if self.launches else ()), *self.host.functions]
+        """The functions that the launch's kernel can reach."""
+        return list(self.recorded.functions) if self.launches else []
 
     @property
     def owned(self) -> Owned:
         """Which files are the user's."""
-        return self.recorded.owned if self.launches else self.host.owned
-
-    @property
-    def host_breakpoints(self) -> bool:
-        """Whether a breakpoint is in a host function, which only the program itself comes to."""
-        return any(b.enabled and self.host.lines.codes_of(b) for b in self.breakpoints.values())
+        return self.recorded.owned if self.launches else Owned("")
 
     @property
     def position(self) -> Position:
@@ -79,8 +69,6 @@ class Standing:
     @property
     def place(self) -> str:
         """The position in words."""
-        if self.on_host:
-            return "in a host function"
         if self.at_host and self.stop.error is None:
             return f"interrupted in launch {self.position.launch}"
         return str(self.position)

@@ -95,11 +95,6 @@ def tasks(session: "DebugSession") -> tuple[TaskState, ...]:
 def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...]:
     """The functions that *task*, or the task in focus, is in, innermost first; none where it is not in the kernel."""
     paused = session.look()
-    if session.on_host:
-        stack = session.stack()
-        return tuple(
-            Frame("", n, f.f_code.co_name, f.f_code.co_filename, f.f_lineno) for n, f in enumerate(stack)
-        )
     core = session.core() if task is None else paused.core(task)
     if core is None:
         return ()

@@ -15,7 +15,6 @@ from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, Stop
 from mlusim.debug.stop.steppers import (
     Finish,
-    HostNext,
     Intrinsics,
     IntrinsicStep,
     Lines,
@@ -42,22 +41,17 @@ HISTORY_BEGINS = "there is no stop before this; here the history begins"
 def run(session: "DebugSession") -> Stop:
     """Begin again at the first launch, and go on to the first stop."""
     rewind(session)
-    return session.stop if session.on_host else session.forward()
+    return session.forward()
 
 
 def start(session: "DebugSession") -> Stop:
     """Begin again, and stop at the first line of the first task."""
     rewind(session)
-    return session.stop if session.on_host else session.forward([LineStep(None)])
+    return session.forward([LineStep(None)])
 
 
 def rewind(session: "DebugSession") -> Stop:
-    """Stand at the beginning of the first launch, or at a breakpoint before it in a host function.
-
-    Where there are breakpoints in host functions, the program itself begins again.
-    """
-    if session.on_host or session.host_breakpoints:
-        return session.again()
+    """Stand at the beginning of the first launch."""
     session.recorded  # noqa: B018 - refuses where there is no launch
     first = Position(1, 0)
     return session.travel(first) if session.position != first else session.stop
@@ -74,20 +68,15 @@ def resume(session: "DebugSession", count: int = 1) -> Stop:
 
 def step(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
     """Run *count* lines of the task in focus, into functions; with *everyone* lines of any task."""
-    if session.on_host:
-        step = LineStep(None, count)
-        return session.forward([step], host=[step])
-    return session.forward([LineStep(_stepper(session, everyone), count)], host=[LineStep(None)])
+    return session.forward([LineStep(_stepper(session, everyone), count)])
 
 
 def next_line(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
-    """As `step`, over the functions that a line calls; in a host function over launches, too."""
-    if session.on_host:
-        return session.forward(host=[HostNext(session.stack()[0], count)])
+    """As `step`, over the functions that a line calls."""
     if _outside(session):
-        return session.forward([LineStep(None, count)], host=[LineStep(None)])
+        return session.forward([LineStep(None, count)])
     core, frame = _stepping(session)
-    return session.forward([NextStep(None if everyone else core, frame, count)], host=[LineStep(None)])
+    return session.forward([NextStep(None if everyone else core, frame, count)])
 
 
 def step_intrinsic(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
@@ -97,8 +86,6 @@ def step_intrinsic(session: "DebugSession", count: int = 1, *, everyone: bool = 
 
 def finish(session: "DebugSession") -> Stop:
     """Run until the function in focus has returned; the stop's ``value`` is what it returned."""
-    if session.on_host:
-        return session.forward(host=[Finish(None, session.stack()[session.level])])
     core, _ = _stepping(session)
     frame = session.frame()
     assert frame is not None
@@ -107,9 +94,6 @@ def finish(session: "DebugSession") -> Stop:
 
 def until(session: "DebugSession", file: str | None = None, line: int | None = None) -> Stop:
     """Go on to a later line of this function, to *line* of *file* (this one's where None), or out of the function."""
-    if session.on_host:
-        frame = session.stack()[0]
-        return session.forward(host=[Until(None, frame, file or frame.f_code.co_filename, line)])
     core, frame = _stepping(session)
     return session.forward([Until(core, frame, file or frame.f_code.co_filename, line)])
 
@@ -117,7 +101,7 @@ def until(session: "DebugSession", file: str | None = None, line: int | None = N
 def _stepper(session: "DebugSession", everyone: bool) -> "Core | None":
     """The core that steps; None where whichever comes first is meant."""
     _can_step(session)
-    return None if everyone or session.on_host or _outside(session) else _stepping(session)[0]
+    return None if everyone or _outside(session) else _stepping(session)[0]
 
 
 def _can_step(session: "DebugSession") -> None:

@@ -14,7 +14,7 @@ from mlusim.debug.console import (
 )
 from mlusim.debug.console.command import Command, find_command
 from mlusim.debug.console.context import CommandContext, Reply
-from mlusim.debug.look.describe import end_text, failed_text, host_text, stop_text
+from mlusim.debug.look.describe import end_text, failed_text, stop_text
 from mlusim.debug.look.names import names_of
 from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import load, stand
@@ -138,17 +138,11 @@ class Console(CommandContext):
 
     def stop_text(self) -> str:
         """Why and where the session stands, and what is displayed there."""
-        shown = (
-            cmd_values.displays_text(self)
-            if self.displays and (self.session.launches or self.session.on_host)
-            else ""
-        )
+        shown = cmd_values.displays_text(self) if self.displays and self.session.launches else ""
         return self._stop_text() + (f"\n{shown}" if shown else "")
 
     def _stop_text(self) -> str:
         session = self.session
-        if session.on_host:
-            return host_text(session.stack(), session.stop)
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
         if session.stop.kind is LAUNCH_END:  # its paused would have to be run to, and has no core in it

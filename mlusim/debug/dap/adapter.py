@@ -117,7 +117,7 @@ class Adapter:
         state.stop_at_end = bool(arguments.get("stopAtEnd", True))
         with progressing(state, f"running {program.name} up to its first launch"):
             session = DebugSession(program)
-        if not session.launches and not session.host.functions:
+        if not session.launches:
             failure = session.host.failure
             session.close()
             raise UsageError(
@@ -139,8 +139,6 @@ class Adapter:
         state.begun = True
         if self._entry:
             verbs.step(state.session, everyone=True)
-        elif state.session.host_breakpoints:
-            verbs.run(state.session)
         else:
             verbs.resume(state.session)
 
@@ -158,8 +156,7 @@ def _attach(state: State, arguments: Arguments) -> Body:
 
 def _configuration_done(state: State, arguments: Arguments) -> Body:
     del arguments
-    if not state.session.host.functions:
-        state.session.recorded  # noqa: B018 - refuses where there is no launch
+    state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None
 
 

@@ -50,15 +50,13 @@ def _threads(state: State, arguments: Arguments) -> Body:
 
 def _launch_name(session: "DebugSession") -> str:
     """What the thread is called that stands for everything but tasks."""
-    if session.on_host:
-        return f"host: {session.program.name}"
     return f"launch {session.recorded.index}: {session.recorded.kernel}"
 
 
 def _stack(state: State, arguments: Arguments) -> Body:
     session = state.session
     name = thread_name(arguments["threadId"])
-    if name is None and not session.on_host:
+    if name is None:
         return {"stackFrames": [], "totalFrames": 0}
     frames = values.frames(session, name)
     first = int(arguments.get("startFrame") or 0)
@@ -67,7 +65,7 @@ def _stack(state: State, arguments: Arguments) -> Body:
     here = hex(stop.op.moment) if stop.op is not None else hex(min(session.position.moment, 1 << 40))
     shown = [
         {
-            "id": state.number(FrameAt(name or "", frame.level)),
+            "id": state.number(FrameAt(name, frame.level)),
             "name": frame.function,
             "source": source_of(frame.file),
             "line": frame.line,
@@ -281,7 +279,7 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
 
 def _files(state: State) -> list[str]:
     every = [f for recorded in state.session.launches for f in recorded.functions]
-    return list(dict.fromkeys(f.code.co_filename for f in (*every, *state.session.host.functions)))
+    return list(dict.fromkeys(f.code.co_filename for f in every))
 
 
 def _sources(state: State, arguments: Arguments) -> Body:

@@ -128,8 +128,7 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
 def _standing(state: State, arguments: Arguments) -> Body:
     """Nothing to say yet; the stop is announced when it is reached."""
     del arguments
-    if not state.session.on_host:
-        state.session.recorded  # noqa: B018 - refuses where there is no launch
+    state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None
 
 

@@ -27,8 +27,6 @@ class FrameAt:
 
     def focus(self, session: "DebugSession") -> None:
         """Make it the frame in focus."""
-        if not self.task and session.on_host:
-            session.level = self.level
         if self.task and session.look().core(self.task) is not None:
             session.focus, session.level = self.task, self.level
 

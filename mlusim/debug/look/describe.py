@@ -8,7 +8,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.counted import plural
 from mlusim.debug.look.declaring_calls import declared
-from mlusim.debug.look.paused_run import HostPause, PausedRun
+from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.program_run import INTERRUPTED
 from mlusim.debug.source.core_names import full_name, name_of
 from mlusim.debug.source.frames import line_of, place_of, raised_at, source_line
@@ -31,8 +31,6 @@ from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from mlusim.debug.run.launches import KeptLaunch
     from mlusim.machine.core import Core
 
@@ -152,7 +150,7 @@ def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4) -> str:
 
 def address_text(pointer: Ptr, paused: PausedRun | None) -> str:
     """What a pointer points to: ``term1[105]``, or its address."""
-    if paused is None or isinstance(paused, HostPause):
+    if paused is None:
         return f"{pointer.address:#x}"
     name, begins, dtype = named(paused, pointer.view.allocation, max(pointer.offset, 0))
     if dtype is None:
@@ -224,16 +222,6 @@ def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
         lines.append(text)
     lines += [f"value returned: {value_text(value, paused)}" for value in stop.value]
     return "\n".join(lines) + ended
-
-
-def host_text(stack: "Sequence[FrameType]", stop: Stop) -> str:
-    """Why and where the program stands in a host function, with the line of source."""
-    lines = [reason for reason in stop.reasons if reason]
-    file, line = stack[0].f_code.co_filename, stack[0].f_lineno
-    lines.append(f"host in {where_text(file, line, stack[0].f_code.co_name)}")
-    if source := source_line(file, line):
-        lines.append(f"{line}\t{source}")
-    return "\n".join([*lines, *(f"value returned: {value_text(value)}" for value in stop.value)])
 
 
 def failed_text(failure: BaseException) -> str:

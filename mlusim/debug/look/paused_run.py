@@ -124,46 +124,6 @@ class PausedRun:
         return found
 
 
-AT_HOST = "the program is in a host function, where no task runs; `info launches` lists its launches, and `goto 1:begin` goes into one"
-
-
-class HostPause(PausedRun):
-    """The program at a line of a host function: no task runs, and no tensor of a launch has a name."""
-
-    def __init__(self, observed: RunObserver, stop: Stop) -> None:
-        self.observed, self.stop = observed, stop
-
-    @property
-    def recorded(self) -> KeptLaunch:  # type: ignore[override]
-        """None; raises `UsageError`."""
-        raise UsageError(AT_HOST)
-
-    @property
-    def session(self) -> "Session":  # type: ignore[override]
-        """None; raises `UsageError`."""
-        raise UsageError(AT_HOST)
-
-    @property
-    def cores(self) -> "list[Core]":
-        """None."""
-        return []
-
-    @property
-    def nram_regions(self) -> Iterator[tuple[int, Any]]:
-        """None."""
-        return iter(())
-
-    @property
-    def tensors(self) -> dict[str, tuple[Allocation, Any]]:
-        """None."""
-        return {}
-
-    def allocations(self, core: "Core | None") -> list[tuple[str | None, Allocation]]:
-        """None."""
-        del core
-        return []
-
-
 def tensor_of(argument: Any) -> Allocation | None:
     """The allocation behind an argument of a launch, if it is a tensor or a pointer."""
     if isinstance(argument, DeviceTensor):

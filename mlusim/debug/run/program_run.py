@@ -4,24 +4,17 @@ Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.
 itself goes on only where the debugger has nothing to stop for.
 """
 
-from collections.abc import Iterable
-from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from mlusim.debug.run.bindings import Holder
-from mlusim.debug.run.host_lines import HostLines
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
 from mlusim.debug.run.output import Ear, ShownOutput
 from mlusim.debug.run.run_observer import RunObserver, whole
-from mlusim.debug.source.frames import Owned
-from mlusim.debug.source.functions import UserFunction
 from mlusim.isa.table import ISA
 from mlusim.machine.scheduling.carrier import Strand
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
-    from mlusim.debug.stop.breakpoints import Stopper
-    from mlusim.debug.stop.moments import Stop
     from mlusim.errors import Fault
     from mlusim.machine import observed
     from mlusim.machine.core import Core
@@ -29,7 +22,6 @@ if TYPE_CHECKING:
     from mlusim.programs.program import Program
 
 LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
-HOST = "at a line of the host"
 
 
 ANNOUNCED = tuple(
@@ -54,8 +46,7 @@ class Abandoned(BaseException):
 class ProgramRun(RunObserver):
     """Runs the program; ``state`` says where it has come to, ``result`` and ``failure`` how it ended.
 
-    It observes the launches of the program: their beginning, where it pauses, their end, and faults.  ``functions``
-    are its host functions, where it has some in whose lines one can stop; ``stop`` is the last stop there.
+    It observes the launches of the program: their beginning, where it pauses, their end, and faults.
     """
 
     def __init__(self, program: "Program", history: int = DEFAULT_HISTORY) -> None:
@@ -74,28 +65,11 @@ class ProgramRun(RunObserver):
         self.results: dict[Allocation, Bytes] = {}  # what the launch's tensors are to hold at its end instead
         self._issued = 0
         self._stop_at_faults = True
-        self.functions = [UserFunction(code.co_name, code) for code in getattr(program, "host_codes", ())]
-        self.lines = HostLines(self.functions, self._stand)
-        self.stop: Stop | None = None
         self._strand = Strand(self._body)
 
-    @property
-    def owned(self) -> Owned:
-        """Which files are the user's, before anything is launched."""
-        return Owned(self.functions[0].code.co_filename if self.functions else "")
-
-    @property
-    def frame(self) -> FrameType | None:
-        """The innermost frame of the program where it is paused."""
-        return self._strand.frame
-
-    def advance(self, stoppers: "Iterable[Stopper]" = (), *, stop_at_faults: bool = True) -> str:
-        """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state.
-
-        On the way it stops at lines of host functions where one of *stoppers* says so.
-        """
+    def advance(self, *, stop_at_faults: bool = True) -> str:
+        """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
         self._stop_at_faults = stop_at_faults
-        self.lines.arm(stoppers)
         self.holder.take(None)
         self.inside, self.trapped = True, False
         try:
@@ -130,20 +104,11 @@ class ProgramRun(RunObserver):
 
     def _body(self) -> None:
         try:
-            self.lines.follow()
             self.result = self.program.run((self,))
         except Abandoned:
             pass
         except BaseException as error:  # noqa: BLE001 - the user is told, whatever it is
             self.failure = error
-        finally:
-            self.lines.rest()
-
-    def _stand(self, stop: "Stop") -> None:
-        """Pause: a line of a host function is reached."""
-        self.stop = stop
-        self._pause(HOST)
-        self.lines.follow()
 
     def _pause(self, state: str) -> None:
         self.state = state
@@ -154,13 +119,11 @@ class ProgramRun(RunObserver):
     def launch_begin(self, launch: "observed.Launch") -> None:
         """Keep the launch, and pause."""
         super().launch_begin(launch)
-        self.lines.rest()
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
         self.launches.append(
             KeptLaunch.of(len(self.launches) + 1, cast("Session", launch), self.history // 4)
         )
         trim(self.launches, self.history)
-        self.lines.launch = len(self.launches)
         self._issued = 0
         self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
         self._pause(LAUNCH)
@@ -177,7 +140,6 @@ class ProgramRun(RunObserver):
             original.raw[:] = raw
         self.results = {}
         self._ear.aside = True
-        self.lines.follow()
 
     def fault(self, core: "observed.Core", fault: "Fault") -> None:
         """Keep the fault, and pause before the kernel is unwound."""

@@ -79,19 +79,6 @@ class NextStep(Stepper):
         return frame is self.frame or all(f is not self.frame for f in kernel_frames(frame))
 
 
-class HostNext(NextStep):
-    """`next` in a host function: its next line, or one of a function that called it."""
-
-    def __init__(self, frame: FrameType, count: int = 1) -> None:
-        super().__init__(None, frame, count)
-
-    def _outside(self, frame: FrameType) -> bool:
-        inside = frame is not self.frame and any(f is self.frame for f in kernel_frames(frame))
-        if not inside:
-            self.frame = frame
-        return not inside
-
-
 class Until(Stepper):
     """`until`: a later line of the same function, or *line* of *file*, or the function's return."""
 
