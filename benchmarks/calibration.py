@@ -151,17 +151,9 @@ def of(launch: Callable[..., Launch], *args: object) -> Callable[[str], Times]:
     return lambda board: times_of(launch(board, *args))
 
 
-def of_source(
-    public: Public, otherwise: Callable[[str], Times] | None = None
-) -> Callable[[str], Times | None]:
-    """The times of a kernel of a checkout; where there is none, those of a rewritten one, or none."""
-
-    def predict(board: str) -> Times | None:
-        if public.there:
-            return times_of(public.launch(board))
-        return None if otherwise is None else otherwise(board)
-
-    return predict
+def of_source(public: Public) -> Callable[[str], Times | None]:
+    """The times of a kernel of a checkout; none where there is no checkout."""
+    return lambda board: times_of(public.launch(board)) if public.there else None
 
 
 @frozen
@@ -206,10 +198,9 @@ def _vendor(
     words: tuple[str, ...],
     kind: str,
     public: Public,
-    rewritten: Callable[[str], Times] | None = None,
 ) -> Case:
     told = f"the vendor's source, {f'commit {public.commit}' if public.commit else 'revision 73adc65'}"
-    return Case(name, words, kind, of_source(public, rewritten), told, source=public_sources.MLU_OPS)
+    return Case(name, words, kind, of_source(public), told, source=public_sources.MLU_OPS)
 
 
 HALF = np.float16
@@ -228,12 +219,11 @@ CASES: tuple[Case, ...] = (
     Case("contiguous gather", ("contiguous", "gather"), "strided", gathered, "a + b columns a core, from 1 and 2", family=_TURNED),
     Case("contiguous tiled", ("contiguous", "tiled"), "strided", of(published.run_tiled_transpose), family=_TURNED, why=_OVERLAPPED),
     Case("contiguous native", ("contiguous", "native"), "strided", of(published.run_piped_transpose), "a plausible good kernel", family=_TURNED),
-    _vendor("moe_dispatch_backward_data", ("moe_dispatch_backward_data",), "copy", public_sources.dispatch("data"), of(published.run_scale_rows)),
+    _vendor("moe_dispatch_backward_data", ("moe_dispatch_backward_data",), "copy", public_sources.dispatch("data")),
     _vendor("moe_dispatch_backward_gate", ("moe_dispatch_backward_gate",), "copy", public_sources.dispatch("gate")),
     *(
         _vendor(
             f"ball_query {name}", ("ball_query", *words), "vector", public_sources.ball_query(*sizes, dtype=dtype),
-            of(published.run_ball_query, *sizes, dtype),
         )
         for name, words, sizes, dtype in (
             ("2048", ("2048",), (16, 2048, 512, 64, 0.4), np.float32),

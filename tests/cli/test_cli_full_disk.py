@@ -19,7 +19,7 @@ KINDS = {
     "o.npz": ("run", *TIN, "golden_document", "--save", "{}"),
     "rec.npz": ("debug", "tin_shift_forward", *RECORD),
 }
-LIMITS = {"s.jsonl": 4000}
+LIMITS = {"s.jsonl": 6000}
 PROGRAM = """
     import contextlib, io, json, resource, sys
     from mlusim.cli.main import main
@@ -95,10 +95,10 @@ def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
     words = ("sweep", *TIN, "golden_document", "jobs_33", "--jobs", 1, "-o")
 
     class Full(sweep_file.io.FileIO):
-        """A file on a disk that has room for 4000 bytes."""
+        """A file on a disk that has room for 6000 bytes."""
 
         def write(self, text):
-            room = 4000 - self.tell()
+            room = 6000 - self.tell()
             if not room:
                 raise OSError(28, "No space left on device")
             return super().write(text[:room])

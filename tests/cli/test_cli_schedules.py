@@ -110,7 +110,7 @@ def test_a_difference_is_reduced_to_one_decision(cli, counters, tmp_path):
     path = tmp_path / "replay.json"
     done = cli("check", "racy", "--case", "small", "--schedules", "1", "--record", path)
     ((launch, kind, *_),) = json.loads(path.read_text())["decisions"]
-    said = r"launch 1: task \d+, at \w+\.py:\d+, lets [\w ]+, at [\w.: ]+,( and \d+ more)? go first"
+    said = r"launch 1: task \d+, at [\w/.-]+\.py:\d+, lets [\w ]+, at [\w./: -]+,( and \d+ more)? go first"
 
     assert re.search(said, " ".join(done.out.split()))
     assert (0, "stop") == (launch, kind)

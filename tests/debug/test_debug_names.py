@@ -55,7 +55,9 @@ def test_declarations_are_called_by_their_variables():
 
         assert {"alone", "first", "second", "third", "pair[0]", "pair[1]", "both[0]", "both[1]"} < set(rows)
         assert "annotated" in rows
-        assert any(row.startswith("test_debug_names.py:") for row in rows)  # the last one is not kept
+        assert any(
+            row.startswith("tests/debug/test_debug_names.py:") for row in rows
+        )  # the last one is not kept
         assert "third[0:2]" in says(console, "history 40")
         assert "pair[1][0:2]" in says(console, "history 40")
         assert says(console, "x/2f third").endswith(": 2  2")

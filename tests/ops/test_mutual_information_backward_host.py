@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mlusim import DEFAULT_BOARDS
+from mlusim.counted import counted
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.host.descriptor import LAYOUTS
 from ops.host import mluOpGetMutualInformationBackwardWorkspaceSize, mluOpMutualInformationBackward
@@ -116,7 +117,7 @@ def test_ranks(name, more):
     shape = shapes(4, 15, 104)[name]
     wrong = (*shape, 1) if more > 0 else shape[:-1]
     dtype = "int64" if name == "opt_boundary" else "float"
-    sentence = f"{name}_desc has {len(wrong)} dimensions; it must have {len(shape)}"
+    sentence = f"{name}_desc has {counted(len(wrong), 'dimension')}; it must have {len(shape)}"
     refused(BAD_PARAM, sentence, **{f"{name}_desc": TensorDescriptor(wrong, dtype)})
 
 
