@@ -166,7 +166,7 @@ def _vectors(launch: "Launch", about: Figures) -> Iterator[_Change]:
 
 def _copies(launch: "Launch", about: Figures) -> Iterator[_Change]:
     """Fewer and longer off-chip copies, of whole lines."""
-    if not about.transfers:
+    if not about.transfers or not about.line_bytes:
         return
     mean = about.io_bytes / about.transfers
     fewer, lines = min(1.0, mean / work.LONG_COPY), min(1.0, about.io_bytes / about.line_bytes)

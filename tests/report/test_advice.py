@@ -222,6 +222,21 @@ def test_nothing_is_advised_where_starting_is_all_or_nothing_was_timed():
     assert device.launch(small, 1, mlusim.BLOCK, (device.put(x),), timing=False).advice == ()
 
 
+def test_scalar_stores_off_the_chip_are_explained():
+    """They touch lines of the memory and carry no byte that is counted."""
+    device = mlusim.Device(BOARDS[0])
+
+    @mlusim.bang.kernel
+    def store(mlu, out):
+        for n in range(200):
+            out[n] = 1.0
+
+    launch = device.launch(store, 1, mlusim.BLOCK, (device.empty((200,), np.float32),))
+
+    assert launch.because
+    assert launch.advice[0].name == "vectorise"
+
+
 def test_there_are_at_most_so_many_and_each_is_worth_it(modules):
     """The largest gain first."""
     launch = launched(modules, "short_copies", BOARDS[0], (4, 1, 1), mlusim.BLOCK)
