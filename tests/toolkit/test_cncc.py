@@ -157,6 +157,16 @@ def test_a_full_disk_is_one_sentence(cncc, tmp_path):
         assert ": :" not in said
 
 
+def test_device_code_alone_is_refused_as_the_whole_file_is(cncc, tmp_path):
+    """The front end goes on behind a missing header; what is written would lack what stands in it."""
+    (tmp_path / "k.mlu").write_text('#include "none.h"\n__mlu_entry__ void k(int *p) { *p = 1; }\n')
+
+    said = cncc("-S", "--bang-device-only", "k.mlu", code=1)
+
+    assert "k.mlu:1:10: fatal error: 'none.h' file not found" in said
+    assert not (tmp_path / "k.s").exists()
+
+
 @pytest.mark.parametrize("cache", ["off", "/dev/null/cache"])
 def test_without_a_cache_the_same_is_made(cncc, tmp_path, monkeypatch, cache):
     """One that is switched off, and one that cannot be written, cost time alone."""
