@@ -29,7 +29,9 @@ demo: $(VENV)/demo.stamp
 	mkdir -p out
 	$(BIN)/mlusim demo -o out/mlusim-report.html
 
+# Compiled once: where PYTHONDONTWRITEBYTECODE is set, each of the suite's many processes would compile what it imports.
 test: $(VENV)/test.stamp
+	$(BIN)/python -m compileall -q mlusim ops
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2
 
 # What tells engines apart, where no compiler is to be found: Python runs, and what has to be said is said.

@@ -23,7 +23,7 @@ isa/test_isa_arithmetic.py::test_comparisons_give_one_or_zero_in_the_same_type
     __bang_gt_bitindex=9 __bang_ge_bitindex=1 __bang_ne __bang_ge __bang_eq_bitindex
     __bang_ne_bitindex __bang_lt_bitindex __bang_le_bitindex
 isa/test_isa_arithmetic.py::test_cycle_repeats_its_segment
-    __bang_cycle_mul=65 __bang_cycle_add=23 __bang_cycle_sub=7 __bang_cycle_lt=12 __bang_cycle_le=6
+    __bang_cycle_mul=65 __bang_cycle_add=23 __bang_cycle_add_tz __bang_cycle_sub=7 __bang_cycle_lt=12 __bang_cycle_le=6
     __bang_cycle_eq=2 __bang_cycle_and=9 __bang_cycle_band=3 __bang_cycle_minequal=8
     __bang_cycle_maxequal=3 __bang_cycle_ne __bang_cycle_gt __bang_cycle_ge __bang_cycle_or
     __bang_cycle_xor __bang_cycle_bor __bang_cycle_bxor __bang_cycle_nan_maximum

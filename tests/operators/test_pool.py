@@ -148,9 +148,9 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=300)
 
     assert 1 == done.returncode
-    assert done.stderr.splitlines()[-1].startswith(
-        "mlusim.errors.UsageError: processes of this program die as they start; put what the program does under"
-    )
+    said = "mlusim.errors.UsageError: processes of this program die as they start; put what the program does under"
+    # Behind it, Python may warn of semaphores of the processes that died.
+    assert any(line.startswith(said) for line in done.stderr.splitlines())
 
 
 def endless(begun):
