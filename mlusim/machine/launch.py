@@ -11,7 +11,7 @@ from mlusim.errors import UsageError
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.presenting import Presented, presenter
 from mlusim.time.lines import Line, lines
-from mlusim.time.profile import NO_PROFILE, Profile, profile
+from mlusim.time.profile import Profile
 from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timeline import Forecast, Timeline
 from mlusim.time.timing import band
@@ -83,13 +83,11 @@ class Launch(Presented):
 
     @property
     def profile(self) -> Profile:
-        """How the cores spend their time: busy by pipe, overlap, waits, balance, waves; computed when asked for.
+        """How the cores spend their time: busy by pipe, overlap, waits, balance, waves; worked out when it is first asked for.
 
         Empty where the launch was not timed.
         """
-        if not self.tasks:
-            return NO_PROFILE
-        return profile(self.forecast.work, self.timeline, find_board(self.board), self._unions)
+        return self.forecast.profile
 
     @property
     def lines(self) -> tuple[Line, ...]:

@@ -26,7 +26,7 @@ from mlusim.time.log import (
     SUMS,
     WAITS_FOR,
 )
-from mlusim.time.profile import home
+from mlusim.time.profile import NO_PROFILE, Profile, home, profile
 from mlusim.time.quantities import TENSOR, VECTOR
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
 from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
@@ -310,7 +310,7 @@ class Forecast:
     Without tasks nothing was timed.
     """
 
-    __slots__ = ("_board", "_found", "_timeline", "_work", "tasks", "unions")
+    __slots__ = ("_board", "_found", "_profile", "_timeline", "_work", "tasks", "unions")
 
     def __init__(self, tasks: Sequence[TaskWork], board: Board, unions: int) -> None:
         self.tasks = tuple(tasks)
@@ -318,6 +318,7 @@ class Forecast:
         self._board = board
         self._work: GroupedTasks | None = None
         self._found: Prediction | None = None
+        self._profile: Profile | None = None
         self._timeline: Timeline | None = None
 
     def __repr__(self) -> str:
@@ -344,6 +345,15 @@ class Forecast:
         if self._timeline is None:
             self._timeline = Timeline(self.found.spans, self.tasks, self._board, self.unions)
         return self._timeline
+
+    @property
+    def profile(self) -> Profile:
+        """How the cores spend their time; kept from the first time on, since reasons, advice and pages all ask for it."""
+        if self._profile is None:
+            self._profile = (
+                profile(self.work, self.timeline, self._board, self.unions) if self.tasks else NO_PROFILE
+            )
+        return self._profile
 
     def on(self, board: Board) -> "Forecast":
         """The same work on another board."""
