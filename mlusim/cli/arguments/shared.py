@@ -154,18 +154,18 @@ def add_reference(parser: ArgumentParser) -> None:
     )
 
 
+def add_boards(parser: ArgumentParser, default: str = ", ".join(DEFAULT_BOARDS)) -> None:
+    """Declare ``--board``, which takes several; *default* says which where none is named."""
+    parser.add_argument(
+        "--board", nargs="+", action="extend", default=[], metavar="B", help=f"boards (default: {default})"
+    )
+
+
 def add_selection(parser: ArgumentParser, what: str = "operators (default: all)") -> None:
     """Declare the arguments that select operators, boards and cases; *what* says what may be named."""
     add = parser.add_argument
     add("operators", nargs="*", metavar="OP", help=what)
-    add(
-        "--board",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="B",
-        help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
-    )
+    add_boards(parser)
     add(
         "--case",
         nargs="+",

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import add_call_arguments, add_engine, add_inputs, add_program
+from mlusim.cli.arguments.shared import add_boards, add_call_arguments, add_engine, add_inputs, add_program
 
 EXAMPLES = """examples:
   mlusim what-if tin_shift_forward --case network_3x15x16x45435_half
@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--case", metavar="NAME", help="one of its cases")
     add_inputs(parser)
     add("--policy", metavar="P", help="a policy of the operator; `mlusim ops OP` lists them")
-    add("--board", nargs="+", action="extend", default=[], metavar="B", help="boards (default: all of them)")
+    add_boards(parser, "all of them")
     add(
         "--from",
         metavar="B",
