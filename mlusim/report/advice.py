@@ -13,7 +13,7 @@ from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count
 from mlusim.text_grid import table
 from mlusim.time import changed_work as work
-from mlusim.time.grouped_tasks import GroupedTasks, groups_of
+from mlusim.time.grouped_tasks import GroupedTasks
 from mlusim.time.lines import Line
 from mlusim.time.log import KIND, MEET
 from mlusim.time.task_work import TaskWork
@@ -123,7 +123,7 @@ def _placed(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change]
     if not (idle or ragged or about.balance > UNEVEN):
         return
     times, at = [], 0
-    for group in groups_of(launch.tasks):
+    for group in launch.forecast.work.groups:
         spans = launch.timeline[at : at + len(group)]
         times.append(max(span.end_us for span in spans) - min(span.start_us for span in spans))
         at += len(group)

@@ -33,7 +33,7 @@ from mlusim.time.log import (
     CoreLog,
     Rows,
 )
-from mlusim.time.pace import OFF_CHIP, ON_CHIP
+from mlusim.time.pace import OFF_CHIP
 from mlusim.time.task_work import TaskWork
 from mlusim.time.work import START, UNIT, VECTOR_BYTES, CopyLoad
 
@@ -118,10 +118,9 @@ def vectorised(log: CoreLog) -> CoreLog:
 
     def change(rows: Rows) -> Rows:
         loads, stores = rows[:, LOADS:STORES], rows[:, STORES:]
-        read = loads[:, ON_CHIP].sum(axis=1) + loads[:, OFF_CHIP].sum(axis=1)
-        written = stores[:, ON_CHIP].sum(axis=1) + stores[:, OFF_CHIP].sum(axis=1)
+        read, written = loads.sum(axis=1), stores.sum(axis=1)
         results = np.where(written > 0, written, read)
-        passes = np.maximum(1, np.where(results > 0, read // np.maximum(results, 1), 0))
+        passes = np.maximum(1, read // np.maximum(results, 1))
         nbytes = results * passes * FLOAT
         rows[:, SUMS + q.VECTOR] += -(-nbytes // VECTOR_BYTES) + START * -(-nbytes // LONG_COPY)
         far = (loads[:, OFF_CHIP].sum(axis=1) + stores[:, OFF_CHIP].sum(axis=1)) * FLOAT
@@ -241,13 +240,13 @@ def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
     sums = span[:, SUMS:].sum(axis=0) + last[SUMS:]
     load = flights[:, OWN:SUMS].sum(axis=0)
     blocking = sums[q.TRANSACTIONS]
-    load[0] += blocking
-    load[1] += sums[q.STALLS]
-    load[2] += round(blocking * stores)
+    load[_TRANSACTIONS - OWN] += blocking
+    load[_STALLS - OWN] += sums[q.STALLS]
+    load[STORES_OF - OWN] += round(blocking * stores)
     copies = len(flights) + int(sums[q.IO_STARTS])
     for move in span[span[:, KIND] == MOVE_FLIGHT]:
         made.add(_without_sums(move[None]))
-    if not load[0]:
+    if not load[_TRANSACTIONS - OWN]:
         made.add(_row(END, 0, sums=sums))
         return
     load[_SEGMENTS - OWN] += sums[q.SEGMENTS]

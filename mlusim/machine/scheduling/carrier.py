@@ -198,12 +198,6 @@ class Strand:
         """Whether the body has returned."""
         return bool(self._body.dead)
 
-    @property
-    def frame(self) -> FrameType | None:
-        """The innermost frame of a paused strand."""
-        frame: FrameType | None = self._place.gr_frame
-        return frame
-
     def resume(self) -> None:
         """Run until something inside pauses, or the body ends; its exceptions come out here."""
         self._enter()
