@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
 from mlusim.arch.pipe import Pipe
@@ -148,6 +149,14 @@ def _common(target: str) -> dict[str, Any]:
 
 
 bang_atomic_reduce_add = reduction("__bang_atomic_reduce_add", np.add, "{to} = {old} + {src}", SUMMABLE)
+bang_atomic_reduce_add_async = evolve(
+    bang_atomic_reduce_add,
+    spelling="__bang_atomic_reduce_add_async",
+    doc=f"{bang_atomic_reduce_add.doc}\n\nThe card goes on at once, so *src* must stay as it is until a sync that waits for "
+    "the IO-DMA; here the sum is there at once (Scatter_add, a kernel accepted on MLU370, needs no more).",
+    since=372,
+    source="public kernels accepted on MLU370",
+)
 bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", maximum, "{to} = max({old}, {src})", SUMMABLE)
 bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", minimum, "{to} = min({old}, {src})", SUMMABLE)
 bang_atomic_reduce_and = reduction("__bang_atomic_reduce_and", np.bitwise_and, "{to} = {old} & {src}", INTS)

@@ -21,6 +21,8 @@ from mlusim.isa.rules import at_least, demand
 
 _HIGH = "((height - kernel_height) // max(1, stride_h or kernel_height) + 1)"
 _WIDE = "((width - kernel_width) // max(1, stride_w or kernel_width) + 1)"
+_DILATED_HIGH = "((height - ((kernel_height - 1) * in_dh + 1)) // max(1, stride_h or kernel_height) + 1)"
+_DILATED_WIDE = "((width - ((kernel_width - 1) * in_dw + 1)) // max(1, stride_w or kernel_width) + 1)"
 # With a last window that shrinks, unless nothing is left for it.
 _WIDE_UP = (
     "min(-(-(width - kernel_width) // max(1, stride_w or kernel_width)) + 1, "
@@ -31,6 +33,7 @@ OVERLAP_ACC, OVERLAP_COVER = range(2)
 SOURCE = "vendor declaration header, shapes"
 BOTH = (half, float32)
 INDICES = (uint16, uint32)
+DILATED = " (Max_Pooling_1D, 2D and 3D, kernels accepted on MLU370, have 1, 3, 1, 1 and 3, 3, 1, 1)"
 PLACES = "dst exactly at src, or apart from src"
 
 _RULES = (
@@ -63,16 +66,47 @@ _INDEX_RULE = demand(
 )
 
 
+_DILATED_RULES = (
+    *(rule for rule in _RULES if "exceeds" not in rule.sentence),
+    at_least("in_dh", 1),
+    at_least("in_dw", 1),
+    demand(
+        "(kernel_height - 1) * in_dh >= height",
+        "kernel_height = {kernel_height}, every {in_dh}, exceeds {height}",
+        "(kernel_height - 1) * in_dh + 1 up to height",
+    ),
+    demand(
+        "(kernel_width - 1) * in_dw >= width",
+        "kernel_width = {kernel_width}, every {in_dw}, exceeds {width}",
+        "(kernel_width - 1) * in_dw + 1 up to width",
+    ),
+    demand(
+        "out_dh != 1 or out_dw != 1",
+        "out_dh = {out_dh}, out_dw = {out_dw}: what other numbers than 1 mean is not public",
+        "1 and 1",
+    ),
+)
+
+
 def _combined(
-    combine: Callable[..., Any], picture: Tile, kernel_height: int, kernel_width: int, down: int, right: int
+    combine: Callable[..., Any],
+    picture: Tile,
+    kernel: tuple[int, int],
+    steps: tuple[int, int],
+    dilations: tuple[int, int],
 ) -> Any:
-    """All windows at once: one element of each window after the other, row by row."""
-    height, width, _ = picture.shape
-    high, wide = (height - kernel_height) // down + 1, (width - kernel_width) // right + 1
+    """All windows at once: one element of each window after the other, row by row; pairs are height and width."""
+    (high, wide), (down, right) = (
+        (
+            (size - (k - 1) * d - 1) // step + 1
+            for size, k, d, step in zip(picture.shape, kernel, dilations, steps, strict=False)
+        ),
+        steps,
+    )
     parts = (
         picture[i : i + high * down : down, j : j + wide * right : right][:high, :wide]
-        for i in range(kernel_height)
-        for j in range(kernel_width)
+        for i in range(0, kernel[0] * dilations[0], dilations[0])
+        for j in range(0, kernel[1] * dilations[1], dilations[1])
     )
     return functools.reduce(combine, parts)
 
@@ -86,7 +120,7 @@ def _inside(dst: Tile, src: Tile) -> bool:
 def _pool(
     spelling: str, combine: Callable[..., Any], formula: str, *, mean: bool = False, **properties: Any
 ) -> Intrinsic:
-    """``(dst, src, channel, height, width, kernel_height, kernel_width[, stride_w, stride_h])``."""
+    """``(dst, src, channel, height, width, kernel_height, kernel_width[, stride_w, stride_h[, in_dh, in_dw, out_dh, out_dw]])``."""
 
     def body(
         dst: Tile,
@@ -98,10 +132,14 @@ def _pool(
         kernel_width: int,
         stride_w: int | None = None,
         stride_h: int | None = None,
+        in_dh: int = 1,
+        in_dw: int = 1,
+        out_dh: int = 1,
+        out_dw: int = 1,
     ) -> None:
-        down, right = stride_h or kernel_height, stride_w or kernel_width
+        steps = stride_h or kernel_height, stride_w or kernel_width
         picture = src.reshape(height, width, channel)
-        pooled = _combined(combine, picture, kernel_height, kernel_width, down, right)
+        pooled = _combined(combine, picture, (kernel_height, kernel_width), steps, (in_dh, in_dw))
         if pooled.size > channel and _inside(dst, src):
             raise Refused("dst lies in src, and is more than one window", operand="dst", legal=PLACES)
         if mean:
@@ -111,15 +149,16 @@ def _pool(
     body.__doc__ = (
         f"Pool windows: ``dst[y][x][c] = {formula}`` over the window at row ``y * stride_h``, column ``x * stride_w``.\n\n"
         "*dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it "
-        "(inferred); the manual wants them apart."
+        "(inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column"
+        f"{DILATED if spelling == '__bang_maxpool' else ', as that of ``__bang_maxpool`` (inferred)'}."
         f"{f'  {ZEROS}' if combine in EXTREMES else ''}"
     )
     return intrinsic(
         spelling,
-        writes={"dst": f"channel * {_HIGH} * {_WIDE}"},
+        writes={"dst": f"channel * {_DILATED_HIGH} * {_DILATED_WIDE}"},
         reads={"src": "channel * height * width"},
         flow=Flow.MIXING,
-        rules=_RULES,
+        rules=_DILATED_RULES,
         pieces=("src",),
         native=("pool", combine, mean),
         **{"source": SOURCE} | properties,

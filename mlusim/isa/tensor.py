@@ -39,7 +39,9 @@ CERTAINTY: dict[str, Any] = {
     "dtypes_2xx": OLD,
 }
 
-_HIGH = "((height - ((kernel_height - 1) * dilation_h + 1)) // max(1, stride_h) + 1)"
+# With out_dw the three before it are those of height, of width, and of the results' height.
+_DOWN = "(dilation_h if out_dw is None else fix_pos)"
+_HIGH = f"((height - ((kernel_height - 1) * {_DOWN} + 1)) // max(1, stride_h) + 1)"
 _WIDE = "((width - ((kernel_width - 1) * dilation_w + 1)) // max(1, stride_w) + 1)"
 
 
@@ -107,9 +109,15 @@ _CONV_RULES = (
     at_least("dilation_w", 1),
     at_least("dilation_h", 1),
     between("fix_pos", -127, 127),
+    demand("out_dw is not None and fix_pos < 1", "in_dh = {fix_pos} is too small", "1 or more"),
+    demand(
+        "out_dw is not None and (dilation_h != 1 or out_dw != 1)",
+        "out_dh = {dilation_h}, out_dw = {out_dw}: what other numbers than 1 mean is not public",
+        "1 and 1",
+    ),
     multiple_of("co", LANES),
     demand(
-        "(kernel_height - 1) * dilation_h >= height",
+        f"(kernel_height - 1) * {_DOWN} >= height",
         "the kernel is higher than {height} rows",
         "a kernel that fits",
     ),
@@ -174,20 +182,23 @@ def bang_conv(
     fix_pos: int = 0,
     dilation_w: int = 1,
     dilation_h: int = 1,
+    out_dw: int | None = None,
 ) -> None:
     """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
     *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
     ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  A call with *bias*
     behind *weight* is one of ``__bang_conv_bias``.
+
+    With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
+    (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.
     """
     picture, taps = (
         src.reshape(height, width, ci),
         filters(weight, co).reshape(co, kernel_height, kernel_width, ci),
     )
-    sums = (
-        _convolved(picture, taps, (stride_h, stride_w), (dilation_h, dilation_w), generation) * 2.0**fix_pos
-    )
+    down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
+    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w), generation) * scale
     dst[...] = finish(sums, dst.dtype).reshape(-1)
 
 
@@ -215,6 +226,7 @@ def bang_conv_bias(
     fix_pos: int = 0,
     dilation_w: int = 1,
     dilation_h: int = 1,
+    out_dw: int | None = None,
 ) -> None:
     """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
 
@@ -224,9 +236,8 @@ def bang_conv_bias(
         src.reshape(height, width, ci),
         filters(weight, co).reshape(co, kernel_height, kernel_width, ci),
     )
-    sums = (
-        _convolved(picture, taps, (stride_h, stride_w), (dilation_h, dilation_w), generation) * 2.0**fix_pos
-    )
+    down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
+    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w), generation) * scale
     dst[...] = finish(sums + bias.astype(sums.dtype), dst.dtype).reshape(-1)
 
 

@@ -1507,10 +1507,14 @@ class Mlu:
         kernel_width: Count,
         stride_w: Count | None = None,
         stride_h: Count | None = None,
+        in_dh: Count = 1,
+        in_dw: Count = 1,
+        out_dh: Count = 1,
+        out_dw: Count = 1,
     ) -> None:
         """Pool windows: ``dst[y][x][c] = sum of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).
         """
     def bang_avgpool(
         self,
@@ -1523,10 +1527,14 @@ class Mlu:
         kernel_width: Count,
         stride_w: Count | None = None,
         stride_h: Count | None = None,
+        in_dh: Count = 1,
+        in_dw: Count = 1,
+        out_dh: Count = 1,
+        out_dw: Count = 1,
     ) -> None:
         """Pool windows: ``dst[y][x][c] = mean of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).
         """
     def bang_maxpool(
         self,
@@ -1539,10 +1547,14 @@ class Mlu:
         kernel_width: Count,
         stride_w: Count | None = None,
         stride_h: Count | None = None,
+        in_dh: Count = 1,
+        in_dw: Count = 1,
+        out_dh: Count = 1,
+        out_dw: Count = 1,
     ) -> None:
         """Pool windows: ``dst[y][x][c] = max of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  -0 is below +0 (inferred).
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column (Max_Pooling_1D, 2D and 3D, kernels accepted on MLU370, have 1, 3, 1, 1 and 3, 3, 1, 1).  -0 is below +0 (inferred).
         """
     def bang_minpool(
         self,
@@ -1555,10 +1567,14 @@ class Mlu:
         kernel_width: Count,
         stride_w: Count | None = None,
         stride_h: Count | None = None,
+        in_dh: Count = 1,
+        in_dw: Count = 1,
+        out_dh: Count = 1,
+        out_dw: Count = 1,
     ) -> None:
         """Pool windows: ``dst[y][x][c] = min of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  -0 is below +0 (inferred).
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).  -0 is below +0 (inferred).
         """
     def bang_maxpool_index(
         self,
@@ -1678,6 +1694,7 @@ class Mlu:
         fix_pos: Count = 0,
         dilation_w: Count = 1,
         dilation_h: Count = 1,
+        out_dw: Count | None = None,
     ) -> None:
         """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
 
@@ -1700,12 +1717,16 @@ class Mlu:
         fix_pos: Count = 0,
         dilation_w: Count = 1,
         dilation_h: Count = 1,
+        out_dw: Count | None = None,
     ) -> None:
         """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
         *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
         ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  A call with *bias*
         behind *weight* is one of ``__bang_conv_bias``.
+
+        With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
+        (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.
         """
     def bang_conv_bias(
         self,
@@ -1724,6 +1745,7 @@ class Mlu:
         fix_pos: Count = 0,
         dilation_w: Count = 1,
         dilation_h: Count = 1,
+        out_dw: Count | None = None,
     ) -> None:
         """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
 
@@ -2299,6 +2321,24 @@ class Mlu:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] + src[i]``.
 
         *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        """
+    def bang_atomic_reduce_add_async(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] + src[i]``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+
+        The card goes on at once, so *src* must stay as it is until a sync that waits for the IO-DMA; here the sum is there at once (Scatter_add, a kernel accepted on MLU370, needs no more).
         """
     def bang_atomic_reduce_max(
         self,

@@ -47,7 +47,7 @@ isa/test_isa_arithmetic.py::test_the_older_spellings_with_a_scalar
 isa/test_isa_atomics.py::test_compare_and_swap
     __bang_atomic_cas __bang_atomic_reduce_cas
 isa/test_isa_atomics.py::test_reductions_and_fetches
-    __bang_atomic_reduce_add=49 __bang_atomic_reduce_max=1 __bang_atomic_reduce_min=1
+    __bang_atomic_reduce_add=49 __bang_atomic_reduce_add_async __bang_atomic_reduce_max=1 __bang_atomic_reduce_min=1
     __bang_atomic_reduce_and __bang_atomic_reduce_or __bang_atomic_reduce_xor
     __bang_atomic_reduce_exch __bang_atomic_reduce_inc __bang_atomic_reduce_dec __bang_atomic_add
     __bang_atomic_max __bang_atomic_min __bang_atomic_and __bang_atomic_or __bang_atomic_xor

@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+import re
 
 import numpy as np
 import pytest
@@ -33,8 +34,9 @@ def changed(op, dtype, old, new):
 
 
 def test_every_atomic_row_is_tested_here():
-    """Each change has a reduction and a fetching row; compare and swap has both too."""
+    """Each change has a reduction and a fetching row; compare and swap has both too, and the sum one that goes on at once."""
     names = {f"bang_atomic_{p}{op}" for op in [*CHANGES, "cas"] for p in ("", "reduce_")}
+    names.add("bang_atomic_reduce_add_async")
 
     assert {n for n in ISA if "atomic" in n and "discrete" not in n} == names
 
@@ -50,12 +52,13 @@ def test_reductions_and_fetches(op):
             each = itertools.repeat(new[0]) if scalar else new
             expected = [changed(op, dtype, a, b) for a, b in zip(old, each, strict=False)]
 
-            reduced = execute(f"bang_atomic_reduce_{op}", dst=old, src=given, elem_count=count)["dst"]
+            names = [name for name in ISA if re.fullmatch(f"bang_atomic_reduce_{op}(_async)?", name)]
+            every = [execute(name, dst=old, src=given, elem_count=count)["dst"] for name in names]
             after = execute(
                 f"bang_atomic_{op}", dst=np.zeros(count, dtype), src1=old, src2=given, elem_count=count
             )
 
-            assert all(map(same, expected, reduced))
+            assert all(all(map(same, expected, reduced)) for reduced in every)
             assert all(map(same, expected, after["src1"]))
             assert old.tobytes() == after["dst"].tobytes()
 

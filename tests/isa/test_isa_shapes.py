@@ -120,13 +120,13 @@ COMBINE = {
 }
 
 
-def pooled(name, src, dtype, window, corner):
-    """One number of the result: the window is taken row by row."""
-    (kh, kw), (y, x, c) = window, corner
+def pooled(name, src, dtype, window, corner, apart=(1, 1)):
+    """One number of the result: the window is taken row by row, *apart* from each other."""
+    (kh, kw), (y, x, c), (dh, dw) = window, corner, apart
     total = None
     for i in range(kh):
         for j in range(kw):
-            value = float(src[y + i, x + j, c])
+            value = float(src[y + i * dh, x + j * dw, c])
             total = value if total is None else COMBINE[name](dtype, total, value)
     if name == "bang_avgpool":
         return exact(lambda a, b: a / b, dtype, total, kh * kw) if math.isfinite(total) else total
@@ -134,21 +134,25 @@ def pooled(name, src, dtype, window, corner):
 
 
 @pytest.mark.parametrize(
-    ("shape", "window", "strides"),
+    ("shape", "window", "strides", "apart"),
     [
-        ((5, 7, 3), (2, 3), (2, 1)),
-        ((4, 6, 2), (2, 2), None),
-        ((6, 5, 4), (6, 5), (1, 1)),
-        ((5, 5, 1), (2, 2), (2, 2)),
+        ((5, 7, 3), (2, 3), (2, 1), (1, 1)),
+        ((4, 6, 2), (2, 2), None, (1, 1)),
+        ((6, 5, 4), (6, 5), (1, 1), (1, 1)),
+        ((5, 5, 1), (2, 2), (2, 2), (1, 1)),
+        ((5, 9, 2), (2, 3), (2, 1), (2, 3)),
     ],
-    ids=["overlapping", "side by side", "whole", "left over"],
+    ids=["overlapping", "side by side", "whole", "left over", "dilated"],
 )
 @pytest.mark.parametrize("name", COMBINE)
-def test_pools(name, shape, window, strides):
-    """Strides of width first; rows and columns left over are dropped; each step is rounded."""
+def test_pools(name, shape, window, strides, apart):
+    """Strides of width first, dilations of height; rows and columns left over are dropped; each step is rounded."""
     h, w, c = shape
     right, down = strides or (window[1], window[0])
-    high, wide = (h - window[0]) // down + 1, (w - window[1]) // right + 1
+    high, wide = (
+        (size - (k - 1) * d - 1) // step + 1
+        for size, k, d, step in zip((h, w), window, apart, (down, right), strict=True)
+    )
     extra = {} if strides is None else {"stride_w": right, "stride_h": down}
     for dtype in dtypes_of(name):
         src = samples(dtype, h * w * c, 4).reshape(shape)
@@ -161,11 +165,13 @@ def test_pools(name, shape, window, strides):
             width=w,
             kernel_height=window[0],
             kernel_width=window[1],
+            in_dh=apart[0],
+            in_dw=apart[1],
             **extra,
         )["dst"]
         for y in range(high):
             for x in range(wide):
                 for k in range(c):
-                    expected = pooled(name, src, dtype, window, (y * down, x * right, k))
+                    expected = pooled(name, src, dtype, window, (y * down, x * right, k), apart)
 
                     assert same(expected, after[y, x, k]), (dtype, y, x, k)

@@ -147,6 +147,29 @@ def test_the_bias_comes_behind_the_weight():
     assert np.array_equal(doubled + np.arange(64), convolve(False, fix_pos=1, bias="here"))
 
 
+def test_four_numbers_behind_the_channels_are_dilations_alone():
+    """As an accepted kernel has it: ``2, 2, 1, 1`` are the dilations of height and width, without a fixed-point position."""
+    src, weight = whole(7, 8, 3), whole(64, 2, 3, 3)
+    words = {
+        "src": src, "weight": lanes(weight), "ci": 3, "height": 7, "width": 8, "kernel_height": 2, "kernel_width": 3,
+        "stride_w": 1, "stride_h": 1, "co": 64,
+    }  # fmt: skip
+    named = execute(
+        "bang_conv", dst=np.zeros((4, 4, 64), np.float32), **words, fix_pos=0, dilation_w=2, dilation_h=3
+    )
+    given = execute(
+        "bang_conv",
+        dst=np.zeros((4, 4, 64), np.float32),
+        **words,
+        fix_pos=3,
+        dilation_w=2,
+        dilation_h=1,
+        out_dw=1,
+    )
+
+    assert np.array_equal(named["dst"], given["dst"])
+
+
 def test_a_bias_that_is_no_memory_is_refused():
     """A number where the weight is followed by the channels is a count, and says so."""
     with pytest.raises(RuleFault, match="co = left out is no integer"):

@@ -24,9 +24,9 @@ def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, me
     down, right = _strides(scalars)
     rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"
     return (
-        f"int64_t high = (height - kernel_height) / {down} + 1, wide = (width - kernel_width) / {right} + 1;\n"
+        f"int64_t high = (height - (kernel_height - 1) * in_dh - 1) / {down} + 1, wide = (width - (kernel_width - 1) * in_dw - 1) / {right} + 1;\n"
         "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) { T_$dst *to = dst + (y * wide + x) * channel;\n"
-        f"    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) {{ const T_$src *frm = src + ((y * {down} + h) * width + x * {right} + w) * channel;\n"
+        f"    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) {{ const T_$src *frm = src + ((y * {down} + h * in_dh) * width + x * {right} + w * in_dw) * channel;\n"
         "      if (!h && !w) memmove(to, frm, (size_t)channel * sizeof *to); else\n"
         f"      for (int64_t c = 0; c < channel; c++) {{ U_$dst a = GET_$dst(to[c]), b = GET_$dst(frm[c]); to[c] = PUT_$dst({found}); }} }}\n"
         f"    {rest if mean else ''} }}"
