@@ -1,4 +1,4 @@
-"""What an unknown name may have been meant to be."""
+"""Guesses at the name that an unknown one may have been meant to be."""
 
 from collections.abc import Iterable
 

@@ -107,7 +107,7 @@ class Grid:
         yield Segment(plain.rstrip(" "))
 
     def _table(self, widths: Sequence[int], rows: "Sequence[Row]", *, headed: bool = True) -> Table:
-        """What rich shows of title, headings and *rows*, without *headed* of the rows alone."""
+        """Render title, headings and *rows* with rich, without *headed* of the rows alone."""
         made = Table(
             box=box.SIMPLE_HEAD if self.ruled else None,
             padding=(0, self.gap - 1 if self.ruled else self.gap, 0, 0),
@@ -158,7 +158,7 @@ class _Size:
     one_line: bool
 
     def fits(self, width: int) -> bool:
-        """Whether it is one line of at most *width* columns."""
+        """Return whether it is one line of at most *width* columns."""
         return self.one_line and self.most <= width
 
 

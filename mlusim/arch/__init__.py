@@ -1,1 +1,1 @@
-"""What a board is: boards, architectures, dtypes.  Layer 0: imports nothing of mlusim but errors."""
+"""Boards, architectures and element types.  Layer 0: imports nothing of mlusim but errors."""

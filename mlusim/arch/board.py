@@ -1,4 +1,4 @@
-"""What a board is: its architecture (`Arch`) and how much of it there is (`Board`).
+"""Boards: the architecture of one (`Arch`) and how much of it there is (`Board`).
 
 Every number of both carries its source in ``sources``: a name from `SOURCES`, possibly with a
 remark behind it, or a sentence that begins with "inferred".  Construction checks that.
@@ -276,7 +276,7 @@ class Board(Presented):
 
     @property
     def large_tensor(self) -> bool:
-        """Whether the vendor's operators take tensors of 2^31 elements and more (592 onwards)."""
+        """Return whether the vendor's operators take tensors of 2^31 elements and more (592 onwards)."""
         return self.arch.bang_arch >= 592
 
     @property

@@ -14,7 +14,7 @@ _PLAIN = (int, float)
 
 
 def is_number(value: Any) -> bool:
-    """Whether *value* is one real number: text and arrays are not, an array without dimensions is."""
+    """Return whether *value* is one real number: text and arrays are not, an array without dimensions is."""
     if isinstance(value, np.generic | np.ndarray):
         return value.ndim == 0 and _holds_numbers(value.dtype)
     return isinstance(value, int | float)

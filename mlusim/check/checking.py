@@ -182,7 +182,7 @@ def check_program(
 
 
 def _unsteady(subject: ScriptSubject) -> str:
-    """What is wrong with a script that gives something else each time; empty where nothing is."""
+    """Name what is wrong with a script whose results differ from run to run; empty where nothing is."""
     first, second = (subject.outcome(USUAL.effects, USUAL.director()) for _ in range(2))
     told = subject.difference(first, second)
     if told is None:
@@ -227,7 +227,7 @@ def report_of(
 
 
 def _told(rule: str, checkers: tuple[str, ...], *, notes: bool) -> bool:
-    """Whether *rule* could have been reported; those of others could."""
+    """Return whether *rule* could have been reported; those of others could."""
     known = RULES.get(rule)
     if known is None or known.checker not in CHECKERS:
         return True
@@ -240,7 +240,7 @@ def _sifted(run: Checked, suppressions: tuple[Suppression, ...]) -> Checked:
 
 
 def problem_of(done: Run) -> str:
-    """What is wrong with the status or the accuracy of *done*, in a sentence; empty where nothing is."""
+    """Name what is wrong with the status or the accuracy of *done*, in a sentence; empty where nothing is."""
     if done.status != done.expected:
         said = f": {done.message}" if done.message else ""
         return f"the status is {done.status.name}, not {done.expected.name}{said}"
@@ -257,7 +257,7 @@ def _behind(leaving: SystemExit, path: str) -> str:
 
 
 def sentence_of(error: BaseException, path: str) -> str:
-    """What *error* says, and the last line of the script that led to it."""
+    """Return the message of *error*, and the last line of the script that led to it."""
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
@@ -272,6 +272,6 @@ def _lines(error: BaseException) -> traceback.StackSummary:
 
 @contextlib.contextmanager
 def printing_aside() -> Iterator[Any]:
-    """What a script prints goes to standard error, so that standard output holds the report alone."""
+    """Send what a script prints to standard error, so that standard output holds the report alone."""
     with contextlib.redirect_stdout(sys.stderr) as stream:
         yield stream

@@ -1,4 +1,4 @@
-"""What the checkers found in one or many runs of a program, as plain data: the model that every format shares."""
+"""The findings of one or many runs of a program, as plain data: the model that every format shares."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -57,12 +57,12 @@ class CheckReport:
 
     @property
     def allowed(self) -> tuple[Allowed, ...]:
-        """What comments in the kernels allow, each once with its count."""
+        """The findings that comments in the kernels allow, each once with its count."""
         return _fold_allowed(allowed for run in self.runs for allowed in run.allowed)
 
     @property
     def accepted(self) -> tuple[Allowed, ...]:
-        """What suppressions cover, each once with its count."""
+        """The findings that suppressions cover, each once with its count."""
         return _fold_allowed(accepted for run in self.runs for accepted in run.accepted)
 
     @property
@@ -100,12 +100,12 @@ class CheckReport:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What went wrong besides, by run."""
+        """The runs that failed for another reason than a finding, each with a sentence."""
         return tuple(f"{run.name}: {run.problem}" for run in self.runs if run.problem)
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing but notes."""
+        """True where there is nothing but notes."""
         return not (self.errors or self.faults or self.problems)
 
     def to_json(self) -> dict[str, Any]:

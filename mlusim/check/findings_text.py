@@ -17,7 +17,7 @@ def findings_text(report: CheckReport) -> str:
 
 
 def rendered(parts: Iterable[RenderableType]) -> str:
-    """What rich shows of *parts*, one below the other, as text without colours."""
+    """Render *parts* with rich, one below the other, as text without colours."""
     file = io.StringIO()
     console = Console(file=file, width=200, highlight=False, emoji=False, markup=False, no_color=True)
     for part in parts:
@@ -49,7 +49,7 @@ def summary(report: CheckReport) -> str:
 
 
 def _checked_by(report: CheckReport) -> str:
-    """Who checked, and who had nothing to hold launches against: ``checked by memcheck; plancheck saw no plan``."""
+    """Name the checkers, and those that had nothing to hold launches against: ``checked by memcheck; plancheck saw no plan``."""
     blind = {name: number for name, number in report.unchecked.items() if name in report.checkers}
     every = {name for name, number in blind.items() if number == report.launches}
     names = ", ".join(name for name in report.checkers if name not in every)
@@ -61,5 +61,5 @@ def _checked_by(report: CheckReport) -> str:
 
 
 def _needs(name: str) -> str:
-    """What a launch must have for the checker called *name*, in a word."""
+    """Return what a launch must have for the checker called *name*, in a word."""
     return getattr(checkers().get(name), "needs", "") or "subject"

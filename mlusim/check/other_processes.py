@@ -41,7 +41,7 @@ class Forked(Observer):
             self._teller.launch_begin(launch)
 
     def close(self) -> str:
-        """What was launched in other processes, in a sentence; empty where nothing was."""
+        """Name the kernels that were launched in other processes, in a sentence; empty where none was."""
         if self._outer is None:
             os.environ.pop(TOLD, None)
         else:

@@ -110,7 +110,7 @@ def _message(finding: Finding) -> str:
 
 
 def _fingerprint(finding: Finding) -> str:
-    """What stays when lines move: the rule, the file's name, the kernel, the intrinsic."""
+    """Build an identity that stays when lines move: the rule, the file's name, the kernel, the intrinsic."""
     facts = (finding.id, Path(finding.file or "").name, finding.kernel or "", finding.intrinsic or "")
     return hashlib.sha256("\0".join(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 

@@ -40,7 +40,7 @@ class Schedule:
         return f"{order} and {self.effects} effects"
 
     def director(self) -> Director:
-        """Who directs the launches of a run in this schedule."""
+        """Return the observer that directs the launches of a run in this schedule."""
         return Director(self.seed) if self.decisions is None else Director(decisions=self.decisions)
 
 

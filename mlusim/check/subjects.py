@@ -1,4 +1,4 @@
-"""What is run again in other schedules: a case of an operator, or a script; what it gives, and what differs."""
+"""The subjects of other schedules: a case of an operator or a script, with its results and how they differ."""
 
 import contextlib
 import hashlib
@@ -34,7 +34,7 @@ class Subject(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, for a sentence."""
+        """The subject's name in a sentence."""
         ...
 
     def outcome(self, effects: str, director: Director) -> Any:
@@ -46,7 +46,7 @@ class Subject(Protocol):
         ...
 
     def asynchronous(self, outcome: Any) -> bool:
-        """Whether something in it could land at another time."""
+        """True where something in it could land at another time."""
         ...
 
     def again(self, seed: int | None, effects: str) -> str:
@@ -54,7 +54,7 @@ class Subject(Protocol):
         ...
 
     def facts(self) -> dict[str, Any]:
-        """What a replay file has to say of it."""
+        """Return the facts by which a replay file names the subject."""
         ...
 
 
@@ -90,7 +90,7 @@ class OperatorSubject:
         return difference(find_operator(self.operator), usual, other)
 
     def asynchronous(self, outcome: Run | Fault) -> bool:
-        """Whether an asynchronous intrinsic ran; after a fault it may have."""
+        """True where an asynchronous intrinsic ran, or may have run before a fault."""
         return isinstance(outcome, Fault) or any("async" in name for name in outcome.instructions)
 
     def again(self, seed: int | None, effects: str) -> str:
@@ -125,7 +125,7 @@ def difference(operator: Operator, usual: Run | Fault, other: Run | Fault) -> st
 
 @define
 class LeftTensors:
-    """What a launch has left: its kernel, its tensors by the place of the argument, whether atomics added."""
+    """The outcome of one launch: its kernel, its tensors by the place of the argument, whether atomics added."""
 
     kernel: str
     tensors: dict[int, Array] = field(factory=dict)
@@ -212,11 +212,11 @@ class ScriptSubject:
         return None
 
     def asynchronous(self, outcome: tuple[LeftTensors, ...]) -> bool:
-        """Whether an asynchronous intrinsic ran."""
+        """True where an asynchronous intrinsic ran."""
         return any(left.asynchronous for left in outcome)
 
     def again(self, seed: int | None, effects: str) -> str:
-        """Where the schedule can be chosen."""
+        """Say how the schedule is chosen."""
         chosen = [f'effects="{effects}"', *(() if seed is None else (f"seed={seed}",))]
         return f"choose this schedule with {', '.join(chosen)} in `device.launch`"
 

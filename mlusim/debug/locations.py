@@ -1,4 +1,4 @@
-"""Where to stop: what the user's words for a place mean, and breakpoints there.
+"""Locations: the user's words for a place, and breakpoints there.
 
 A front names places by words, as ``kernel.py:94`` or ``bang_add``; `break_at` and `watch_at` set breakpoints.
 """
@@ -152,7 +152,7 @@ def doubt(session: "DebugSession", made: Breakpoint) -> str:
 
 
 def location_of(session: "DebugSession", place: str) -> Location:
-    """What the words of `break` mean; raises `UsageError` for what is no place."""
+    """Find the place that the words of `break` name; raises `UsageError` for what is no place."""
     try:
         return _location(session, place)
     except UsageError:

@@ -1,4 +1,4 @@
-"""What the file of a recording holds: classes whose fields are its schema."""
+"""The contents of a recording's file: classes whose fields are its schema."""
 
 import json
 import math

@@ -18,7 +18,7 @@ from mlusim.programs.kernel_call import KernelCall, Sources, kind_of
 
 @frozen
 class FoundSources:
-    """What was found of `SourceFacts`: the sources, each file by the name that the facts have for it, and which are others."""
+    """The sources that were found of `SourceFacts`: each file by the name that the facts have for it, and which are others."""
 
     sources: Sources
     files: Mapping[str, str]
@@ -66,7 +66,7 @@ def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
 
 
 def _places(facts: SourceFacts, folder: Path, name: str) -> tuple[str, str]:
-    """Where *name* lies if the sources are in *folder*, and where it lay: what they share may be outside of it."""
+    """Return the paths where *name* lies if the sources are in *folder*, and where it lay: files that they share may be outside of it."""
     return os.path.normpath(folder / name), os.path.normpath(Path(facts.folder) / name)
 
 

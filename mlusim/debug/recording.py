@@ -75,7 +75,7 @@ class Recording:
 
     @property
     def stored_name(self) -> str:
-        """What the program is called."""
+        """Return the name of the program."""
         stored = self.stored
         if isinstance(stored, OperatorFacts):
             return shown(stored.operator + (f" {stored.case}" if stored.case else ""))
@@ -83,14 +83,14 @@ class Recording:
 
 
 def _command(stored: KernelCallFacts | MainFacts) -> dict[str, str]:
-    """What the sources are compiled and called with, as text by its name: definitions are code too."""
+    """Return the facts with which the sources are compiled and called, as text by its name: definitions are code too."""
     defines = [name if value is None else f"{name}={value}" for name, value in stored.sources.define.items()]
     found = {"definitions": "\n".join(defines), "arguments": "\n".join(stored.words)}
     return {name: text for name, text in found.items() if text}
 
 
 def of_sources() -> Any:
-    """What finds BANG C sources again; by name, so that the front end is loaded only for a recording that has some."""
+    """Return the finder of BANG C sources; by name, so that the front end is loaded only for a recording that has some."""
     return importlib.import_module("mlusim.debug.recorded_sources")
 
 

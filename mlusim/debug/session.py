@@ -260,7 +260,7 @@ class DebugSession(Standing):
         return self.recorded is self.launches[-1] and not self.ended
 
     def leave_interrupt(self) -> None:
-        """Where something was interrupted between moments, stand at the last instruction that had begun."""
+        """Move to the last instruction that had begun, where something was interrupted between moments."""
         position = self.position
         if self.at_host and self.stop.error is None:
             known = self.runs.issue(position.launch, self.host.issued)

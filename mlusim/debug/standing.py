@@ -17,7 +17,7 @@ NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look 
 
 
 class Standing:
-    """What a session has at every stop: the program, its launches, its breakpoints, the stop itself."""
+    """The state of a session at every stop: the program, its launches, its breakpoints, the stop itself."""
 
     program: Program
     host: ProgramRun
@@ -37,12 +37,12 @@ class Standing:
 
     @property
     def ended(self) -> bool:
-        """Whether the program has come to its end; its launches can still be visited."""
+        """True where the program has come to its end; its launches can still be visited."""
         return self.host.state == ENDED
 
     @property
     def at_host(self) -> bool:
-        """Whether it stands inside the program's own run of a launch: a fault or an interrupt."""
+        """True where it stands inside the program's own run of a launch: a fault or an interrupt."""
         return self.host.state in (FAILED, INTERRUPTED) and self._run is None and self.stop.position.at_end
 
     @property
@@ -62,7 +62,7 @@ class Standing:
 
     @property
     def not_launched(self) -> str:
-        """What there is to say about a program that has launched nothing."""
+        """Say that the program has launched nothing, and with which error it ended."""
         failure = self.host.failure
         return NOT_LAUNCHED + (f"; it has ended with {failed_text(failure)}" if failure is not None else "")
 

@@ -1,4 +1,4 @@
-"""What a front shows of a stop, as data: tasks, frames, scopes, variables, regions.  It makes no text of its own.
+"""The contents of a stop as data: tasks, frames, scopes, variables, regions.  Fronts make the text.
 
 Everything here belongs to one stop; after the next movement it is out of date.
 """
@@ -106,7 +106,7 @@ def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...
 
 
 def scopes(session: "DebugSession") -> tuple[Scope, ...]:
-    """What there is to see from the frame in focus, the nearest first; empty groups are left out."""
+    """Return the scopes of the frame in focus, the nearest first; empty groups are left out."""
     paused, core, frame = session.look(), session.core(), session.frame()
     found: list[Scope] = []
     if frame is not None:

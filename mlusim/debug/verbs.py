@@ -112,7 +112,7 @@ def _can_step(session: "DebugSession") -> None:
 
 
 def _outside(session: "DebugSession") -> bool:
-    """Whether the task in focus is not in the kernel, yet or any more: a step goes to whichever comes first then."""
+    """Return whether the task in focus is outside of the kernel, before or behind it: a step goes to whichever comes first then."""
     return session.stop.kind in (LAUNCH_BEGIN, BEGIN, FINISH)
 
 

@@ -1,4 +1,4 @@
-"""What the bytes under a watchpoint hold before and behind the instruction at which it stops."""
+"""The bytes under a watchpoint before and behind the instruction at which it stops."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Whether only this user can have written a file: what is kept to be run later is read from no other."""
+"""The owner of files that are kept to be run later: one that another user could have written is not read."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ class CacheWarning(Remark):
 
 
 def own(path: Path, within: Path | None = None) -> bool:
-    """Whether *path* belongs to this user and no other may write it, and so do the folders above it up to *within*.
+    """Return whether *path* belongs to this user and no other may write it, and so do the folders above it up to *within*.
 
     What does not exist is the user's own.  Otherwise a `CacheWarning` says which file or folder it is, once in a process.
     """

@@ -82,7 +82,7 @@ def _simple(kind: Any, value: Any, where: str) -> Any:
 
 
 def _short(value: Any) -> str:
-    """What *value* is, in a few characters."""
+    """Describe *value* in a few characters."""
     if isinstance(value, Mapping | list):
         return "an object" if isinstance(value, Mapping) else "a list"
     return shown(value if isinstance(value, str) and value.isidentifier() else f"{value!r:.40}")[:60]

@@ -46,7 +46,7 @@ class Word(Expr):
 
 @frozen(order=False)
 class Fact(Expr):
-    """What is known of an operand.
+    """A fact about an operand.
 
     ``phase``: bytes by which its address is no multiple of its elements; ``kind``: of its element type; ``pointer``:
     whether it is one, where a scalar may stand as well.
@@ -62,7 +62,7 @@ class Fact(Expr):
 
 @frozen(order=False)
 class Given(Expr):
-    """Whether a parameter that may be left out is there."""
+    """The question whether a parameter that may be left out was given."""
 
     name: Var
 
@@ -80,7 +80,7 @@ class ComparisonChain(Expr):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """What is compared."""
+        """The expressions that are compared."""
         return self.args
 
     def evaluate(self, env: Mapping[str, Any]) -> int:
@@ -99,7 +99,7 @@ class Logic(Expr):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """What is joined."""
+        """The conditions that are joined."""
         return self.args
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
@@ -114,7 +114,7 @@ class Logic(Expr):
 
 @frozen(order=False)
 class Not(Expr):
-    """Whether a condition does not hold."""
+    """The negation of a condition."""
 
     arg: Expr
 
@@ -147,7 +147,7 @@ class IfElse(Expr):
 
 
 def is_condition(expr: Expr) -> bool:
-    """Whether *expr* is 0 or 1 by its form."""
+    """Return whether *expr* is 0 or 1 by its form."""
     if isinstance(expr, Logic):
         return all(is_condition(arg) for arg in expr.args)
     return isinstance(expr, ComparisonChain | Not | Given) or (

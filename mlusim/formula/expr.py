@@ -26,7 +26,7 @@ INT32_MAX = 2**31 - 1
 
 
 class Unit(Enum):
-    """What a number counts: elements (or anything else countable), or bytes."""
+    """The unit of a number: elements (or anything else countable), or bytes."""
 
     COUNT = "elements"
     BYTES = "bytes"
@@ -268,7 +268,7 @@ class Constraint:
         return Constraint(self.left, self.right, name)
 
     def holds(self, env: Mapping[str, int]) -> bool:
-        """Whether it holds for the values in *env*."""
+        """Return whether the comparison holds for the values in *env*."""
         return self.left.evaluate(env) <= self.right.evaluate(env)
 
 

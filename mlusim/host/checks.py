@@ -208,7 +208,7 @@ def same_dtype(name: str, other: str, status: Status = BAD_PARAM, *, either: boo
 
 
 def _differ(name: str, found: object, other: str, wanted: object, either: str) -> str:
-    """What is said of two tensors that should agree; *either* is in what, where any of them may be the wrong one."""
+    """Word the difference of two tensors that should agree; *either* is in it where any of them may be the wrong one."""
     if either:
         return f"{name} is {found} and {other} is {wanted}; they must have the same {either}"
     return f"{name} is {found}; it must be {wanted}, as {other}"

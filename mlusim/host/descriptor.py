@@ -83,7 +83,7 @@ class TensorDescriptor:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the strides are those of a dense row-major tensor, or the tensor has no elements."""
+        """True where the strides are those of a dense row-major tensor, or the tensor has no elements."""
         if self.strides is None or self.size == 0:
             return True
         expected = 1

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """What a host function returns."""
+    """The status that a host function returns."""
 
     MLUOP_STATUS_SUCCESS = 0
     MLUOP_STATUS_NOT_INITIALIZED = 1

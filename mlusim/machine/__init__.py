@@ -1,1 +1,1 @@
-"""What happens: cores, pipes, barriers, the schedule, and the one door that every effect passes."""
+"""The machine: cores, pipes, barriers, the schedule, and the one door that every effect passes."""

@@ -61,7 +61,7 @@ class _Known:
 
 
 class Announcer:
-    """What the intrinsics of *core* call before and after they act."""
+    """The announcements of *core*, called by its intrinsics before and after they act."""
 
     __slots__ = (
         "_choices", "_core", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",

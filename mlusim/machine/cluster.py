@@ -79,7 +79,7 @@ class Union:
         return SplitBarriers()
 
     def participants(self, core: "Core", scope: str) -> tuple["Core", ...]:
-        """Who must arrive at a barrier of *scope* that *core* reaches."""
+        """Return the cores that must arrive at a barrier of *scope* that *core* reaches."""
         return participants(core, scope)
 
     def next_meeting(self) -> int:
@@ -88,7 +88,7 @@ class Union:
         return self._completed
 
     def passes(self, core: "Core", scope: str) -> bool:
-        """Whether a barrier of *scope* is nothing at all to *core*, not even a wait for its own pipes.
+        """Return whether a barrier of *scope* is nothing at all to *core*, not even a wait for its own pipes.
 
         A barrier of memory cores is a plain sync of every core where the union has one cluster.
         """
@@ -131,7 +131,7 @@ class Union:
         core.session.scheduler.wake([c for c in meeting.expected if c is not core])
 
     def finished(self) -> bool:
-        """Whether every core of the union has ended."""
+        """Return whether every core of the union has ended."""
         for core in self.cores:  # noqa: SIM110 - asked for every task
             if not core.ended:
                 return False

@@ -189,7 +189,7 @@ class Core:
         return self.bind(allocation, dtype)
 
     def _or_blame(self, act: Callable[..., Any], *given: Any) -> Any:
-        """What *act* makes of what it is *given*, or its fault, which is the kernel's."""
+        """Call *act* with what it is *given*; a fault of it is put down to the kernel."""
         try:
             return act(*given)
         except Fault as fault:

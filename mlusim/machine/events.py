@@ -61,7 +61,7 @@ class Site(NamedTuple):
 
     @property
     def python(self) -> bool:
-        """Whether the kernel is written in Python, not in BANG C."""
+        """True where the kernel is written in Python, not in BANG C."""
         return not self.file.endswith(BANG_C)
 
     def spelled(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Who listens to what, settled once per launch."""
+"""Observers, and the hub that settles once per launch which of them hears of which event."""
 
 import os
 import threading
@@ -38,7 +38,7 @@ Listener = Callable[..., Any] | None
 
 
 class Observer:
-    """What observes a launch.  Override what you care about; every method is empty.
+    """The base of observers of a launch.  Override what you care about; every method is empty.
 
     ``issue`` comes when an instruction is issued, ``effect`` just before its bytes change and
     ``retire`` just after; for a blocking instruction the three follow each other, and a scalar access
@@ -55,7 +55,7 @@ class Observer:
 
     @property
     def findings(self) -> Iterable[Any]:
-        """What the observer has to say at the end."""
+        """The observer's findings, collected at the end."""
         return ()
 
     def launch_begin(self, launch: "Launch") -> None:
@@ -167,12 +167,12 @@ class Hub:
 
     @property
     def watches(self) -> bool:
-        """Whether any observer listens to single instructions."""
+        """True where any observer listens to single instructions."""
         return any(getattr(self, event) is not None for event in ("issue", "effect", "retire"))
 
 
 def looks_inside(observers: Iterable[Observer]) -> bool:
-    """Whether any of *observers* wants to know what happens during a launch."""
+    """Return whether any of *observers* wants to know what happens during a launch."""
     return any(observer.every_step or not observer.afterwards for observer in observers)
 
 
@@ -204,7 +204,7 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Callable[..., Any]:
 
 
 class Attendance(NamedTuple):
-    """Who watches every launch of a thread, and whose turn it is: observers hear of one launch at a time."""
+    """The observers of every launch of a thread, and their lock: they hear of one launch at a time."""
 
     observers: "tuple[Observer, ...]"
     turn: AbstractContextManager[Any]
@@ -269,12 +269,12 @@ def tell_mistake(finding: Any) -> None:
 
 
 def hears_of_mistakes() -> bool:
-    """Whether someone who watches every launch wants to know what the host of a program does wrong."""
+    """Return whether someone who watches every launch wants to know what the host of a program does wrong."""
     return any(_overrides(observer, "host_mistake") for observer in _ATTENDING.get().observers)
 
 
 def turn() -> AbstractContextManager[Any]:
-    """What a launch holds while it runs, so that those who watch several threads hear of one after the other."""
+    """Return the lock that a launch holds while it runs, so that those who watch several threads hear of one after the other."""
     return _ATTENDING.get().turn
 
 

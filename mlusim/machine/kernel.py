@@ -1,4 +1,4 @@
-"""What the machine runs: a kernel, its launch kind, and where its source is."""
+"""Kernels: the function that the machine runs, its launch kind, and where its source is."""
 
 import functools
 import inspect
@@ -74,7 +74,7 @@ class Kernel:
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:
-        """What the body takes; found once, for a kernel may be launched again and again."""
+        """Return the signature of the body; found once, for a kernel may be launched again and again."""
         return inspect.signature(self.body)
 
     @property

@@ -1,4 +1,4 @@
-"""What a launch leaves behind."""
+"""The results of a launch."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -100,7 +100,7 @@ class Launch(Presented):
 
     @property
     def because(self) -> tuple[str, ...]:
-        """What sets the time and what adds to it, in words, the weightiest first; computed when asked for."""
+        """The causes of the time in words, the weightiest first; computed when asked for."""
         causes: tuple[str, ...] = presenter("explain").because(self)
         return causes
 

@@ -198,7 +198,7 @@ class _Turns:
         self._counted: dict[CodeType, bool] = {}
 
     def call(self, frame: FrameType, _event: str, _argument: Any) -> Any:
-        """What follows *frame* as it begins; None for mlusim's own and for installed packages."""
+        """Return the trace function for *frame* as it begins; None for mlusim's own and for installed packages."""
         code = frame.f_code
         counted = self._counted.get(code)
         if counted is None:
@@ -282,7 +282,7 @@ class Alarm:
 
 
 def _in_kernel(frame: FrameType | None) -> bool:
-    """Whether *frame* is of a kernel or of what it calls, and not of something that mlusim calls."""
+    """Return whether *frame* is of a kernel or of a function that it calls, and not of one that mlusim calls."""
     if frame is None or is_own(frame):
         return False
     while frame is not None and not is_own(frame):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Kernel(Protocol):
-    """What runs: its name, and the function where it has one."""
+    """A kernel: its name, and the function where it has one."""
 
     @property
     def name(self) -> str:
@@ -26,23 +26,23 @@ class Kernel(Protocol):
 
     @property
     def body(self) -> Callable[..., Any]:
-        """What is called for each task."""
+        """The function that is called for each task."""
 
     @property
     def compiled(self) -> bool:
-        """Whether it is one of BANG C."""
+        """True where it is one of BANG C."""
 
 
 class Request(Protocol):
-    """What was asked of a launch."""
+    """The request for a launch."""
 
     @property
     def kernel(self) -> Kernel:
-        """What runs."""
+        """The kernel that runs."""
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What the kernel is given."""
+        """The kernel's arguments."""
 
     @property
     def layout(self) -> "RegionMap | None":
@@ -54,7 +54,7 @@ class Launch(Protocol):
 
     @property
     def board(self) -> "Board":
-        """Where it runs."""
+        """The board."""
 
     @property
     def request(self) -> Request:
@@ -78,7 +78,7 @@ class Union(Protocol):
 
     @property
     def block(self) -> bool:
-        """Whether it is the lone core of a Block task."""
+        """True where it is the lone core of a Block task."""
 
     @property
     def clusters(self) -> Sequence[Cluster]:
@@ -89,18 +89,18 @@ class Union(Protocol):
         """Its cores."""
 
     def finished(self) -> bool:
-        """Whether every core of it has ended."""
+        """Return whether every core of it has ended."""
 
 
 class Steps(Protocol):
-    """What a core has done, step by step."""
+    """The steps of a core."""
 
     def mark(self) -> "list[Step]":
         """The steps since the last mark, announced or not, each once."""
 
 
 class Mlu(Protocol):
-    """What a kernel was handed."""
+    """The object that a kernel was handed."""
 
     @property
     def watch(self) -> Any:
@@ -120,7 +120,7 @@ class Core(Protocol):
 
     @property
     def hub(self) -> "Hub":
-        """Who listens; `Hub.renew` asks for steps that were left out."""
+        """The observers; `Hub.renew` asks for steps that were left out."""
 
     @property
     def number(self) -> int:
@@ -132,7 +132,7 @@ class Core(Protocol):
 
     @property
     def mlu(self) -> Mlu:
-        """What its kernel was handed."""
+        """The object that its kernel was handed."""
 
     @property
     def session(self) -> Launch:
@@ -163,7 +163,7 @@ class Core(Protocol):
 
 
 class LaunchResult(Protocol):
-    """What a launch has left; `mlusim.machine.launch.Launch` has more."""
+    """The result of a launch; `mlusim.machine.launch.Launch` has more."""
 
     @property
     def kernel(self) -> str:
@@ -175,4 +175,4 @@ class LaunchResult(Protocol):
 
     @property
     def findings(self) -> tuple[Any, ...]:
-        """What the observers had to say."""
+        """The findings of the observers."""

@@ -1,4 +1,4 @@
-"""What a core needs of the launch that it belongs to."""
+"""The part of a launch that its cores need."""
 
 import itertools
 from collections.abc import Hashable
@@ -43,16 +43,16 @@ class Owner(Protocol):
     shared_directions: tuple[int, ...]
 
     def counters(self) -> tuple[list[int], list[int]]:
-        """Where a core counts its instructions, and the bytes it copies by direction."""
+        """Return the lists in which a core counts its instructions, and the bytes it copies by direction."""
 
     def make_mlu(self, core: Any) -> Any:
-        """What the kernel of *core* is handed."""
+        """Make the object that the kernel of *core* is handed."""
 
     def make_log(self, core: Any) -> Log | None:
         """The log of *core*; None where time is not predicted."""
 
     def watches(self, core: Any) -> tuple[Any, Any]:
-        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nothing listens."""
+        """Return the announcers of intrinsics and of scalar accesses of *core*; None where nothing listens."""
 
     def lone_cluster(self, core: Any) -> Any:
         """The cluster that a lone Block task of compiled code has for itself; None: it has none."""

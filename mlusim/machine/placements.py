@@ -27,7 +27,7 @@ class Planned(Protocol):
 
 
 class Placements:
-    """Where the regions of plans lie in the memories that *core* of the launch *owner* sees.
+    """The places of the regions of plans in the memories that *core* of the launch *owner* sees.
 
     A plan that is placed again at the same byte replaces the one before, as the next tile of a loop does; so does one
     that takes bytes of another, unless it lies in one region of that.
@@ -100,14 +100,14 @@ class Placements:
 
 
 def _replaces(fresh: Placement, old: Placement) -> bool:
-    """Whether *old* ends where *fresh* is placed: they share bytes, and neither lies in one region of the other."""
+    """Return whether *old* ends where *fresh* is placed: they share bytes, and neither lies in one region of the other."""
     if fresh.allocation is not old.allocation or fresh.end <= old.start or old.end <= fresh.start:
         return False
     return not (_inside(fresh, old) or _inside(old, fresh))
 
 
 def _inside(inner: Placement, outer: Placement) -> bool:
-    """Whether one region of *outer* holds *inner*."""
+    """Return whether one region of *outer* holds *inner*."""
     return any(
         inner.end <= outer.start + region.offset + region.bytes for _, region in outer.regions_at(inner.start)
     )

@@ -46,7 +46,7 @@ SHARED_DIRECTIONS = tuple(d.value for d in DIRECTIONS if d.dst.shared)
 
 @functools.lru_cache(maxsize=64)
 def _policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, LaunchPolicy]:
-    """What a launch says of all instructions on an IPU core and on a memory core; to compare two takes longer.
+    """Return the policies of a launch for all instructions on an IPU core and on a memory core; to compare two takes longer.
 
     *away*: compiled code where what the other kind of core does has no effect; *noted*: every instruction is kept.
     """
@@ -62,7 +62,7 @@ def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, 
 
 @frozen
 class Request:
-    """What was asked of a launch; *layout* is the plan of its NRAM, where one was given."""
+    """The request for a launch; *layout* is the plan of its NRAM, where one was given."""
 
     kernel: Kernel
     dim: tuple[int, int, int]
@@ -304,7 +304,7 @@ class Session:
     # -- what cores ask for --------------------------------------------------------------------
 
     def counters(self) -> tuple[list[int], list[int]]:
-        """Where a core counts instructions, and bytes by direction: all in one place where nothing watches them."""
+        """Return the lists in which a core counts instructions, and bytes by direction: shared ones where nothing watches them."""
         if self._counted_together:
             return self.tally.counts, self.tally.traffic_by
         return COUNTS.zeros(self.rows), TRAFFIC.zeros()
@@ -349,7 +349,7 @@ class Session:
     # -- announcements -------------------------------------------------------------------------
 
     def watches(self, core: Core) -> tuple[Announcer | None, Announcer | Accesses | None]:
-        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nothing listens."""
+        """Return the announcers of intrinsics and of scalar accesses of *core*; None where nothing listens."""
         if self.alone:
             return None, None
         every, scalars = self._watches(core)

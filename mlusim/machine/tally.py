@@ -1,4 +1,4 @@
-"""What a launch did, added up: instructions, traffic, work by pipe, high-water marks."""
+"""The sums of a launch: instructions, traffic, work by pipe, high-water marks."""
 
 import functools
 from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class TaskPlace(NamedTuple):
-    """Where a task runs and which one it is."""
+    """The identity of a task and the core on which it runs."""
 
     task: int
     task_x: int

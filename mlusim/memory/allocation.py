@@ -65,7 +65,7 @@ class Allocation:
 
     @property
     def site(self) -> str:
-        """What it is and who declared it, in words."""
+        """The allocation and its declaration, in words."""
         return str(self.declared)
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ class Allocation:
         self.filled = self.filled or self.given == ((0, self.nbytes),)
 
     def has(self, offset: int) -> bool:
-        """Whether the host, or the declaration, gave the byte at *offset* a value."""
+        """Return whether the host, or the declaration, gave the byte at *offset* a value."""
         return self.filled or any(low <= offset < high for low, high in self.given)
 
     def ended(self, start: int = 0) -> Ended:

@@ -1,4 +1,4 @@
-"""What declared a piece of memory, as a value."""
+"""The declaration of a piece of memory, as a value."""
 
 from collections.abc import Callable
 from typing import Any

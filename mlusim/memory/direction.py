@@ -25,7 +25,7 @@ class Direction:
 
     @property
     def off_chip(self) -> bool:
-        """Whether the IO-DMA carries it: one side is GDRAM or LDRAM."""
+        """True where the IO-DMA carries it: one side is GDRAM or LDRAM."""
         return self.src in (GDRAM, LDRAM) or self.dst in (GDRAM, LDRAM)
 
 
@@ -114,7 +114,7 @@ def direction_of(number: Any) -> Any:
 
 @functools.cache
 def grain(direction: Direction, generation: int, *, strided: bool) -> tuple[int, int, int]:
-    """What the address of dst, that of src and the size must be multiples of, in bytes.
+    """The numbers of bytes of which the address of dst, that of src and the size must be multiples.
 
     The vendor declaration header; that 5xx is as 3xx is inferred.
     """

@@ -47,7 +47,7 @@ class Access(NamedTuple):
 
     @property
     def starts(self) -> Ints:
-        """Where the repetitions begin, in the order in which they are touched."""
+        """The first bytes of the repetitions, in the order in which they are touched."""
         starts = np.array([self.start], np.int64)
         for stride, count in self.steps:
             starts = (starts[:, None] + stride * np.arange(count, dtype=np.int64)).reshape(-1)
@@ -64,7 +64,7 @@ class Access(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether no two repetitions share a byte."""
+        """True where no two repetitions share a byte."""
         steps = sorted((abs(stride), count) for stride, count in self.steps if count > 1)
         reach = self.size
         for stride, count in steps:
@@ -82,7 +82,7 @@ class Access(NamedTuple):
     # -- of bytes ------------------------------------------------------------------------------
 
     def touches(self, low: int, high: int) -> bool:
-        """Whether it touches a byte of [low, high)."""
+        """Return whether the access touches a byte of [low, high)."""
         if not self.steps:
             return self.start < high and low < self.start + self.size
         first, stop = self.span
@@ -104,7 +104,7 @@ class Access(NamedTuple):
         return at * self.size + min(max(offset - int(starts[at]), 0), self.size - 1)
 
     def offset_of(self, index: int) -> int:
-        """Where the byte lies that the access touches as its *index*-th."""
+        """Return the offset of the byte that the access touches as its *index*-th."""
         index, rest = divmod(index, self.size)
         at = self.start + rest
         for stride, count in reversed(self.steps):
@@ -140,11 +140,11 @@ class Access(NamedTuple):
         return _first_in_common(mine, self.size, theirs, other.size)
 
     def meets(self, other: "Access") -> bool:
-        """Whether both touch a byte."""
+        """Return whether both touch a byte."""
         return self.common(other) is not None
 
     def begins_with(self, other: "Access") -> bool:
-        """Whether it starts exactly where *other* does, and none but its first repetition touches bytes of *other*."""
+        """Return whether it starts exactly where *other* does, and none but its first repetition touches bytes of *other*."""
         if self == other:
             return True
         if self.allocation is not other.allocation or self.start != other.start:
@@ -204,7 +204,7 @@ class ByteRuns:
         return ByteRuns._joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
 
     def __sub__(self, other: "ByteRuns") -> "ByteRuns":
-        """What is left of these bytes after *other*."""
+        """Return these bytes without those of *other*."""
         if not self.lows.size or not other.lows.size:
             return self
         gap_lows = np.r_[min(self.lows[0], other.lows[0]), other.highs]
@@ -213,7 +213,7 @@ class ByteRuns:
         return self & ByteRuns(gap_lows[kept], gap_highs[kept])
 
     def meets(self, other: "ByteRuns") -> bool:
-        """Whether they share a byte."""
+        """Return whether both share a byte."""
         return bool((self & other).lows.size)
 
 
@@ -225,7 +225,7 @@ def _reach(steps: Steps) -> tuple[int, int]:
 
 
 def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bool:
-    """Whether combs of runs of *size* bytes, which reach into each other, lie in each other's gaps."""
+    """Return whether combs of runs of *size* bytes, which reach into each other, lie in each other's gaps."""
     (near, few), (far, many) = inner, outer
     rest = np.arange(1, many) * far
     steps_back = np.minimum(rest // near, few - 1)

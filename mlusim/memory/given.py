@@ -1,4 +1,4 @@
-"""What a launch gives its kernel: numbers, pointers, and to compiled kernels structures, which are sequences of their members."""
+"""The arguments of a launch: numbers, pointers, and for compiled kernels structures, which are sequences of their members."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
@@ -38,7 +38,7 @@ def mapped(argument: Any, change: Callable[[Any], Any], *, compiled: bool) -> An
 
 
 def allocation_of(argument: Any) -> Allocation | None:
-    """What a tensor or a pointer leads to; None for anything else."""
+    """Return the allocation behind a tensor or a pointer; None for anything else."""
     found = getattr(getattr(argument, "view", argument), "allocation", None)
     return found if isinstance(found, Allocation) else None
 

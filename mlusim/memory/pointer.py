@@ -19,7 +19,7 @@ _new = object.__new__
 
 
 class Port(Protocol):
-    """What a pointer needs of the core that holds it."""
+    """The part of a core that a pointer needs."""
 
     place: Any
     session: Any

@@ -19,7 +19,7 @@ class RegionMap:
 
     @property
     def high_water(self) -> int:
-        """What the largest stage takes."""
+        """The bytes of the largest stage."""
         raise NotImplementedError
 
     @property

@@ -1,1 +1,1 @@
-"""Who watches a launch: checkers, recorders, counters.  They see events and never change the machine."""
+"""Observers of a launch: checkers, recorders, counters.  They see events and never change the machine."""

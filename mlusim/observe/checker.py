@@ -40,7 +40,7 @@ class Checker(Observer):
 
     @property
     def checked(self) -> bool:
-        """Whether the last launch had it."""
+        """True where the last launch had it."""
         return True
 
     def __init__(self, *, notes: bool = False) -> None:
@@ -61,7 +61,7 @@ class Checker(Observer):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found in the last launch, by file and line."""
+        """The findings of the last launch, by file and line."""
         kept = [
             evolve(finding, count=self._counts[key], places=(*finding.places, *self._below(key)))
             for key, finding in self._found.items()
@@ -71,7 +71,7 @@ class Checker(Observer):
 
     @property
     def allowed(self) -> tuple[Allowed, ...]:
-        """What was found in the last launch and is allowed by a comment."""
+        """The findings of the last launch that a comment allows."""
         return tuple(found for found in self._found.values() if isinstance(found, Allowed))
 
     def report(self, key: Hashable, make: Callable[[], Finding]) -> None:
@@ -106,7 +106,7 @@ class Checker(Observer):
         return [evolve(place, count=count) for place, count in self._joined.get(key, {}).values()]
 
     def tells(self, key: Hashable) -> bool:
-        """Whether *key* names a finding that is told: not one that is allowed, nor one beyond the two hundredth."""
+        """Return whether *key* names a finding that is told: not one that is allowed, nor one beyond the two hundredth."""
         return isinstance(self._found.get(key), Finding)
 
 

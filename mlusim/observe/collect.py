@@ -169,6 +169,6 @@ def _rule_of(kind: type) -> str:
 
 
 def _tells(finding: Finding, fault: Fault) -> bool:
-    """Whether *finding* is what a checker made of *fault*."""
+    """Return whether *finding* is what a checker made of *fault*."""
     teller = "synccheck-" if isinstance(fault, SyncFault) else "memcheck-"
     return finding.id.startswith(teller) and (finding.file, finding.line) == (fault.file, fault.line)

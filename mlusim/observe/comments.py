@@ -26,7 +26,7 @@ class Comment:
     alone: bool
 
     def covers(self, finding: Finding) -> bool:
-        """Whether it allows *finding*."""
+        """Return whether it allows *finding*."""
         lines = (self.line, self.line + 1) if self.alone else (self.line,)
         return (
             bool(self.reason) and (self.id, self.file) == (finding.id, finding.file) and finding.line in lines

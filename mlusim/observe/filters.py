@@ -34,7 +34,7 @@ class _Copy(NamedTuple):
 
 @define
 class Layouts:
-    """What was laid out for the tensor unit, and what came to WRAM in one piece."""
+    """The filters that were laid out for the tensor unit, and the copies that came to WRAM in one piece."""
 
     given: dict[int, Site] = field(factory=dict)  # contents that were reshaped, by their hash
     made: set[int] = field(factory=set)  # what became of them
@@ -53,7 +53,7 @@ class Layouts:
         return None
 
     def wants(self, effect: Effect) -> bool:
-        """Whether the same step may tell something new the next time."""
+        """Return whether the same step may tell something new the next time."""
         writes = effect.step.writes
         return (
             effect.name == RESHAPE

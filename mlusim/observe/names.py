@@ -36,7 +36,7 @@ CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType({checker.name:
 
 @frozen
 class RegisteredCheckers:
-    """What the entry points gave: the checkers by name, and a sentence for each entry point that is left out."""
+    """The checkers that entry points gave, by name, and a sentence for each that is left out."""
 
     checkers: Mapping[str, Callable[[], Observer]]
     refusals: Mapping[str, str]

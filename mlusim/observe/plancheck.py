@@ -38,7 +38,7 @@ class PlanCheck(Checker):
 
     @property
     def checked(self) -> bool:
-        """Whether the launch had a plan to be held against."""
+        """True where the launch had a plan to be held against."""
         return bool(self._layouts)
 
     def launch_begin(self, launch: "Launch") -> None:
@@ -149,7 +149,7 @@ class PlanCheck(Checker):
 
 
 def _held(placements: tuple[Placement, ...], low: int, high: int) -> bool:
-    """Whether a region, or some neighbouring ones of a stage as a whole, hold bytes [low, high) of the buffer."""
+    """Return whether a region, or some neighbouring ones of a stage as a whole, hold bytes [low, high) of the buffer."""
     for placement in placements:
         first, last = low - placement.start, high - placement.start
         if any(last <= region.end for _, region in placement.layout.regions_at(first)):
@@ -202,7 +202,7 @@ def _told(rule: str, step: Step, effect: Effect, placement: Placement, low: int,
 
 
 def _whole(regions: list[Any], low: int, high: int) -> bool:
-    """Whether *regions* lie one behind the other and are just the bytes [low, high)."""
+    """Return whether *regions* lie one behind the other and are just the bytes [low, high)."""
     at = low
     for region in sorted(regions, key=lambda r: (r.offset, r.end)):
         if region.offset != at:

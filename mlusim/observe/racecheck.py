@@ -189,7 +189,7 @@ class RaceCheck(Checker):
         order.wait(pipes)
 
     def _barrier(self, sync: Sync) -> SyncPlace | None:
-        """Where the barrier is, for those who ask whether it is of use: the place of the last to arrive."""
+        """Return the place of a barrier, for those who ask whether it is of use: that of the last core to arrive."""
         if self._idle is None:
             return None
         place = place_of_sync(sync, sync.core)
@@ -381,7 +381,7 @@ def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
 
 
 def _lost(clash: Clash) -> str | None:
-    """What a wait does not mend where one instruction writes all that another in flight writes."""
+    """Tell what a wait does not mend where one instruction writes all that another in flight writes."""
     if clash.kind != "write-after-write" or not clash.first.writes:
         return None
     (low, high), (start, stop) = clash.first.writes[0].span, clash.access.span
@@ -408,7 +408,7 @@ def _party(party: Party, label: str, beside: Party, value: Any = None) -> str:
 
 
 def _word(first: Party, second: Party) -> bool:
-    """Whether both touch the same bytes, and no others."""
+    """Return whether both touch the same bytes, and no others."""
     return (first.low, first.high) == (second.low, second.high)
 
 
@@ -425,7 +425,7 @@ def _told_below(clash: Clash) -> RelatedPlace:
 
 
 def _value(effect: Effect) -> Any:
-    """What a small write writes, as far as it is known: a scalar, or the bytes of the source."""
+    """Return the value of a small write, as far as it is known: a scalar, or the bytes of the source."""
     if effect.step.row is None:
         return effect.arguments[1]
     if len(effect.reads) != 1 or effect.reads[0].steps:

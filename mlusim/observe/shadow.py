@@ -33,7 +33,7 @@ class Write(NamedTuple):
         return self.effect.number
 
     def covers(self, offset: int) -> bool:
-        """Whether the byte at *offset* lies between its first and its last byte."""
+        """Return whether the byte at *offset* lies between its first and its last byte."""
         low, high = self.access.span
         return low <= offset < high
 
@@ -56,11 +56,11 @@ class Shadow:
 
     @property
     def full(self) -> bool:
-        """Whether every byte has a value."""
+        """True where every byte has a value."""
         return self.low >= self.high
 
     def lacks(self, access: Access) -> bool:
-        """Whether some byte of *access* has no value."""
+        """Return whether some byte of *access* has no value."""
         low, high = access.span if access.steps else (access.start, access.start + access.size)
         if low >= self.high or high <= self.low:
             return False

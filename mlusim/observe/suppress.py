@@ -41,7 +41,7 @@ class Suppression:
     line: int
 
     def covers(self, finding: Finding) -> bool:
-        """Whether *finding* is meant."""
+        """Return whether it covers *finding*."""
         path, line = split_place(self.place)
         if finding.id != self.id or (line is not None and line != finding.line):
             return False

@@ -1,4 +1,4 @@
-"""Where bytes without a value come from: the way back from where they escaped to where they were declared."""
+"""The origin of bytes without a value: the way back from where they escaped to where they were declared."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple

@@ -1,1 +1,1 @@
-"""What an operator is to mlusim, how one is run on its cases and judged, and how they are found."""
+"""Operators: their declaration, their run on cases, the judgement of results, and how they are found."""

@@ -62,7 +62,7 @@ class Accuracy:
 
 @define
 class _Sums:
-    """What one walk over both arrays collects; *worst* and *unmatched* are flat indices or -1.
+    """The sums of one walk over both arrays; *worst* and *unmatched* are flat indices or -1.
 
     ``scratch`` holds a chunk in float64 three times: memory that is touched for the first time costs more than the sums.
     """

@@ -1,4 +1,4 @@
-"""What a call of an operator is given and should give: once for all boards, policies and engines that it runs on."""
+"""The inputs and the expected results of a call: made once for all boards, policies and engines that it runs on."""
 
 from collections.abc import Mapping
 from functools import cached_property, partial

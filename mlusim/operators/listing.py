@@ -117,7 +117,7 @@ class DocumentListing:
 
 @mutable
 class _Entry:
-    """What the file says of one or more lines."""
+    """One or more lines of the file, with the kind that they are."""
 
     line: int
     lines: list[str] = field(factory=list)
@@ -191,7 +191,7 @@ def _parsed(path: Path) -> tuple[list[str], list[_Part]]:
 
 
 def _name(path: Path, number: int, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """What the kernel says, what that is in the document, and the marks that argue it."""
+    """Return the kernel's name, the document's name for it, and the marks that argue the difference."""
     said, _, marks = text.partition(" ! ")
     kernel, is_, document = said.partition(" is ")
     if not is_:
@@ -239,7 +239,7 @@ def _is_code(line: str) -> bool:
 
 
 def _is_brace(line: str) -> bool:
-    """Whether a line only ends what began above."""
+    """Return whether a line only ends the block above."""
     return line.strip() in {"}", "};"}
 
 
@@ -398,7 +398,7 @@ def _numbers(
 
 
 def _belongs(line: str) -> bool:
-    """Whether a line is shown with the statement below: a comment of its own, the brace that ends what is above."""
+    """Return whether a line is shown with the statement below: a comment of its own, or the brace that ends the block above."""
     return line.lstrip().startswith(("//", "/*", "#")) or _is_brace(line)
 
 

@@ -13,7 +13,7 @@ PARSER = "clang"  # reads kernel.mlu; an extra
 
 
 def takes_source(case: Case, engine: str, observe: Any, seed: int | None) -> bool:
-    """Whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, with nothing that watches.
+    """Return whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, and unwatched.
 
     False where there is no C compiler, or no parser for BANG C.
     """

@@ -16,7 +16,7 @@ GROUP = "mlusim.operators"
 
 @frozen
 class Registered:
-    """What the entry points gave: the operators by name, and a sentence for each that is left out."""
+    """The operators that entry points gave, by name, and a sentence for each that is left out."""
 
     operators: Mapping[str, Operator]
     refusals: tuple[str, ...]

@@ -76,7 +76,7 @@ def unused_memory(board: Board) -> dict[str, Usage]:
 
 
 def finding_facts(finding: Any) -> dict[str, Any]:
-    """What *finding* says, of any checker; of the usual facts, one that it lacks is None."""
+    """Return the facts of *finding*, of any checker; of the usual ones, one that it lacks is None."""
     facts: dict[str, Any] = {key: getattr(finding, key, None) for key in FINDING_KEYS}
     if hasattr(finding, "to_json"):
         facts |= finding.to_json()

@@ -33,7 +33,7 @@ SUCCESS = Status.MLUOP_STATUS_SUCCESS
 
 @frozen(eq=False)
 class Run:
-    """What one call of an operator did.
+    """The outcome of one call of an operator.
 
     ``inputs`` describes the arrays that were given, ``params`` holds every parameter, defaults
     included.  ``accuracy`` is empty until the run is judged; ``efficiency`` is None where nothing was
@@ -61,7 +61,7 @@ class Run:
 
     @property
     def passed(self) -> bool:
-        """Whether the status is the expected one and every judged output is accurate enough."""
+        """True where the status is the expected one and every judged output is accurate enough."""
         return self.status == self.expected and all(a.passed for a in self.accuracy.values())
 
     @property
@@ -173,7 +173,7 @@ def run_case(
 
 
 class Made(NamedTuple):
-    """What a case gives an operator, and what the operator should give: the same on every board."""
+    """The inputs of a case and the results that the operator should give: the same on every board."""
 
     inputs: Mapping[str, Any]
     params: Mapping[str, Any]
@@ -188,7 +188,7 @@ def made_of(operator: str | Operator, case: Case) -> Made:
 
 
 def expected_status(operator: Operator, case: Case, board: str | Board) -> Status:
-    """What the host function must answer to *case*: ARCH_MISMATCH where the operator does not support the board."""
+    """Return the status that the host function must give for *case*: ARCH_MISMATCH where the operator does not support the board."""
     supported = operator.runs_on(find_board(board).arch.name)
     return case.status if supported else Status.MLUOP_STATUS_ARCH_MISMATCH
 

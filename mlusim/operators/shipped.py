@@ -31,7 +31,7 @@ def package() -> ModuleType:
 
 
 def _found() -> Path | None:
-    """Where the package ``ops`` of this Python begins; None: there is none, or it begins nowhere."""
+    """Find the folder of the package ``ops`` of this Python; None: there is none, or it has no folder."""
     try:
         spec = importlib.util.find_spec(REPOSITORY)
     except (ImportError, ValueError):

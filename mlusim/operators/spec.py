@@ -1,4 +1,4 @@
-"""What an operator declares: tensors, parameters, cases, reference, thresholds, theory."""
+"""The declaration of an operator: tensors, parameters, cases, reference, thresholds, theory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -106,7 +106,7 @@ class Case:
 
     @property
     def long(self) -> bool:
-        """Whether the Python engine, and so every checker, takes a minute and more for it."""
+        """True where the Python engine, and so every checker, takes a minute and more for it."""
         return self.effort >= LONG
 
 
@@ -180,7 +180,7 @@ class Operator:
     device: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]] | None = field(default=None)
 
     def runs_on(self, architecture: str) -> bool:
-        """Whether the operator supports an architecture, as "mtp_372"; on others its host function refuses."""
+        """Return whether the operator supports an architecture, as "mtp_372"; on others its host function refuses."""
         return not self.architectures or architecture in self.architectures
 
     def called_as(self, case: Case) -> "Operator":

@@ -29,7 +29,7 @@ from mlusim.report.record_reader import restored
 
 @frozen
 class WorkerAnswer:
-    """What a worker sends back: its machine, its sources, and the record as JSON has it (None: sources differ)."""
+    """The answer of a worker: its machine, its sources, and the record as JSON has it (None: sources differ)."""
 
     machine: str
     sources: str

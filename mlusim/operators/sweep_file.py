@@ -91,7 +91,7 @@ class Keep:
             raise
 
     def _refused(self, error: OSError, text: bytes) -> Unwritten:
-        """What to raise where the file takes no more; all of it and *text* are kept elsewhere, if anywhere."""
+        """Make the error for a file that takes no more; keep all of it and *text* elsewhere, if that can be."""
         self._file.seek(0)
         whole = self._file.read() + text
         kept = kept_elsewhere(self.name, lambda file: file.write(whole))
@@ -103,7 +103,7 @@ class Keep:
         return Unwritten(f"{self.name} cannot be written: {brief(error)}; {instead}", kept)
 
     def _is_ours(self) -> bool:
-        """Whether the file is empty or a sweep's, possibly with a torn first line."""
+        """Return whether the file is empty or a sweep's, possibly with a torn first line."""
         self._file.seek(0)
         start = self._file.read(len(_START))
         if not _START.startswith(start):
@@ -224,7 +224,7 @@ def _opened(name: str) -> io.FileIO:
 
 
 def _same(file: io.FileIO, path: Path) -> bool:
-    """Whether *path* still leads to *file*: a sweep that ends puts a new one into its place."""
+    """Return whether *path* still leads to *file*: a sweep that ends puts a new one into its place."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

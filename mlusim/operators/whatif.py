@@ -1,4 +1,4 @@
-"""What if an operator ran on another board: re-timed where its work would be the same, run again where not."""
+"""An operator on another board: timed again where its work would be the same, run again elsewhere."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -152,7 +152,7 @@ class _Study:
         return WhatIf(board.name, run, rerun=True, why=why)
 
     def _asked(self, board: Board) -> tuple[Run | None, Choices | None]:
-        """What the host interface answers on *board*, and what it would launch."""
+        """Ask the host interface for its answer on *board*, and for the launches that it would make."""
         handle = _Choices(board, self.policy)
         try:
             run = attempt(self.spec, self.inputs, self.params, handle=handle)
@@ -183,7 +183,7 @@ class _Study:
 
 
 def _came(choices: Choices, run: Run) -> bool:
-    """Whether *run* launched what the host interface had chosen while nothing was launched."""
+    """Return whether *run* launched what the host interface had chosen while nothing was launched."""
     asked = [(_name(kernel), dim, kind.name) for kernel, dim, kind, _ in choices]
     return asked == [(launch.kernel, launch.dim, launch.kind) for launch in run.launches]
 

@@ -1,4 +1,4 @@
-"""What a plan takes from a board: its constants, by the names that formulas use."""
+"""The constants that a plan takes from a board, by the names that formulas use."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What is wrong with a plan for some legal values, found without running anything.
+"""The faults of a plan for some legal values, found without running anything.
 
 Three answers are possible for "holds for all values": proven (nothing is reported), refuted (a
 finding with the values at which it breaks), and neither (a note that says so).
@@ -91,7 +91,7 @@ class _Space:
                 yield values
 
     def _legal(self, name: str, values: Mapping[str, int]) -> bool:
-        """Whether *name* is a multiple of its step, for every dtype unless *values* say which."""
+        """Return whether *name* is a multiple of its step, for every dtype unless *values* say which."""
         step = self.variables[name].multiple_of
         steps = [_try(step, {**env, **values}) for env in self._type_envs()]
         return all(values[name] % s == 0 for s in steps if s)

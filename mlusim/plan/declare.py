@@ -98,7 +98,7 @@ class Stage:
 
 @frozen
 class RegionBounds:
-    """Where a region lies, as formulas of bytes: first byte and the byte behind its last."""
+    """The bounds of a region, as formulas of bytes: first byte and the byte behind its last."""
 
     region: Region
     offset: Expr

@@ -1,4 +1,4 @@
-"""Where two problems in the same variables admit different values, shape by shape.
+"""The shapes at which two problems in the same variables admit different values.
 
 Where both only tighten as the last variable grows, their largest values say everything.  Elsewhere
 every value is looked at, as long as there are not too many.

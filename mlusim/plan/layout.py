@@ -129,7 +129,7 @@ class Layout(Presented, RegionMap):
 
     @property
     def fits(self) -> bool:
-        """Whether every stage fits and every requirement holds."""
+        """True where every stage fits and every requirement holds."""
         return self.slack >= 0 and not self.unmet
 
     def stage(self, name: str) -> StageLayout:

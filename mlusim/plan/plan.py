@@ -85,7 +85,7 @@ class Plan(Presented):
 
     @cached_property
     def places(self) -> tuple[StagePlaces, ...]:
-        """Where every region lies in every stage, as formulas."""
+        """The bounds of every region in every stage, as formulas."""
         return place_stages(self.stages)
 
     @cached_property
@@ -122,7 +122,7 @@ class Plan(Presented):
 
     @property
     def dtypes(self) -> tuple[DType, ...]:
-        """What the element type may be, the default first; empty when the plan has no element type."""
+        """The element types that the plan admits, the default first; empty when it has none."""
         return self.scope.element.choices if self.scope.element else ()
 
     @cached_property

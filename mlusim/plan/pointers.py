@@ -7,11 +7,11 @@ from mlusim.errors import UsageError
 
 
 class PointerLike(Protocol):
-    """What a plan needs of a pointer: moving by elements, and another dtype at the same place."""
+    """The part of a pointer that a plan needs: moving by elements, and another dtype at the same place."""
 
     @property
     def dtype(self) -> Any:
-        """What it points to."""
+        """The element type that it points to."""
         ...
 
     def __add__(self, count: int) -> "PointerLike": ...

@@ -46,7 +46,7 @@ class DeclaredArray:
 
 @define(eq=False)
 class ArrayPart:
-    """What a pointer variable has of an array: from byte *offset* on; ``low`` to ``high`` is touched through it.
+    """The part of an array that a pointer variable has: from byte *offset* on; ``low`` to ``high`` is touched through it.
 
     ``names`` are the variables of one name in their functions; without any it is the array itself.  ``moving`` are
     variables that point into it now here, now there.  ``offsets`` has the place in each task.
@@ -67,7 +67,7 @@ class ArrayPart:
         self.high = high if self.high is None else max(self.high, high)
 
     def meets(self, other: "ArrayPart") -> bool:
-        """Whether both touch bytes of the same range."""
+        """Return whether both touch bytes of the same range."""
         if self.low is None or other.low is None or self.high is None or other.high is None:
             return False
         return self.array is other.array and self.low < other.high and other.low < self.high
@@ -156,7 +156,7 @@ class PointerPlaces(Observer):
         return found
 
     def stable(self, name: PointerVariable | None) -> bool:
-        """Whether *name* holds one place in every task, which is not just another variable's."""
+        """Return whether *name* holds one place in every task, which is not just another variable's."""
         if name is None or name in self.plain:
             return False
         places = self.places.get(name, {})
@@ -296,7 +296,7 @@ def _range(part: ArrayPart) -> str:
 
 
 class _Written:
-    """Who wrote each byte of an allocation last, where, and whose bytes that were before."""
+    """The last writer of each byte of an allocation, its place, and whose bytes they were before."""
 
     def __init__(self, nbytes: int) -> None:
         self.last = np.zeros(nbytes, np.int16)
@@ -314,7 +314,7 @@ class _Written:
         self.site[at] = self.sites.setdefault(site, len(self.sites))
 
     def lost(self, access: Access, who: int) -> list[tuple[int, Site, int]]:
-        """Who overwrote bytes of *who* that it reads now: (who did, where, how many bytes)."""
+        """Find who overwrote bytes of *who* that it reads now: (who did, where, how many bytes)."""
         at = _indices(access)
         gone = (self.lost_of[at] == who) & (self.last[at] != who)
         if not gone.any():

@@ -52,5 +52,5 @@ class CommandProgram:
 
 
 def is_command(word: str | None) -> bool:
-    """Whether *word* names a program of the system: an executable file, by its path or on the search path."""
+    """Return whether *word* names a program of the system: an executable file, by its path or on the search path."""
     return word is not None and not word.startswith("-") and shutil.which(word) is not None

@@ -52,7 +52,7 @@ class HostProgram:
 
     @property
     def has_main(self) -> bool:
-        """Whether a source defines ``main``."""
+        """Return whether a source defines ``main``."""
         return any(_MAIN.search(read(path)) for path in self.sources.paths) and self.module.has_main
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -60,7 +60,7 @@ class HostProgram:
         return {}
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-        """What a recording holds of it: its sources by name and digest, and its arguments; no arrays."""
+        """Return what a recording holds of it: its sources by name and digest, and its arguments; no arrays."""
         facts = {
             "kind": "main",
             "sources": source_facts(self.sources, self.module),

@@ -44,14 +44,14 @@ class Sources:
 
 @frozen(eq=False)
 class Called:
-    """What a call left: the outputs by the name of the argument, and the launch."""
+    """The results of a call: the outputs by the name of the argument, and the launch."""
 
     outputs: Mapping[str, Array]
     launch: Launch
 
     @property
     def findings(self) -> tuple[Any, ...]:
-        """What the observers had to say."""
+        """The findings of the observers."""
         return self.launch.findings
 
 
@@ -87,7 +87,7 @@ class KernelCall:
         return self._arrays
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
+        """Return what a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
         module = self._module or self.sources.load()
         facts = {
             "kind": "kernel",

@@ -21,7 +21,7 @@ MOST_BYTES = 64 << 20  # of the memory that one launch is given
 
 @frozen(eq=False)
 class Relaunched:
-    """What a launch that was made again left."""
+    """The results of a launch that was made again."""
 
     launch: Launch
 
@@ -112,7 +112,7 @@ def _restored(device: Device, allocation: Allocation, raw: Bytes) -> DeviceTenso
 
 
 def _there(pointer: DeviceTensor | Ptr, tensors: dict[Allocation, DeviceTensor]) -> Ptr:
-    """What *pointer* is on the device that has *tensors*."""
+    """Return the value of *pointer* on the device that has *tensors*."""
     if isinstance(pointer, DeviceTensor):
         return tensors[pointer.allocation].ptr.cast(pointer.dtype)
     view = pointer.view

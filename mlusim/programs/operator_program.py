@@ -38,7 +38,7 @@ class OperatorProgram:
         return self._arrays
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-        """What a recording holds of it: facts, and the inputs as arrays beside them."""
+        """Return what a recording holds of it: facts, and the inputs as arrays beside them."""
         facts = {
             "kind": "operator",
             "operator": self.operator.name,

@@ -1,4 +1,4 @@
-"""What if a program ran on other boards: its launches re-timed where their work is the same, else run again there."""
+"""Programs on other boards: launches timed again where their work is the same, run again elsewhere."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ def elsewhere(
     choose: Choose,
     step: Callable[[str], None] = lambda _: None,
 ) -> WhatIfStudy:
-    """What *program*, which *made* these launches, would take on each of *boards*; of its launches those that *choose* takes.
+    """Predict *program*, which *made* these launches, on each of *boards*; of its launches those that *choose* takes.
 
     The launches of a script or a kernel are re-timed on boards of their architecture; on any other the program runs
     again with devices of that board, where a fault or a refusal is the answer; what it prints there goes nowhere.  An

@@ -120,12 +120,12 @@ class Frames:
 
 
 def _is_array(root: Root) -> bool:
-    """Whether a root is a local array itself, which has a line of its own only where it is used by its name."""
+    """Return whether a root is a local array itself, which has a line of its own only where it is used by its name."""
     return root.local is not None and not root.path and isinstance(root.local.type, t.Array)
 
 
 def _held(value: Any, path: Sequence[str]) -> Any:
-    """What a local holds, or a member of the record that it is."""
+    """Return the value of a local, or of a member of the record that it is."""
     for name in path:
         value = getattr(_of_cell(value), name, None)
     return _of_cell(value)

@@ -1,4 +1,4 @@
-"""Where the pointers of BANG C come from: which variable each operand is computed from, by the intermediate form."""
+"""The roots of pointers of BANG C: the variable from which each operand is computed, by the intermediate form."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ _STATEMENTS = (
 
 @frozen(eq=False)
 class Root:
-    """What a pointer is computed from: a local or a member of it, or an array at file scope.
+    """The variable that a pointer is computed from: a local or a member of it, or an array at file scope.
 
     With ``plain`` nothing was added on the way, so that it is the same pointer by another name.
     """
@@ -39,7 +39,7 @@ class Root:
 
 @define(eq=False)
 class FunctionUses:
-    """What a function does at which line: instructions, accesses of elements, calls; and what its locals are given."""
+    """The uses in a function, by line: instructions, accesses of elements, calls; and what its locals are given."""
 
     function: ir.Function
     rows: dict[tuple[int, str], list[ir.IntrinsicCall]] = field(factory=dict)
@@ -86,7 +86,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 def roots(node: ir.Expr) -> list[Root]:
-    """What a pointer is computed from; several where a condition chooses, none where it cannot be told."""
+    """Find the variables that a pointer is computed from; several where a condition chooses, none where it cannot be told."""
     match node:
         case ir.Convert():
             return roots(node.value)
@@ -107,7 +107,7 @@ def roots(node: ir.Expr) -> list[Root]:
 
 
 def address_roots(place: ir.Place) -> list[Root]:
-    """What the address of *place* is computed from."""
+    """Find the variables that the address of *place* is computed from."""
     match place:
         case ir.LocalStorage():
             return [Root(place.local)]

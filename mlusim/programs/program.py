@@ -1,4 +1,4 @@
-"""What can be debugged: anything that runs, and hands its observers to every launch that it makes."""
+"""The programs that can be debugged: anything that runs, and hands its observers to every launch that it makes."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ class Program(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The program's name."""
         ...
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
@@ -72,7 +72,7 @@ class ScriptProgram:
         return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-        """What a recording holds of it: its text, and that of what it imports from its folder; no arrays."""
+        """Return what a recording holds of it: its text, and that of what it imports from its folder; no arrays."""
         facts = {
             "kind": "script",
             "name": self.name,

@@ -23,7 +23,7 @@ class PytestProgram:
 
     @property
     def name(self) -> str:
-        """What pytest calls it."""
+        """The test's name, as pytest has it."""
         return self.node
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:

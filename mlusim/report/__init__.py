@@ -1,1 +1,1 @@
-"""What a launch means: efficiency by the vendor's formulas, tables, documents."""
+"""Reports of launches: efficiency by the vendor's formulas, tables, documents."""

@@ -1,4 +1,4 @@
-"""What the efficiency of an operator has to reach: the rule that it declares, and what the rule says of calls.
+"""Acceptance of an operator's efficiency: the rule that it declares, and its verdict on calls.
 
 By the standard of the vendor's library the efficiency of the bottleneck side, which is the larger of the two, is to
 reach 60 % on the common shapes of networks and 30 % on any other; what does not has to be explained.  A design
@@ -24,7 +24,7 @@ CLASSES = (">=60%", ">=30%", "<30%")
 
 @frozen
 class Rule:
-    """What at least one of the two efficiencies has to reach, as fractions: on shapes of networks, and on others.
+    """The least that one of the two efficiencies has to reach, as fractions: on shapes of networks, and on others.
 
     ``source`` is where that is asked.  Where not ``asked`` the operator's document asks for no efficiency: its calls are
     not judged, and the fractions are only what the library's standard would ask.
@@ -59,7 +59,7 @@ STANDARD = Rule()
 
 @frozen
 class Acceptance:
-    """Whether a call meets the rule.
+    """The verdict of the rule on a call.
 
     ``side`` is the bottleneck, "io" or "compute", ``efficiency`` that of this side as a fraction, ``bar``
     what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.  Where nothing is
@@ -95,7 +95,7 @@ class AcceptanceVerdict:
 
     @property
     def passed(self) -> bool:
-        """Whether every call meets the rule."""
+        """True where every call meets the rule."""
         return self.met == self.judged
 
     def to_json(self) -> dict[str, Any]:

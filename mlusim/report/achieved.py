@@ -1,4 +1,4 @@
-"""What launches reach of their board: bandwidth by space, operations by pipe, each against what the board has."""
+"""The rates that launches reach on their board: bandwidth by space, operations by pipe, each beside the board's most."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ ON_CHIP = tuple(d.name for d in DIRECTIONS if not d.off_chip)
 
 @frozen
 class Achieved:
-    """What one space or pipe (``what``) does a second, in ``unit``, and the most that the board does (``peak``).
+    """The rate of one space or pipe (``what``) in ``unit`` a second, and the most that the board does (``peak``).
 
     GDRAM counts every byte that crosses, against the nominal bandwidth; the vector pipe operations on `LANE` bytes, the
     tensor pipe a product and an addition as two, at the rate of the element types that it was given.
@@ -57,7 +57,7 @@ def _number(value: float) -> str:
 
 
 def achieved(launches: Sequence[Launch]) -> tuple[Achieved, ...]:
-    """What *launches*, all of one board, do a second of their time together; nothing where one was not timed.
+    """Work out the rates of *launches*, all of one board, over their time together; none where one was not timed.
 
     The time is that of the efficiencies of the vendor's formulas: the predicted one, with the start of each launch.
     """

@@ -1,4 +1,4 @@
-"""What would help a launch: the changes with the largest predicted gain, each timed by the model on the changed work."""
+"""Advice for a launch: the changes with the largest predicted gain, each timed by the model on the changed work."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ class Advice:
 
     @property
     def change(self) -> str:
-        """What to change, and where."""
+        """The change and its place, in a sentence."""
         return f"{self.words} ({self.where})" if self.where else self.words
 
     def __str__(self) -> str:

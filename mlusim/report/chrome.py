@@ -49,7 +49,7 @@ def write_trace(file: BinaryIO, launches: Sequence[Launch], most: int = MOST_SPA
 
 @define
 class _Trace:
-    """What is remembered from event to event: the room that is left, the tracks with names, the arrows."""
+    """The state of a trace from event to event: the room that is left, the tracks with names, the arrows."""
 
     most: int
     named: set[tuple[int, int]] = field(factory=set)
@@ -60,7 +60,7 @@ class _Trace:
 
     @property
     def left_out(self) -> str:
-        """What the file has no room for, in words; empty where it has everything."""
+        """The events that the file has no room for, in words; empty where it has everything."""
         short = self.partly + self.bare
         if not short:
             return ""

@@ -51,7 +51,7 @@ class Change:
 
     @property
     def within_band(self) -> bool:
-        """Whether the figure before is one that the model allows for the work after."""
+        """True where the figure before is one that the model allows for the work after."""
         return self.band is not None and self.band[0] <= self.before <= self.band[1]
 
     def _shown(self, value: float) -> str:
@@ -82,7 +82,7 @@ class MovedCall:
 
     @property
     def is_trade(self) -> bool:
-        """Whether only the work grew, and the time shrank past the threshold."""
+        """True where only the work grew, and the time shrank past the threshold."""
         faster = any(change.figure == TIME for change in self.better)
         return faster and bool(self.worse) and not any(map(_is_result, self.worse))
 
@@ -135,7 +135,7 @@ class Pair:
 
     @property
     def within_band(self) -> bool:
-        """Whether the time before is one that the model allows for the work after."""
+        """True where the time before is one that the model allows for the work after."""
         return self.band is not None and self.band[0] <= self.before.hardware_time_us <= self.band[1]
 
 
@@ -171,12 +171,12 @@ class BaselineComparison:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing got worse past the threshold without a gain in time, and the comparison is complete."""
+        """True where nothing got worse past the threshold without a gain in time, and the comparison is complete."""
         return not self.regressions and not self.incomplete
 
 
 def _is_result(change: Change) -> bool:
-    """Whether it is what the work comes to, rather than the work."""
+    """Return whether a figure is a result of the work, such as a time, rather than the work."""
     return change.figure == TIME or change.figure in EFFICIENCIES
 
 
@@ -201,7 +201,7 @@ def verdict(
     now: tuple[str, ...] = (),
     band: tuple[float, float] | None = None,
 ) -> MovedCall:
-    """What became of one call; *now*: what costs it most; *band*: what the model allows for its time."""
+    """Judge one call against its baseline; *now*: the line that costs most; *band*: what the model allows for its time."""
     found = [change for change in changes(before, after, band) if change.before != change.after]
     return MovedCall(
         entry=after,
@@ -228,7 +228,7 @@ class Measured:
 
 
 def measured_call(record: CallRecord) -> Measured:
-    """What *record* says of its call."""
+    """Take the figures of a call from *record*."""
     key = (record.operator, record.case or "", record.board)
     return Measured(
         key, entry_of(record), _why(record), explained(record).reasons[:2], record.time_band, record.passed
@@ -236,7 +236,7 @@ def measured_call(record: CallRecord) -> Measured:
 
 
 def measured_launches(program: str, launches: Sequence[Launch]) -> list[Measured]:
-    """What *launches* of *program* say."""
+    """Take the figures of *launches* of *program*."""
     timed = [launch for launch in launches if launch.tasks]
     return [
         Measured(entry.key, entry, now=because(launch)[:2], band=launch.time_band)
@@ -318,7 +318,7 @@ def headline(found: BaselineComparison, version: str) -> str:
 
 
 def lines(found: BaselineComparison) -> Iterator[tuple[str, str]]:
-    """What moved, one (kind, sentence) each: regressions first, then what is only worth a note."""
+    """Return what moved as (kind, sentence): regressions first, then what is only worth a note."""
     for kind in ("regression", "trade", "improvement"):
         for one in getattr(found, f"{kind}s"):
             yield kind, str(one)

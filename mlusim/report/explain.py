@@ -40,7 +40,7 @@ class Reason(NamedTuple):
 
 @frozen
 class Explanation:
-    """What explains one call.
+    """The explanation of one call.
 
     ``of_theory`` is what really moves off the chip over the theory bytes, ``directions`` the same by copy
     direction; ``padding`` is the share of the vector lanes that hold no element, ``lanes`` the same by
@@ -107,7 +107,7 @@ def explained(record: "CallRecord") -> Explanation:
 
 
 def because(launch: "Launch") -> tuple[str, ...]:
-    """What sets the time of *launch* and what adds to it, the weightiest first; none where it was not timed."""
+    """Return the causes of the time of *launch*, the weightiest first; none where it was not timed."""
     return tuple(cause.words for cause in _causes(launch))
 
 
@@ -123,7 +123,7 @@ def _causes(launch: "Launch") -> list[Reason]:
 
 
 def bottleneck(launch: "Launch") -> str:
-    """What sets the time of *launch* in one line: "The IO-DMA sets the time: busy 68% of it; 4 of 32 cores have work".
+    """Return the cause that sets the time of *launch*: "The IO-DMA sets the time: busy 68% of it; 4 of 32 cores have work".
 
     Behind it stands the weightiest of what else costs time.  "" where it was not timed.
     """
@@ -143,13 +143,13 @@ def waves(why: Explanation) -> str:
 
 
 def below_the_bar(record: "CallRecord") -> bool:
-    """Whether reviewers would ask why, by the rule of the operator and `mlusim.report.acceptance`."""
+    """True where reviewers would ask why, by the rule of the operator and `mlusim.report.acceptance`."""
     found = record.efficiency
     return found is not None and not acceptance(found, record.group, record.rule).accepted
 
 
 def reasons(record: "CallRecord") -> list[str]:
-    """What keeps the call from its peak, or lifts it above, the weightiest first."""
+    """The causes that keep the call from its peak, or lift it above, the weightiest first."""
     if record.efficiency is None:
         return [] if record.fault is not None else ["nothing was launched"]
     return list(explained(record).reasons)
@@ -243,7 +243,7 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
 
 
 def _start(number: int, time_us: float, board: str) -> Iterator[Reason]:
-    """What starting *number* launches on *board* takes of *time_us*, where it is much."""
+    """Tell the share of *time_us* that starting *number* launches on *board* takes, where it is large."""
     overhead = min(1.0, launch_us(find_board(board)) * number / time_us) if time_us > 0 else 0.0
     if overhead > 0.2:
         launches = "one launch is" if number == 1 else f"{counted(number, 'launch', 'launches')} are"
@@ -253,7 +253,7 @@ def _start(number: int, time_us: float, board: str) -> Iterator[Reason]:
 
 
 def _theory(record: "CallRecord", theory: int) -> Iterator[Reason]:
-    """What really moves against the theory; what no copy carries is told, where it is much."""
+    """Compare the bytes that moved with those of the theory; bytes that no copy carries are told where they are many."""
     moved = record.io_bytes
     if theory and moved > 1.1 * theory:
         rest = sum(nbytes for name, nbytes in record.off_chip.items() if name not in record.traffic) / moved
@@ -345,7 +345,7 @@ def _transfers(about: Figures) -> Iterator[Reason]:
 
 
 def _vector(about: Figures) -> Iterator[Reason]:
-    """What the vector pipe is busy with besides elements."""
+    """Tell the work of the vector pipe besides elements."""
     share = about.busy.get("vector", 0.0)
     lines = share * (1 - about.starts)
     paid = sum(lanes.paid for lanes in about.lanes.values())

@@ -1,4 +1,4 @@
-"""What a launch did with its board: lanes, pipes, cores, waves and transfers in a few numbers.
+"""The use that a launch made of its board: lanes, pipes, cores, waves and transfers in a few numbers.
 
 Everything follows from what the launch left behind; nothing is measured again.
 """

@@ -56,7 +56,7 @@ def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
 
 
 def reached(launch: Launch) -> str:
-    """What *launch* reaches of its board, by space and pipe."""
+    """Return the rates that *launch* reaches of its board, by space and pipe."""
     return "; ".join(map(str, achieved([launch]))) or "nothing to speak of"
 
 

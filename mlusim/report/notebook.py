@@ -66,7 +66,7 @@ def _console(value: Any) -> Console:
 
 @singledispatch
 def view(value: Any) -> RenderableType:
-    """What is shown of *value*."""
+    """Return what a cell shows of *value*."""
     return Text(repr(value))
 
 
@@ -164,5 +164,5 @@ def _fault_lines(fault: Fault) -> Iterator[Text]:
 
 
 def traceback_of(fault: Fault) -> list[str]:
-    """What a notebook shows where *fault* ends a cell: the sentence, and the kernel's line."""
+    """Return the lines that a notebook shows where *fault* ends a cell: the sentence, and the kernel's line."""
     return [line.plain for line in _fault_lines(fault)]

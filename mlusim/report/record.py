@@ -130,7 +130,7 @@ class CallRecord:
 
     @property
     def clean(self) -> bool:
-        """Whether the call did what it should and no checker has more than a note to say."""
+        """True where the call did what it should and no checker has more than a note to say."""
         return self.passed and self.complaints == 0
 
     @property
@@ -149,7 +149,7 @@ class CallRecord:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What would help its dearest launch, the largest gain first."""
+        """The advice for its dearest launch, the largest gain first."""
         return next((launch.advice for launch in self.launches if launch.advice), ())
 
     @property

@@ -31,7 +31,7 @@ class _Errors:
 
 @frozen
 class _Fault:
-    """What every reader of a fault needs."""
+    """The facts of a fault that every reader needs."""
 
     type: str
     message: str

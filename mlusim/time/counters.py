@@ -1,4 +1,4 @@
-"""What is counted while a launch runs, laid out once: the machine's lists, the rows of a log and the C structure follow.
+"""The counters of a launch, laid out once: the machine's lists, the rows of a log and the C structure follow.
 
 Each field is a run of counters.  In C they lie behind each other in this order; in Python each is a list of its own,
 which is as fast as one list for all (NumPy's arrays and ``array`` take two to three times as long for an increment),

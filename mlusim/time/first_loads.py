@@ -1,4 +1,4 @@
-"""What a task loads before it can compute: at the start of a launch all cores wait for these bytes at once."""
+"""The loads before a task can compute: at the start of a launch all cores wait for these bytes at once."""
 
 from collections.abc import Sequence
 

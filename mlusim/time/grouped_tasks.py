@@ -31,12 +31,12 @@ def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
 
 
 def key_of(group: Sequence[TaskWork]) -> GroupKey:
-    """What the time of *group* by itself depends on."""
+    """Return the facts on which the time of *group* by itself depends."""
     return tuple([(task.log, task.memory_core, task.cluster) for task in group])
 
 
 def roles_of(group: Sequence[TaskWork], beside: int) -> list[Role]:
-    """What the pace of each core of *group* depends on; those of a cluster share its SRAM and its port.
+    """Return the facts on which the pace of each core of *group* depends; those of a cluster share its SRAM and its port.
 
     *beside* tasks run on the cluster of a Block task, which is a group by itself.
     """
@@ -58,12 +58,12 @@ def neighbours(tasks: Sequence[TaskWork], board: Board) -> int:
 
 
 def moves_off_chip(log: CoreLog) -> bool:
-    """Whether a core copied from or to the off-chip memory."""
+    """Return whether a core copied from or to the off-chip memory."""
     return bool(log.total[SUMS + quantities.IO])
 
 
 def uses_sram(log: CoreLog) -> bool:
-    """Whether a core copied to or from SRAM."""
+    """Return whether a core copied to or from SRAM."""
     total = log.total
     return bool(total[SUMS + quantities.SRAM_BYTES] or total[SUMS - 1])
 

@@ -1,4 +1,4 @@
-"""What a core does, piece by piece: the rows of its log and the steps in them, each on its pipe, in us.
+"""The work of a core, piece by piece: the rows of its log and the steps in them, each on its pipe, in us.
 
 A row's work is placed in the order of the program from the moment at which the replay starts it, so that the
 pieces of a row end where the replay stops it.  Where steps were not kept, a row's work is one piece a pipe.
@@ -114,7 +114,7 @@ def _fronts(track: Track, kept: _Kept) -> Pieces:
 
 
 def _rows(track: Track, kept: _Kept | None) -> Iterator[Pieces]:
-    """What rows take beside their kept steps: the issue of their flight, wait or meeting, and work without steps."""
+    """Time the parts of rows beside their kept steps: the issue of their flight, wait or meeting, and work without steps."""
     rows, parts = np.arange(len(track.kinds)), track.parts[:, :FLIGHT].copy()
     done = np.zeros_like(parts)
     if kept is not None:

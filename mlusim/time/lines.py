@@ -45,7 +45,7 @@ class Line:
 
 @define
 class _LineSums:
-    """What is added up for one line."""
+    """The sums of one line."""
 
     count: int = 0
     busy: Times = field(factory=lambda: np.zeros(len(PIPES)))

@@ -1,4 +1,4 @@
-"""What a core did, in order, as the timing model needs it: a row where something overlaps or waits.
+"""The log of a core, in order, as the timing model needs it: a row where something overlaps or waits.
 
 Instructions that simply follow each other leave no rows, only sums in `Mlu.work`; a row is written
 when an asynchronous effect starts, when the core waits for one, at barriers and at the end.  It holds

@@ -1,4 +1,4 @@
-"""What rows of a log take at the rates of one core, in us: before their work, on each pipe, as a flight."""
+"""The time of rows of a log at the rates of one core, in us: before their work, on each pipe, as a flight."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ class Pace:
 
 
 def parts_of(rows: Rows, pace: Pace) -> Times:
-    """What each of *rows* takes, in us: the columns `FRONT` to `FLIGHT`."""
+    """Time each of *rows*, in us: the columns `FRONT` to `FLIGHT`."""
     sums, own = rows[:, SUMS:LOADS], rows[:, OWN:SUMS]
     parts = np.empty((len(rows), 7))
     parts[:, FRONT] = (

@@ -97,7 +97,7 @@ class _Alone:
 
 @define
 class _Use:
-    """What is added up for a core of the board."""
+    """The sums of a core of the board."""
 
     tasks: int = 0
     active: float = 0.0
@@ -106,7 +106,7 @@ class _Use:
 
 @define
 class _LaunchSums:
-    """What is added up for the launch."""
+    """The sums of the launch."""
 
     busy: list[float] = field(factory=lambda: [0.0] * len(PIPES))
     active: float = 0.0
@@ -176,7 +176,7 @@ def _alone(work: GroupedTasks, board: Board) -> Iterator[list[_Alone]]:
 
 
 def _figures(cores: Sequence[Track]) -> list[_Alone]:
-    """What each of *cores* does, all of them worked out together."""
+    """Work out the figures of *cores*, all of them together."""
     owner = np.repeat(np.arange(len(cores)), [len(core.kinds) for core in cores])
     times = np.concatenate([core.times for core in cores])
     kinds = np.concatenate([core.kinds for core in cores])

@@ -39,7 +39,7 @@ class Bound(Enum):
 
 @frozen
 class BoardValue:
-    """What a constant is on some boards: its ``value``, its mark (a key of `MARKS`) and its source.
+    """A constant on some boards: its ``value``, its mark (a key of `MARKS`) and its source.
 
     ``where`` is the name of a board, or a series such as "MLU3xx" for its generation.  ``band`` has the values that
     would make a launch shorter and longer, as far as the source leaves it open; None where nothing is.
@@ -64,7 +64,7 @@ class BoardValue:
             raise UsageError(f"the mark of a rate is {mark!r}; use one of {', '.join(MARKS)}")
 
     def inherited(self, board: "Board") -> bool:
-        """Whether *board* has it from boards that printed measurements, without having printed one."""
+        """Return whether *board* has it from boards that printed measurements, without having printed one."""
         return bool(self.measured) and board.name not in self.measured
 
     def ends(self, board: "Board") -> tuple[float, float] | None:
@@ -125,7 +125,7 @@ class Rate:
 
 
 def printed_rows(board: "Board") -> bool:
-    """Whether *board* printed one of the measurements that constants were derived from."""
+    """Return whether *board* printed one of the measurements that constants were derived from."""
     return any(board.name in value.measured for rate in RATES for value in rate.values)
 
 

@@ -108,7 +108,7 @@ class CoreReplay:
 
 @frozen
 class Cores:
-    """What a replay found: when each core ends, in us from the start of its task or union.
+    """The result of a replay: when each core ends, in us from the start of its task or union.
 
     ``flying`` is for how long asynchronous copies keep its IO-DMA busy, on one channel or both.
     """

@@ -1,4 +1,4 @@
-"""Where each row of the logs lies in time: the replay once more, with notes, for those who ask.
+"""The time of each row of the logs: the replay once more, with notes, for those who ask.
 
 Times are those of a task or union by itself, in us from its start; `machine.timeline` puts them on the board.
 """

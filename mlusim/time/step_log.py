@@ -78,7 +78,7 @@ class Table:
     _codes: list[CodeType] = field(factory=list)  # kept, so that their ids stay theirs
 
     def name(self, number: int) -> str:
-        """What the instruction of *number* is called: an intrinsic, or one of the accesses beside them."""
+        """Return the name of the instruction of *number*: an intrinsic, or one of the accesses beside them."""
         return _OTHERS[number] if number < 0 else self.intrinsics[number]
 
     def add(self, key: Any, step: LoggedStep) -> int:

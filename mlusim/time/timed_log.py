@@ -59,7 +59,7 @@ class TimedLog:
             yield [chunk[turn] for turn in turns.tolist()]
 
     def all_parts(self) -> Times:
-        """What the rows take, in order."""
+        """The times of the rows, in order."""
         found, first = [], 0
         for distinct, turns in self.log.chunks:
             found.append(self.parts[first : first + len(distinct)][turns])
@@ -67,7 +67,7 @@ class TimedLog:
         return np.concatenate(found) if found else np.zeros((0, FLIGHT + 1))
 
     def summary(self, flying: float) -> CoreSummary:
-        """What the rows add up to; *flying*: for how long asynchronous copies kept the IO-DMA busy, in us."""
+        """Add the rows up; *flying*: for how long asynchronous copies kept the IO-DMA busy, in us."""
         scalar, vector, tensor, io, move = self.busy
         return CoreSummary((scalar, vector, tensor, io + flying, move), self.moved)
 
@@ -116,7 +116,7 @@ class Stack:
 
 
 def _busy(rows: Rows, parts: Times) -> Times:
-    """What each of *rows* keeps the pipes busy with, off-chip flights apart."""
+    """Time each of *rows* on the pipes that it keeps busy, off-chip flights apart."""
     busy = parts[:, FRONT : MOVE + 1].copy()
     busy[:, SCALAR] += parts[:, FRONT]
     busy[:, MOVE] += parts[:, FLIGHT] * (rows[:, KIND] == MOVE_FLIGHT)

@@ -137,7 +137,7 @@ class Timeline(Sequence[TaskSpan]):
 
     @property
     def named(self) -> bool:
-        """Whether the launch kept its instructions, so that spans have names and lines."""
+        """True where the launch kept its instructions, so that spans have names and lines."""
         return bool(self._tasks) and all(task.steps is not None for task in self._tasks)
 
     def scenes(self, most: int = MOST_SPANS, slots: Collection[int] | None = None) -> Iterator[Scene]:
@@ -305,7 +305,7 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
 
 
 class Forecast:
-    """What is predicted of *tasks*, worked out when it is first asked for, on *board*, whose places take *unions* clusters each (0: single cores).
+    """The prediction for *tasks*, worked out when it is first asked for, on *board*, whose places take *unions* clusters each (0: single cores).
 
     Without tasks nothing was timed.
     """

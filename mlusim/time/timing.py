@@ -25,7 +25,7 @@ PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
 
 
 def launch_us(board: Board) -> float:
-    """What a launch on *board* costs beside its tasks, in us."""
+    """Return the cost of a launch on *board* beside its tasks, in us."""
     return LAUNCH.on(board).value
 
 
@@ -74,7 +74,7 @@ class Alone:
 
 @frozen
 class Need:
-    """What a task or union needs: us by itself, off-chip bytes; of these ``first`` before it can compute, in ``first_us``."""
+    """The needs of a task or union: us by itself, off-chip bytes; of these ``first`` before it can compute, in ``first_us``."""
 
     alone_us: float
     nbytes: float
@@ -84,7 +84,7 @@ class Need:
 
 @define
 class Slot:
-    """Where and when a group of cores ran: ``share`` us if its share of the memory sets the time."""
+    """The place and time of a group of cores: ``share`` us if its share of the memory sets the time."""
 
     place: int
     start: float
@@ -125,7 +125,7 @@ def band(work: GroupedTasks, board: Board, slots: int, usual: float) -> tuple[fl
 
 
 def times(work: GroupedTasks, board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:
-    """What `predict` says of the time at each of *bounds*, in us."""
+    """Predict the time at each of *bounds*, in us."""
     return [LAUNCH.at(b, board) + max(slot.end for slot in _ran(work, board, slots, b)[2]) for b in bounds]
 
 
@@ -179,7 +179,7 @@ def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
 
 
 def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[Pace]) -> Need:
-    """What *group* needs of the board, at the *paces* of its cores; it finds *hit* bytes in the cache."""
+    """Work out the needs of *group* on the board, at the *paces* of its cores; it finds *hit* bytes in the cache."""
     nbytes = max(0.0, alone.moved - hit)
     first = min(nbytes, float(UNIT * sum(task.head[0] for task in group)))
     lasting = max(

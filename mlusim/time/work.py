@@ -79,7 +79,7 @@ def macs(arch: Arch) -> Mapping[DType, int]:
 
 
 class CopyLoad(NamedTuple):
-    """What one copy asks of its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes.
+    """The load of one copy on its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes.
 
     ``stores`` are those of the transactions that store, which have a channel of their own.  Off the chip, ``lines``
     are the pieces of a strided copy: 0 of one that is contiguous there.
@@ -122,7 +122,7 @@ def read_first(start: int, size: int) -> int:
 
 
 def _place(start: int, spread: int) -> int:
-    """Where in its line a segment begins."""
+    """Return the place in its line at which a segment begins."""
     if spread % UNIT == 0:
         return start % UNIT
     grain = spread | start | UNIT
@@ -150,7 +150,7 @@ def charge_line(work: list[int], pipe: Pipe, number: int, to: int, frm: int, siz
 
 
 class Counted(Protocol):
-    """What work is charged to: sums, by the places above."""
+    """The sums that work is charged to, by the places above."""
 
     work: list[int]
 

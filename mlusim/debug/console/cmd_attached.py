@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def commands(console: "CommandContext", words: str) -> str:
-    """What is executed where a breakpoint stops."""
+    """Return the commands that are executed where a breakpoint stops."""
     number, _, rest = words.partition(" ")
     if not number:
         number = str(max(console.session.breakpoints, default=0))

@@ -28,7 +28,7 @@ def _head(command: Command) -> str:
 
 
 def help_text(command: Command) -> str:
-    """What `help COMMAND` shows."""
+    """Return the text of `help COMMAND`."""
     lines = [_head(command), f"  {command.summary}"]
     return "\n".join([*lines, *(f"  {line}" for line in command.details.splitlines())])
 

@@ -164,7 +164,7 @@ class Console(CommandContext):
         return "\nthe program has ended" + _outcome(session.host.result)
 
     def complete(self, text: str) -> list[str]:
-        """What the last word of *text* may become."""
+        """Return the words that the last word of *text* may become."""
         word, blank, rest = text.lstrip().partition(" ")
         if not blank:
             return sorted(c.name for c in COMMANDS if c.name.startswith(word))
@@ -202,7 +202,7 @@ class Console(CommandContext):
 
 
 def _outcome(result: object) -> str:
-    """What the program has to say for itself, where it is an operator's run."""
+    """Word the outcome of the program, where it is an operator's run."""
     status = getattr(result, "status", None)
     if status is None:
         return ""

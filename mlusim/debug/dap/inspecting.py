@@ -49,7 +49,7 @@ def _threads(state: State, arguments: Arguments) -> Body:
 
 
 def _launch_name(session: "DebugSession") -> str:
-    """What the thread is called that stands for everything but tasks."""
+    """Return the name of the thread that stands for everything but tasks."""
     return f"launch {session.recorded.index}: {session.recorded.kernel}"
 
 
@@ -115,7 +115,7 @@ def _variable(state: State, frame: FrameAt, one: values.Variable) -> dict[str, A
 
 
 def _shown(state: State, frame: FrameAt, one: values.Variable) -> dict[str, Any]:
-    """What variables and results have in common: type, parts, and where the bytes are."""
+    """Describe a value as variables and results do: type, parts, and where the bytes are."""
     count = one.count
     body: dict[str, Any] = {
         "type": one.type,
@@ -164,7 +164,7 @@ def _evaluate(state: State, arguments: Arguments) -> Body:
 
 
 def _is_command(state: State, text: str) -> bool:
-    """Whether *text* is a command, and no expression in a variable that is called like one."""
+    """Return whether *text* is a command, and no expression in a variable that is called like one."""
     word = text.partition(" ")[0].partition("/")[0]
     frame = state.session.frame()
     if frame is not None and word in variables_of(frame):
@@ -314,7 +314,7 @@ def _exception_info(state: State, arguments: Arguments) -> Body:
 
 
 def _who_wrote(state: State, arguments: Arguments) -> Body:
-    """Who last wrote a byte, and where its sources came from; text to show, and the same as data."""
+    """Find the last writer of a byte, and where its sources came from; text to show, and the same as data."""
     _frame(state, arguments)
     session = state.session
     reference = arguments.get("variablesReference")

@@ -23,7 +23,7 @@ Move = Callable[[State], Any]
 
 @frozen
 class Target:
-    """Where `goto` may go: a line, before or behind here."""
+    """A target of `goto`: a line, before or behind here."""
 
     file: str
     line: int
@@ -48,7 +48,7 @@ def moved(state: State, move: Move, reason: str) -> None:
 
 
 def _pass_faults(state: State) -> None:
-    """Where the editor does not want to stop at faults, go on behind them."""
+    """Go on behind faults where the editor does not want to stop at them."""
     while not state.faults and state.session.stop.error is not None and not state.session.ended:
         verbs.resume(state.session)
 
@@ -56,7 +56,7 @@ def _pass_faults(state: State) -> None:
 def _stepping(
     verb: Callable[..., Any], intrinsic: Callable[..., Any], reason: str = "step"
 ) -> Callable[[State, Arguments], None]:
-    """What follows a request to step: by lines, or by instructions where the granularity says so."""
+    """Make the handler of a request to step: by lines, or by instructions where the granularity says so."""
 
     def follow(state: State, arguments: Arguments) -> None:
         chosen = intrinsic if arguments.get("granularity") == "instruction" else verb

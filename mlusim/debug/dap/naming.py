@@ -60,7 +60,7 @@ def name_in(state: "State", reference: object, name: str) -> str:
 
 
 def memory_reference(session: "DebugSession", one: Variable) -> str | None:
-    """Where the bytes of a variable are, as ``task 3/NRAM/0x200100``; None where it has none."""
+    """Return the place of a variable's bytes, as ``task 3/NRAM/0x200100``; None where it has none."""
     if not one.place:
         return None
     try:

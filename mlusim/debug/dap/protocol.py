@@ -106,7 +106,7 @@ class Connection:
 
 
 def _in_place(request: Mapping[str, Any]) -> bool:
-    """Whether an editor shows the answer where it was asked: under the mouse, or in a list of watches."""
+    """Return whether an editor shows the answer where it was asked: under the mouse, or in a list of watches."""
     return request.get("command") == "evaluate" and request.get("arguments", {}).get("context") in (
         "hover",
         "watch",

@@ -63,7 +63,7 @@ class State:
         return len(self.targets)
 
     def target(self, number: Any, kind: type[Any]) -> Any:
-        """What a number was given to; raises `UsageError` for another kind, and for one of an earlier stop."""
+        """Return the target that a number was given to; raises `UsageError` for another kind, and for one of an earlier stop."""
         found = (
             self.targets[number - 1] if isinstance(number, int) and 0 < number <= len(self.targets) else None
         )

@@ -82,7 +82,7 @@ def _functions(state: State, arguments: Arguments) -> Body:
 
 
 def _data_info(state: State, arguments: Arguments) -> Body:
-    """Whether a name can be watched, and as what."""
+    """Tell whether a name can be watched, and as what."""
     if arguments.get("frameId") is not None:
         state.target(arguments["frameId"], FrameAt).focus(state.session)
     name = name_in(state, arguments.get("variablesReference"), str(arguments["name"]))
@@ -198,7 +198,7 @@ def _set(state: State, owner: str, one: Arguments, make: Callable[[], Breakpoint
 
 
 def _hits(text: str | None) -> Callable[[int], bool] | None:
-    """What ``5``, ``>= 5`` or ``% 5`` says of the count of hits."""
+    """Return the test that ``5``, ``>= 5`` or ``% 5`` makes of the count of hits."""
     if not text or not text.strip():
         return None
     found = _HITS.match(text.strip())

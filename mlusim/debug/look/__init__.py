@@ -1,1 +1,1 @@
-"""What stands still at a stop: memory, tasks, frames, values, and where bytes came from."""
+"""The state at a stop: memory, tasks, frames, values, and where bytes came from."""

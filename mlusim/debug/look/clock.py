@@ -123,7 +123,7 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
 
 
 def _is_issue(span: TimeSpan) -> bool:
-    """Whether an instruction begins with this span: not a wait, nor the flight of an asynchronous copy."""
+    """Return whether an instruction begins with this span: not a wait, nor the flight of an asynchronous copy."""
     if span.where == "wait" or not span.line:
         return False
     return span.where == "scalar" or not span.name.endswith("_async")

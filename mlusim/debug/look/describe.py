@@ -45,7 +45,7 @@ WIDE = 110  # characters of a value that is shown on one line
 def named(
     paused: PausedRun, allocation: Allocation, offset: int, nbytes: int = 1
 ) -> tuple[str, int, DType | None]:
-    """What holds *nbytes* bytes at *offset* of *allocation*: its name, where it begins there, its element type.
+    """Find the variable that holds *nbytes* bytes at *offset* of *allocation*: its name, where it begins there, its element type.
 
     Where regions of several stages do, those that hold all of the bytes are named.  A name that a region and a
     tensor share says which of them is meant.
@@ -100,7 +100,7 @@ def accesses_text(paused: PausedRun, accesses: Sequence[Access], *, pieces: bool
 
 
 def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
-    """What an effect writes and reads, and which *pipe* carries it."""
+    """Tell the bytes that an effect writes and reads, and which *pipe* carries it."""
     parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
@@ -149,7 +149,7 @@ def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4) -> str:
 
 
 def address_text(pointer: Ptr, paused: PausedRun | None) -> str:
-    """What a pointer points to: ``term1[105]``, or its address."""
+    """Tell where a pointer points: ``term1[105]``, or its address."""
     if paused is None:
         return f"{pointer.address:#x}"
     name, begins, dtype = named(paused, pointer.view.allocation, max(pointer.offset, 0))
@@ -184,7 +184,7 @@ def where_text(file: str, line: int, function: str) -> str:
 
 
 def op_text(paused: PausedRun, op: Op) -> str:
-    """What happens at a moment, as something that is about to happen."""
+    """Describe a moment, as something that is about to happen."""
     if op.kind is ISSUE and op.effect is not None:
         spelling = op.effect.step.row.spelling if op.effect.step.row is not None else op.name
         verb = "issue" if op.effect.asynchronous else "execute"

@@ -104,7 +104,7 @@ def _no(*_: Any) -> None:
 
 @define(eq=False)
 class Expression:
-    """What a user wrote: code of Python where it is that; in a frame of BANG C it is read as C first."""
+    """An expression of the user: code of Python where it is that; in a frame of BANG C it is read as C first."""
 
     text: str
     code: CodeType | None
@@ -180,7 +180,7 @@ def evaluate(
 
 
 def c_scope(frame: FrameType | None, extra: Mapping[str, Any] | None = None) -> "FrameNames | None":
-    """What names mean in a frame of BANG C; None in one of Python."""
+    """Return the names that are visible in a frame of BANG C; None in one of Python."""
     scopes = None if frame is None else frame.f_globals.get(SCOPES)
     found: FrameNames | None = None if scopes is None else scopes.frame(frame, extra)
     return found
@@ -264,7 +264,7 @@ def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any
 
 
 def _is_attribute(text: str, name: str) -> bool:
-    """Whether *name* stands in *text* only behind a dot."""
+    """Return whether *name* stands in *text* only behind a dot."""
     with unwarned():
         tree = ast.parse(text.strip(), mode="eval")
     return not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(tree))

@@ -49,7 +49,7 @@ def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:
 
 
 def names_of(paused: PausedRun, core: "Core | None") -> dict[str, Any]:
-    """What an expression may name besides the frame's variables, as pointers."""
+    """Return the pointers that an expression may name besides the frame's variables."""
     tensors, regions = tensor_pointers(paused), region_pointers(paused, core)
     both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
     return {**both, **declared_pointers(paused, core), **tensors, **regions}

@@ -1,4 +1,4 @@
-"""Who wrote a byte: the instruction, task, line and moment that last did, and where its sources came from."""
+"""The writer of a byte: the instruction, task, line and moment that last did, and where its sources came from."""
 
 from array import array
 from collections.abc import Iterator
@@ -164,7 +164,7 @@ class OriginSearch:
         self._ends: dict[int, LaunchRun] = {}
 
     def origin(self, byte: Byte, text: str) -> Origin:
-        """Where *byte*, which the user calls *text*, comes from."""
+        """Trace the origin of *byte*, which the user calls *text*."""
         here = self._here
         before = here.moment if here.lines == 0 else here.moment + 1
         return self._follow(byte, text, here.launch, before, self._depth)
@@ -217,7 +217,7 @@ class OriginSearch:
         return next((n for n in earlier if home in self._all.recorded(n).homes), 0)
 
     def _changed(self, home: Allocation, offset: int, earlier: int, launch: int) -> bool:
-        """Whether the element at *offset* is another one at the beginning of *launch* than at the end of the *earlier* one."""
+        """Return whether the element at *offset* differs between the beginning of *launch* and the end of the *earlier* one."""
         recorded = self._all.recorded(launch)
         kept, size = recorded.tensors, recorded.homes[home].size
         first = offset - offset % size

@@ -45,7 +45,7 @@ class PausedRun:
 
     @property
     def watched(self) -> bool:
-        """Whether every instruction was announced, so that what is in flight is known."""
+        """True where every instruction was announced, so that it is known which are in flight."""
         return isinstance(self.observed, Tracer)
 
     def core(self, name: str) -> "Core | None":
@@ -97,7 +97,7 @@ class PausedRun:
         return [(owner, allocation) for allocation, owner in found.items() if allocation.live]
 
     def every_allocation(self) -> list[tuple[str | None, Allocation]]:
-        """What `allocations` gives for all cores together, each once, in a fixed order."""
+        """Return the `allocations` of all cores together, each once, in a fixed order."""
         found: dict[Allocation, str | None] = {}
         for core in (None, *self.cores):
             for owner, allocation in self.allocations(core):

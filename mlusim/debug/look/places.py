@@ -53,7 +53,7 @@ def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType 
 
 
 def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
-    """What *text* will mean in any task once it has begun: a region of the plan or elements of it, ``nram+0x100``.
+    """Find what *text* will mean in any task once it has begun: a region of the plan or elements of it, ``nram+0x100``.
 
     None for everything else; raises `UsageError` for bytes that the board's memory does not have.
     """

@@ -82,7 +82,7 @@ def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
 
 
 def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
-    """What *core* and its cluster have declared on the chip, by the names of the variables that point there."""
+    """Return the declarations on the chip of *core* and its cluster, by the names of the variables that point there."""
     rows = []
     for owner, allocation in paused.allocations(core):
         if owner is None or core is None:

@@ -1,4 +1,4 @@
-"""What an expression of the debugger may name: values of the program and pure functions, nothing that reaches the system."""
+"""The names that an expression of the debugger may use: values of the program and pure functions, nothing that reaches the system."""
 
 import ast
 import builtins
@@ -101,7 +101,7 @@ def vetted(name: str, value: Any) -> Any:
 
 
 def _pure(value: Any) -> bool:
-    """Whether a function or a class is the program's own, NumPy's, or one of the builtins that only compute."""
+    """Return whether a function or a class is the program's own, NumPy's, or one of the builtins that only compute."""
     home = str(getattr(value, "__module__", None) or "")
     top = home.partition(".")[0]
     if top == "numpy":

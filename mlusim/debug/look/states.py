@@ -1,4 +1,4 @@
-"""What every task, pipe, barrier, core and cluster is doing: the rows behind `info`."""
+"""The state of every task, pipe, barrier, core and cluster: the rows behind `info`."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What a kernel reads from its closures and modules, kept for its launch: the program rebinds it for the next.
+"""The closures and modules that a kernel reads, kept for its launch: the program rebinds them for the next.
 
 A run of an earlier launch gets the bindings that were there when it began; the program gets its own back
 before it goes on.  Objects are not copied: what the program changes in place stays changed.

@@ -57,7 +57,7 @@ class LaunchRun:
 
     @property
     def ended(self) -> bool:
-        """Whether the launch is over."""
+        """True where the launch is over."""
         return self._strand.ended
 
     def go(

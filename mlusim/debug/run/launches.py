@@ -138,7 +138,7 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
 
 
 def explored(session: "Session") -> bool:
-    """Whether the launch follows another schedule than the default one."""
+    """True where the launch follows another schedule than the default one."""
     return session.choices is not None
 
 

@@ -64,7 +64,7 @@ class Milestones:
         return self._marks[at - 1] if at else None
 
     def wanted(self, moment: int, nbytes: int) -> bool:
-        """Whether a snapshot of *nbytes* bytes should be made at *moment*."""
+        """Return whether a snapshot of *nbytes* bytes should be made at *moment*."""
         last = self._snapshots[-1].moment if self._snapshots else 0
         return moment >= last + self._spacing and 2 * nbytes <= self.room
 

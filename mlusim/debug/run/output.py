@@ -1,4 +1,4 @@
-"""What kernels print: shown once, where the user comes by first, however often a launch runs again.
+"""The output of kernels: shown once, where the user comes by first, however often a launch runs again.
 
 A launch is deterministic, so the n-th piece that its kernels write to ``sys.stdout`` or ``sys.stderr`` is the
 same in every run of it.  ``breakpoint()`` counts as a piece, too: each call stops the user once.

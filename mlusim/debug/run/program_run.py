@@ -134,7 +134,7 @@ class ProgramRun(RunObserver):
         self._issued += _issued(whole(core))
 
     def launch_end(self, launch: "observed.Launch") -> None:
-        """What is printed from here on is the program's own; it gets the tensors of a run that was changed by hand."""
+        """Give the program the tensors of a run that was changed by hand; output is its own from here on."""
         super().launch_end(launch)
         for original, raw in self.results.items():
             original.raw[:] = raw

@@ -40,7 +40,7 @@ class RunMaker:
 
     @property
     def holder(self) -> Holder:
-        """Who says whose bindings are in place."""
+        """The one who says whose bindings are in place."""
         return self._host.holder
 
     def _make(self, recorded: KeptLaunch, *arguments: Any, **options: Any) -> LaunchRun:

@@ -201,7 +201,7 @@ class Tracer(RunObserver):
             self._judge(op)
 
     def _awakes(self) -> bool:
-        """Whether this is the mark to wake at: every instruction is announced from here on."""
+        """Return whether this is the mark to wake at: every instruction is announced from here on."""
         if self._wake is None or self._rare_events != self._wake[1]:
             return False
         self.asleep, self.moment = False, self._wake[0] - 1

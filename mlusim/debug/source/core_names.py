@@ -15,12 +15,12 @@ _NAME = re.compile(r"(?:task\s+)?(\d+)\s*(m|mpu|memory)?$", re.IGNORECASE)
 
 
 def name_of(core: "Core") -> str:
-    """What the debugger calls *core*."""
+    """Return the debugger's name of *core*."""
     return name_at(core.place)
 
 
 def name_at(place: "TaskPlace") -> str:
-    """What the debugger calls the core at *place*."""
+    """Return the debugger's name of the core at *place*."""
     return f"task {place.task}{'m' * place.memory_core}"
 
 
@@ -43,7 +43,7 @@ def parse_name(text: str) -> str:
 
 
 def cluster_name(core: "Core") -> str:
-    """What the debugger calls the cluster of *core*: by its number, and the union's first task where there are more."""
+    """Return the debugger's name of the cluster of *core*: its number, and the union's first task where there are more."""
     assert core.cluster is not None
     first = min(c.place.task for c in core.union.cores)
     return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")

@@ -37,7 +37,7 @@ def parameters_of(frame: FrameType) -> Sequence[str]:
 
 
 def returns_nothing(frame: FrameType) -> bool:
-    """Whether the function of a frame is one of C that returns no value, as its type says."""
+    """Return whether the function of a frame is one of C that returns no value, as its type says."""
     scopes = frame.f_globals.get(SCOPES)
     found = None if scopes is None else scopes.function(frame.f_code)
     return found is not None and found.returns_nothing
@@ -54,7 +54,7 @@ class Owned:
         self._home = _package_of(kernel_file)
 
     def __call__(self, filename: str) -> bool:
-        """Whether the debugger steps through the lines of *filename*."""
+        """Return whether the debugger steps through the lines of *filename*."""
         known = self._known.get(filename)
         if known is None:
             known = self._known[filename] = self._decide(filename)

@@ -64,7 +64,7 @@ def _own(value: Any, name: str) -> Any:
 
 
 def _named(function: FunctionType) -> Iterator[Any]:
-    """What the code of *function* names in its module and its closure, and what it reads off modules and classes."""
+    """Collect the names that the code of *function* uses in its module and its closure, and reads off modules and classes."""
     names = sorted({name for code in nested(function.__code__) for name in code.co_names})
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     values += [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
@@ -166,7 +166,7 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
 
 
 def knows_file(name: str, near: Iterable[UserFunction], owned: Owned) -> bool:
-    """Whether a function of a file called *name* is loaded."""
+    """Return whether a function of a file called *name* is loaded."""
     return any(_ends(f.code.co_filename, name) for f in (*near, *_loaded(owned, name)))
 
 

@@ -1,4 +1,4 @@
-"""What stops a run: breakpoints, watchpoints, and the steps of the console.
+"""The stops of a run: breakpoints, watchpoints, and the steps of the console.
 
 A `Stopper` is asked at moments, or at lines, or both.  A `Breakpoint` is a stopper with a number and
 with conditions, which the user keeps; what a `step` waits for is a stopper without.
@@ -37,11 +37,11 @@ class Stopper:
 
     @property
     def lines_from_start(self) -> bool:
-        """Whether lines must be followed from the first on."""
+        """True where lines must be followed from the first on."""
         return self.lines
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Whether an instruction with these operands can concern it; asked once per step."""
+        """Return whether an instruction with these operands can concern it; asked once per step."""
         del step, landing
         return False
 
@@ -60,7 +60,7 @@ class Stopper:
 
 
 class Location(Stopper):
-    """Where a breakpoint is; ``text`` says it as the user would."""
+    """The place of a breakpoint; ``text`` says it as the user would."""
 
     text = ""
 
@@ -256,7 +256,7 @@ class Watchpoint(Location):
         return "read" if self.reads and any(self._touches(a, core) for a in step.reads) else None
 
     def _touches(self, access: Access, core: "Core | None") -> bool:
-        """Whether *access* touches the bytes; of any core's memory where *core* is None."""
+        """Return whether *access* touches the bytes; of any core's memory where *core* is None."""
         span, allocation = self.span, access.allocation
         if allocation.space is not span.space or not (core is None or span.belongs(core, allocation)):
             return False
@@ -325,26 +325,26 @@ class Breakpoint(Stopper):
 
     @property
     def ops(self) -> bool:  # type: ignore[override]
-        """Whether the location listens to moments."""
+        """True where the location listens to moments."""
         return self.location.ops
 
     @property
     def lines(self) -> bool:  # type: ignore[override]
-        """Whether the location listens to lines."""
+        """True where the location listens to lines."""
         return self.location.lines
 
     @property
     def late(self) -> bool:  # type: ignore[override]
-        """Whether the location is asked again after the checkers."""
+        """True where the location is asked again after the checkers."""
         return self.location.late
 
     @property
     def lines_from_start(self) -> bool:
-        """Whether the location needs lines followed from the first on."""
+        """True where the location needs lines followed from the first on."""
         return self.location.lines_from_start
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Whether the instruction can concern the location."""
+        """Return whether the instruction can concern the location."""
         return self.location.follows(step, landing=landing)
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:

@@ -1,4 +1,4 @@
-"""Who asked for a stop, written into it."""
+"""The hits of a stop: who asked for it, written into it."""
 
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import Stop

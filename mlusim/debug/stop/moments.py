@@ -48,12 +48,12 @@ class Position:
 
     @property
     def exact(self) -> bool:
-        """Whether one can come back to it."""
+        """True where one can come back to it."""
         return self.lines < SOME
 
     @property
     def at_end(self) -> bool:
-        """Whether it is the end of its launch."""
+        """True where it is the end of its launch."""
         return self.moment >= END
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Position:
 
 
 class Op(NamedTuple):
-    """What happens at a moment: *kind* as above, on *core*; *effect* for instructions."""
+    """The operation of a moment: *kind* as above, on *core*; *effect* for instructions."""
 
     moment: int
     kind: str
@@ -93,7 +93,7 @@ class Stop:
 
 
 class Tracing(Protocol):
-    """What a stopper may ask of the run that it stops: the tracer behind it."""
+    """The part of a tracer that a stopper may ask."""
 
     launch: int
     collect: Callable[[Stop], None] | None

@@ -35,7 +35,7 @@ class ByteSpan:
         return self.high - self.low
 
     def belongs(self, core: "Core", allocation: Allocation) -> bool:
-        """Whether *allocation*, which an instruction of *core* names, is in this memory."""
+        """Return whether *allocation*, which an instruction of *core* names, is in this memory."""
         return self.anyone or self.owner is None or owner_of(core, allocation) == self.owner
 
     def __str__(self) -> str:

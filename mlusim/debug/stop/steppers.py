@@ -1,4 +1,4 @@
-"""What `step`, `next`, `stepi`, `until` and `finish` wait for."""
+"""The conditions that end `step`, `next`, `stepi`, `until` and `finish`."""
 
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ class Stepper(Stopper):
         return False
 
     def mine(self, core: "Core | None") -> bool:
-        """Whether *core* is the one that steps."""
+        """Return whether *core* is the one that steps."""
         return self.core is None or core is self.core
 
     def counted(self) -> str | None:

@@ -62,7 +62,7 @@ class DebuggerApp(App[None]):
         """The session could not be made, or broke."""
 
     class Offered(Message):
-        """What the last word of the command line may become."""
+        """The words that the last word of the command line may become."""
 
         def __init__(self, words: list[str]) -> None:
             super().__init__()

@@ -114,7 +114,7 @@ def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str =
 
 
 class CommandLine(Input):
-    """Where commands are typed: up and down recall them, tab completes."""
+    """The line where commands are typed: up and down recall them, tab completes."""
 
     DEFAULT_CSS = "CommandLine { height: 1; border: none; padding: 0; }"
 

@@ -31,7 +31,7 @@ class Terminal:
         termios.tcsetattr(number, termios.TCSANOW, mode)
 
     def typed(self) -> str:
-        """What has been typed so far: text, ends of lines, and `QUIT`, with which it ends."""
+        """Return the keys typed so far: text, ends of lines, and `QUIT`, with which it ends."""
         if self._before is None:
             return ""
         number, raw = sys.stdin.fileno(), b""

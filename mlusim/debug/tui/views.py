@@ -28,7 +28,7 @@ BAR = 24  # columns of a bar
 
 @frozen(kw_only=True)
 class Views:
-    """What there is to see: ``source`` are the lines of the file in focus, ``line`` the current one.
+    """The contents of the screen: ``source`` are the lines of the file in focus, ``line`` the current one.
 
     ``stops`` are the numbers of breakpoints by their lines in the file.  ``memory`` is what the last `x` showed, as
     it is now, under ``place``.
@@ -95,7 +95,7 @@ def _variables(session: "DebugSession") -> str:
 
 
 def _pipes(session: "DebugSession") -> str:
-    """What the pipes of the task in focus do; the idle ones in one line."""
+    """Tell the state of the pipes of the task in focus; the idle ones in one line."""
     paused = session.watched()
     core = session.core()
     if core is None:
@@ -122,7 +122,7 @@ def _nram(session: "DebugSession") -> str:
 
 
 def _kernel(console: "Console") -> tuple[str, int]:
-    """Where the kernel begins: shown while no task is in it."""
+    """Find the beginning of the kernel: shown while no task is in it."""
     functions = console.session.recorded.functions
     return (functions[0].code.co_filename, functions[0].code.co_firstlineno) if functions else ("", 0)
 
@@ -157,7 +157,7 @@ def _memory(console: "Console", place: str, letters: str) -> tuple[str, str]:
 
 @frozen
 class LineResult:
-    """What a line led to: the reply, and the views afterwards."""
+    """The result of a line: the reply, and the views afterwards."""
 
     line: str
     reply: Reply

@@ -1,4 +1,4 @@
-"""What C and Python hand each other in a call: numbers, pointers, texts."""
+"""The arguments and results of calls between C and Python: numbers, pointers, texts."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ def answer(core: "NativeCore", value: Any) -> None:
 
 
 def value_of(core: "NativeCore", argument: Any) -> Any:
-    """What an argument that C passed on *core* means in Python."""
+    """Return the Python value of an argument that C passed on *core*."""
     kind, bits, dtype = argument.kind, argument.bits, argument.dtype
     if kind == layout.POINTER:
         return core.pointer_of(bits, dtype)

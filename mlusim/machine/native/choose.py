@@ -60,7 +60,7 @@ def choose(
 
 
 def debugged() -> bool:
-    """Whether a debugger of Python, as pdb or debugpy, watches lines: any trace function but that of coverage."""
+    """Return whether a debugger of Python, as pdb or debugpy, watches lines: any trace function but that of coverage."""
     monitoring, tracer = getattr(sys, "monitoring", None), sys.gettrace()
     traced = tracer is not None and COVERAGE not in (_package(tracer), _package(type(tracer)))
     return traced or (monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None)
@@ -71,7 +71,7 @@ def _package(found: Any) -> str:
 
 
 def compiles(arch: Arch) -> bool:
-    """Whether kernels for *arch* become C: not where operands have to be aligned, which only Python checks."""
+    """Return whether kernels for *arch* become C: not where operands have to be aligned, which only Python checks."""
     return arch.generation != 2
 
 

@@ -217,7 +217,7 @@ class NativeCore(Core):
 
     @property
     def source(self) -> Allocation | None:
-        """What the last large copy read."""
+        """The allocation that the last large copy read."""
         number = -1 if self.c is None else self.c.source
         found = self.views[number] if number > 0 else None
         return None if found is None else found.allocation
@@ -271,7 +271,7 @@ class NativeCore(Core):
         return self._loaded.program.texts[number]
 
     def pointer_of(self, word: int, dtype: int) -> Any:
-        """What *word* points to, seen as elements of *dtype* (-1: as it was declared)."""
+        """Return the pointer that *word* is, seen as elements of *dtype* (-1: as it was declared)."""
         number = (word + (1 << layout.OFFSET_BITS - 1) & (1 << 64) - 1) >> layout.OFFSET_BITS
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
         view = self.views[number] if 0 < number < len(self.views) else None
@@ -304,7 +304,7 @@ class NativeCore(Core):
             self._act(self._loaded.library.mlusim_land_inside, 0)
 
     def flight_inside(self, number: int) -> bool:
-        """Whether effect *number* of Python's is a copy from NRAM to NRAM."""
+        """Return whether effect *number* of Python's is a copy from NRAM to NRAM."""
         return self._pythons[number].inside
 
     def drain(self, pipe: Pipe | None = None) -> None:
@@ -343,7 +343,7 @@ class NativeCore(Core):
         return file, line
 
     def variables(self) -> Iterator[bytes]:
-        """What C has in its own variables, in those that have an address, and in those at file scope."""
+        """Return the bytes of C's own variables, of those that have an address, and of those at file scope."""
         assert self.seat is not None
         yield self.c.state.to_bytes(8, "little")
         yield from self.seat.variables()
@@ -354,7 +354,7 @@ class NativeCore(Core):
 
     @contextlib.contextmanager
     def declaring(self, file: str, line: int) -> Iterator[None]:
-        """What is declared meanwhile is declared at this line of the source."""
+        """Put down what is declared inside to this line of the source."""
         self._declaring = file, line
         try:
             yield

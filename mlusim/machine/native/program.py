@@ -36,7 +36,7 @@ class NativeProgram:
 
     @functools.cached_property
     def follows(self) -> bool:
-        """Whether it makes pointers of addresses that it reads from memory."""
+        """True where it makes pointers of addresses that it reads from memory."""
         own = self.text.removeprefix(runtime())
         return "load_pointer(" in own or "pointer_of(" in own
 
@@ -49,7 +49,7 @@ class Words(Protocol):
 
 
 class NativeForm(Protocol):
-    """What a kernel that can run natively has as ``native``."""
+    """The ``native`` of a kernel that can run natively."""
 
     def program(self, arch: Arch) -> NativeProgram | None:
         """The kernel's C for *arch*; None where something in it has none."""
@@ -61,10 +61,10 @@ class NativeForm(Protocol):
         """The arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
 
     def fault(self, why: int, *given: int) -> Fault:
-        """What is wrong where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
+        """Make the fault for a place where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
 
     def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """What Python sees of a pointer that leads to no memory of the board, for it to refuse.
+        """Make a pointer that leads to no memory of the board, for Python to refuse.
 
         It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
         that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,

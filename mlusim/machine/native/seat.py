@@ -1,4 +1,4 @@
-"""Where a core that runs in C sits: its structure of C, and the buffers that this points to; another core takes it later."""
+"""The seat of a core that runs in C: its structure of C, and the buffers that this points to; another core takes it later."""
 
 import ctypes
 import functools

@@ -1,4 +1,4 @@
-"""What a core's structure of C holds when a task begins, so that the core can begin another one."""
+"""The state of a core's structure of C at the begin of a task, so that the core can begin another one."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple

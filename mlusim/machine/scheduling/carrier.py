@@ -1,4 +1,4 @@
-"""What carries a core: a greenlet that runs until it parks.  The only file that knows greenlets."""
+"""Strands, which carry cores: greenlets that run until they park.  The only file that knows greenlets."""
 
 import contextlib
 import contextvars
@@ -53,12 +53,12 @@ def _idle(thread: int) -> list[Any]:
 
 
 def _watched() -> bool:
-    """Whether a debugger or a profiler follows calls: a strand keeps the answer of its beginning."""
+    """Return whether a debugger or a profiler follows calls: a strand keeps the answer of its beginning."""
     return sys.gettrace() is not None or sys.getprofile() is not None
 
 
 def _carry() -> None:
-    """What a strand runs: one body after another, each of which it is given while it is idle."""
+    """Run one body after another, each of which the strand is given while it is idle."""
     strand: Any = getcurrent()
     while True:
         strand.__dict__.pop("body")()
@@ -135,12 +135,12 @@ class Carrier:
 
     @property
     def dead(self) -> bool:
-        """Whether the strand is no more, as after an exception of the body."""
+        """True where the strand is no more, as after an exception of the body."""
         return bool(self.strand.dead)
 
     @property
     def current(self) -> bool:
-        """Whether the caller runs on this strand."""
+        """True where the caller runs on this strand."""
         return not self.ended and getcurrent() is self.strand
 
     @property
@@ -195,7 +195,7 @@ class Strand:
 
     @property
     def ended(self) -> bool:
-        """Whether the body has returned."""
+        """True where the body has returned."""
         return bool(self._body.dead)
 
     def resume(self) -> None:

@@ -15,7 +15,7 @@ KEPT = 2  # references to an `Mlu` that has its core only: that one, and the que
 
 
 def repeats(core: Any) -> bool:
-    """Whether *core* may run further tasks: those that nothing looks at, of a kernel that keeps nothing of them."""
+    """Return whether *core* may run further tasks: those that nothing looks at, of a kernel that keeps nothing of them."""
     session, union = core.session, core.union
     together = len(union.cores) - len(union.clusters) * session.board.arch.memory_core
     return bool(session.alone and core.mlu.taskDim > together and session.request.layout is None)
@@ -36,7 +36,7 @@ def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
 
 
 def polls(core: Any) -> Polls:
-    """What *core* looked at again and again, from its first look on."""
+    """Make the account of the memory that *core* looks at again and again, from its first look on."""
     return Polls(functools.partial(core.session.scheduler.spin, core))
 
 

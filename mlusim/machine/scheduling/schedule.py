@@ -1,4 +1,4 @@
-"""Where a schedule departs from the default one: drawn from a seed, or given and repeated exactly.
+"""Schedules: departures from the default one, drawn from a seed, or given and repeated exactly.
 
 The default lets cores run in the order of their tasks until they block, and lands asynchronous effects
 as late as it may.  A decision departs from it at one point, which is counted by core, so that the same
@@ -68,7 +68,7 @@ class Choices:
         return pipe
 
     def stop(self, core: int) -> bool:
-        """Whether *core* lets others go before the instruction that `land` was asked about."""
+        """Return whether *core* lets others go before the instruction that `land` was asked about."""
         point = self._instructions[core]
         if not self._stop(core, point):
             return False

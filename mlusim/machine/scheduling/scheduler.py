@@ -1,4 +1,4 @@
-"""Who runs next: first come, first served, in task order; or any legal choice."""
+"""The order of cores: first come, first served, in task order; or any legal choice."""
 
 import contextlib
 import functools
@@ -118,7 +118,7 @@ class Scheduler:
         self._alive.append(core)
 
     def _live(self, core: "Core") -> None:
-        """What a strand carries: *core* with its task, and the tasks to come while no other core is ready before them."""
+        """Run *core* with its task on a strand, and the tasks to come while no other core is ready before them."""
         self._body(core)
         while self._follows():
             core = self._follower(core)
@@ -127,7 +127,7 @@ class Scheduler:
         core.carrier.ended = True
 
     def _follows(self) -> bool:
-        """Whether the next task may begin where one has ended, as if others had run it, and without a switch."""
+        """Return whether the next task may begin where one has ended, as if others had run it, and without a switch."""
         coming = self._ready[0] if self._ready else self._pending
         if self._ready and coming.__class__ is tuple:
             coming = coming[1]
@@ -258,7 +258,7 @@ class Scheduler:
         core.carrier.park(self._next())
 
     def _next(self) -> "Carrier | None":
-        """Who goes on when the running core parks, where that needs no decision: a core that was parked, in its turn."""
+        """Return the core that goes on when the running one parks, where nothing has to be decided: one that was parked, in its turn."""
         ready = self._ready
         if self._choices is not None or self.doomed is not None or not ready:
             return None
@@ -310,7 +310,7 @@ class Scheduler:
         self._asked = self._spinning.difference(waiting, self._stuck)
 
     def _stalled(self, core: "Core", waiting: list["Core"]) -> bool:
-        """Whether *core* and every other spinning task has come back to an earlier state, while nothing shared has changed.
+        """Return whether *core* and every other spinning task has come back to an earlier state, while nothing shared has changed.
 
         It will come back to it for ever: a state is everything that decides how the task goes on.  One whose variables or
         memories differ each time, as a counter that moves to its end, is not stuck.
@@ -351,7 +351,7 @@ class Scheduler:
 
 
 def _where(core: "Core") -> str:
-    """Where *core* is, for a sentence."""
+    """Name the place of *core*, for a sentence."""
     if core.session.scheduler.running is not core and (core.carrier is None or core.carrier.frame is None):
         return "at its beginning"
     file, line = core.site()

@@ -20,7 +20,7 @@ _NEVER = itertools.count()
 
 
 def state_of(core: Any) -> bytes:
-    """What *core*, which runs, has now: its own memories, its variables, and where it is."""
+    """Collect the state of *core*, which runs: its own memories, its variables, and where it is."""
     digest = blake2b(digest_size=16)
     for space, arena in core.used.items():
         digest.update(space.name.encode())
@@ -54,7 +54,7 @@ class _Telling:
         self._kept: list[Any] = []  # so that no number is that of another object
 
     def frame(self, frame: FrameType) -> Iterator[bytes]:
-        """Where *frame* is, and its variables."""
+        """Collect the place of *frame*, and its variables."""
         yield f"{id(frame.f_code)}@{frame.f_lasti}".encode()
         yield from self._named(frame.f_locals.items())
 
@@ -117,7 +117,7 @@ def _slots(base: type) -> Iterator[str]:
 
 
 def _opaque(value: Any, kind: type) -> bool:
-    """Whether *value* is told by which object it is: code, types, the machine's own, and what shows no content."""
+    """Return whether *value* is told apart by identity: code, types, the machine's own, and objects that show no content."""
     if isinstance(value, type | FunctionType | MethodType | ModuleType | Allocation):
         return True
     module = str(kind.__module__)

@@ -1,1 +1,1 @@
-"""Where cores wait for one another, or for their own pipes: barriers, mutexes, waits inside a core."""
+"""Waits of cores for one another, or for their own pipes: barriers, mutexes, waits inside a core."""

@@ -33,12 +33,12 @@ class Meeting:
 
     @property
     def wanted(self) -> str:
-        """What would end the wait, where that is not every core that is missing."""
+        """Name the arrivals that would end the wait, where these are not all cores that are missing."""
         return ""
 
 
 def participants(core: "Core", scope: str) -> tuple["Core", ...]:
-    """Who must arrive at a barrier of *scope* that *core* reaches."""
+    """Return the cores that must arrive at a barrier of *scope* that *core* reaches."""
     cores = core.cluster.cores if scope.startswith("cluster") and core.cluster else core.union.cores
     if scope.endswith("_ipu"):
         return tuple(c for c in cores if not c.place.memory_core)

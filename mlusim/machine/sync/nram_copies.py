@@ -19,7 +19,7 @@ def land_inside(core: Any, flight: Any) -> None:
 
 
 def _nothing() -> None:
-    """What is left to do where the bytes are there."""
+    """Do nothing: the bytes are there."""
 
 
 def wait_inside(core: Any, name: str) -> None:

@@ -29,7 +29,7 @@ class Half(Meeting):
 
     @property
     def complete(self) -> bool:
-        """Whether all arrivals have come."""
+        """True where all arrivals have come."""
         return len(self.arrived) >= self.count
 
     @property
@@ -88,7 +88,7 @@ class SplitBarriers:
 
     @property
     def begun(self) -> list[Half]:
-        """What some have arrived at, or wait for, and is not complete."""
+        """Return the barriers at which some have arrived or wait, and which are not complete."""
         return [half for halves in self._halves.values() for half in halves if not half.complete]
 
     def _at(self, core: "Core", scope: str, ident: int) -> list[Half]:

@@ -21,7 +21,7 @@ NEXT_LAUNCH = (
 
 
 class Court(NamedTuple):
-    """Who is told.
+    """The functions that hear of conflicts.
 
     *report* is given a conflict and what would help, and says whether a person gets to see the finding; *join* is
     given another conflict that the same would help.
@@ -33,7 +33,7 @@ class Court(NamedTuple):
 
 
 class Blame:
-    """What is missing in a launch, as far as it is known."""
+    """The syncs that a launch lacks, as far as they are known."""
 
     def __init__(self, sharing: Sharing, handing: Handing, court: Court) -> None:
         self._sharing = sharing
@@ -64,7 +64,7 @@ class Blame:
                 self._charge(recorded, accused[start : start + TOGETHER])
 
     def _is_known(self, recorded: Recorded, one: Accused) -> bool:
-        """Whether what would help *one* is known without a search: a wait before a mutex, or a barrier that was told."""
+        """Return whether the remedy for *one* is known without a search: a wait before a mutex, or a barrier that was told."""
         withheld = self._handing.missed(one.pairs)
         if withheld is not None:
             at = withheld.site.told_from(one.conflict.second.statement.site)
@@ -130,7 +130,7 @@ class Blame:
 
 
 def _alone(recorded: Recorded, one: Accused) -> Remedy:
-    """What to do about a conflict that no barrier of one or two places puts in order."""
+    """Advise on a conflict that no barrier of one or two places puts in order."""
     a, b = one.conflict.first, one.conflict.second
     site = recorded.site(one.first)
     if several_calls(a.statement) or several_calls(b.statement):
@@ -154,7 +154,7 @@ def _alone(recorded: Recorded, one: Accused) -> Remedy:
 
 
 def _of_one_statement(recorded: Recorded, one: Accused) -> Remedy:
-    """What to do where tasks are in conflict at one statement."""
+    """Advise on tasks that are in conflict at one statement."""
     a, b = one.conflict.first, one.conflict.second
     if READ in (a.kind, b.kind):
         return Remedy(
@@ -184,7 +184,7 @@ def _of_one_statement(recorded: Recorded, one: Accused) -> Remedy:
 
 
 def _added(one: Accused) -> str:
-    """What to do where several tasks change what they have read."""
+    """Advise where several tasks change what they have read."""
     add = one.conflict.second.statement.site.spelled("bang_atomic_add")
     return (
         "what another task writes between this task's read and its write is lost: "

@@ -1,4 +1,4 @@
-"""What each task of a launch knows to be over: its own past, and what barriers and mutexes told it."""
+"""Vector clocks: the work that each task knows to be over, its own and that which barriers and mutexes told it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +24,7 @@ class Segment:
         self.knows = knows
 
     def before(self, later: "Segment") -> bool:
-        """Whether what was done in this segment is over for the *later* one."""
+        """Return whether the work of this segment is over for the *later* one."""
         if self.task == later.task:
             return True
         return self.task < len(later.knows) and int(later.knows[self.task]) > self.number

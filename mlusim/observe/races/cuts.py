@@ -1,4 +1,4 @@
-"""Where a barrier would have to stand for accesses of different tasks to be in order, tried out on the recorded run."""
+"""The search for a place at which a barrier puts accesses of different tasks in order, tried out on the recorded run."""
 
 import itertools
 import linecache
@@ -67,7 +67,7 @@ class Recorded:
         self._edges: dict[int, tuple[int | None, int | None]] = {}
 
     def accused(self, conflict: Conflict) -> Accused:
-        """What has to be known of *conflict* to look for a barrier."""
+        """Collect the facts of *conflict* that the search for a barrier needs."""
         pairs = self._sharing.every_pair(conflict)
         first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
         return Accused(conflict, first, second, pairs, self._scope(pairs))
@@ -83,7 +83,7 @@ class Recorded:
     # -- whether a barrier is enough -----------------------------------------------------------
 
     def orders(self, cut: Cut, pairs: Ints) -> bool:
-        """Whether every task could pass *cut*, and it lies between the two accesses of each pair, whichever is first."""
+        """Return whether every task could pass *cut*, and it lies between the two accesses of each pair, whichever is first."""
         passes = self._passes(cut)
         if passes is None:
             return False
@@ -144,14 +144,14 @@ class Recorded:
         return None
 
     def differs(self, one: Accused) -> bool:
-        """Whether tasks that write the word of *one* in no order write different values, or values that are not known."""
+        """Return whether tasks that write the word of *one* in no order write different values, or values that are not known."""
         values = self._sharing.values
         return any(
             values.get(a) is None or values.get(a) != values.get(b) for _, a, _, b in one.pairs.tolist()
         )
 
     def read_without(self, one: Accused, guard: str) -> bool:
-        """Whether a task reads the word of *one* behind its own write in no order with that of the task that meets *guard*."""
+        """Return whether a task reads the word of *one* behind its own write in no order with that of the task that meets *guard*."""
         table = self._sharing.tables()[one.conflict.allocation]
         low, high = one.conflict.first.low, one.conflict.first.high
         rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
@@ -171,7 +171,7 @@ class Recorded:
         )
 
     def updates(self, one: Accused) -> bool:
-        """Whether both tasks of *one* read the bytes before they write them: each adds to what the others leave there."""
+        """Return whether both tasks of *one* read the bytes before they write them: each adds to what the others leave there."""
         table = self._sharing.tables()[one.conflict.allocation]
         first, second = one.conflict.first, one.conflict.second
         low, high = max(first.low, second.low), min(first.high, second.high)
@@ -247,7 +247,7 @@ class Recorded:
         return known
 
     def _before(self, conflict: Conflict) -> list[int]:
-        """What the second task of *conflict* did to shared memory before, the last first."""
+        """Return the earlier accesses of the second task of *conflict* to shared memory, the last first."""
         task, time = conflict.second.segment.task, conflict.second.time
         seen: dict[int, int] = {}
         for table in self._sharing.tables().values():
@@ -308,7 +308,7 @@ class Recorded:
 
 
 def several_calls(statement: Statement) -> bool:
-    """Whether the line of *statement* calls its intrinsic more than once, so that one stands for several."""
+    """Return whether the line of *statement* calls its intrinsic more than once, so that one stands for several."""
     site, name = statement.site, statement.name.lstrip("_")
     return " " not in name and len(re.findall(rf"\b_*{re.escape(name)}\s*\(", linecache.getline(*site))) > 1
 

@@ -18,7 +18,7 @@ class Withheld(NamedTuple):
 
 
 class Handing:
-    """What was withheld, and who took over the same mutex or word behind it."""
+    """The releases that were withheld, and who took over the same mutex or word behind them."""
 
     def __init__(self) -> None:
         self._withheld: list[Withheld] = []

@@ -48,7 +48,7 @@ class Clash(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """What to do, and whether the recorded run, evaluated again with it, has the conflict no more."""
+    """The advice for a clash, and whether the recorded run, evaluated again with it, has the conflict no more."""
 
     text: str
     verified: bool
@@ -62,7 +62,7 @@ class Wait(NamedTuple):
 
 
 class PipeOrder:
-    """What one core has issued and not waited for yet."""
+    """The instructions that one core has issued and not waited for yet."""
 
     __slots__ = ("computing", "io", "move", "passed", "scalars", "stores")
 
@@ -85,7 +85,7 @@ class PipeOrder:
 
     @property
     def busy(self) -> bool:
-        """Whether an asynchronous instruction may be running."""
+        """True where an asynchronous instruction may be running."""
         return bool(self.io or self.move)
 
     # -- what happens --------------------------------------------------------------------------
@@ -130,12 +130,12 @@ class PipeOrder:
 
     @property
     def empty(self) -> bool:
-        """Whether everything has been waited for."""
+        """True where everything has been waited for."""
         return not (self.io or self.move or self.computing or self.scalars or self.stores)
 
     @property
     def shared(self) -> bool:
-        """Whether something is still on its way to shared memory."""
+        """True where something is still on its way to shared memory."""
         flying = (access for step in (*self.io, *self.move) for access in (*step.reads, *step.writes))
         return bool(self.stores) or any(access.allocation.space.shared for access in flying)
 
@@ -269,7 +269,7 @@ def spelled(name: str) -> str:
 
 
 def at_issue(effect: Effect) -> Step | None:
-    """What a gather, a scatter or a discrete atomic reads when it is issued, before its pipe gets to it.
+    """Return the operands that a gather, a scatter or a discrete atomic reads when it is issued, before its pipe gets to it.
 
     These are its offsets and its mask, whether it waits for the end or not.
     """

@@ -190,7 +190,7 @@ class Sharing:
             yield Conflict(allocation, first, second, np.stack(both_ends, axis=1), same)
 
     def _same(self, first: Ints, second: Ints) -> bool:
-        """Whether two accesses write the same value to the same word."""
+        """Return whether two accesses write the same value to the same word."""
         if (first[LOW], first[SIZE]) != (second[LOW], second[SIZE]) or first[KIND] + second[
             KIND
         ] != 2 * WRITE:

@@ -1,4 +1,4 @@
-"""What a formula can be over ranges of its variables: intervals, and proofs that it only grows.
+"""The range of a formula over ranges of its variables: intervals, and proofs that it only grows.
 
 Everything here is sound: a bound may be wider than the truth and a proof may fail to be found, but
 what is claimed holds for every value in the ranges.

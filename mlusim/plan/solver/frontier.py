@@ -89,7 +89,7 @@ class _Grid:
         return [a - b for a, b in zip(values[::2], values[1::2], strict=True)]
 
     def holds(self, index: Ints, *, tighter: bool) -> npt.NDArray[np.bool_]:
-        """Where all constraints hold that tighten as y grows, or all that loosen."""
+        """Find where all constraints hold that tighten as y grows, or all that loosen."""
         result = np.ones(len(index), dtype=np.bool_)
         for number, room in enumerate(self.rooms(index)):
             if (number in self.tighter) is tighter:

@@ -116,7 +116,7 @@ def _last_with_any(across: Search, along: Search, whole: _Box) -> int | None:
 
 
 def _certain(problem: Problem, ranges: Mapping[str, Interval]) -> bool | None:
-    """Whether everything in a box fits (True), or nothing (False); None: unknown."""
+    """Return True where everything in a box fits, False where nothing does, None where that is unknown."""
     sizes = [interval(c.left - c.right, ranges) for c in problem.constraints]
     if any(size.low > 0 for size in sizes):
         return False
@@ -124,7 +124,7 @@ def _certain(problem: Problem, ranges: Mapping[str, Interval]) -> bool | None:
 
 
 def _fits(across: Search, along: Search, box: _Box) -> bool:
-    """Whether one of the box's candidates of *along* fits with the box's one of *across*."""
+    """Return whether one of the box's candidates of *along* fits with the box's one of *across*."""
     env = {**along.env, across.name: across.value(box.left)}
     part = evolve(along, env=env, first=along.value(box.low), count=box.high - box.low + 1)
     return last_index(part)[0] is not None

@@ -99,7 +99,7 @@ class Search:
         return self.first + index * self.step
 
     def holds(self, constraint: Constraint, index: int) -> bool:
-        """Whether *constraint* holds at candidate *index*."""
+        """Return whether *constraint* holds at candidate *index*."""
         left, right = _sides(constraint)({**self.env, self.name: self.value(index)})
         return bool(left <= right)
 
@@ -150,7 +150,7 @@ def bisect(holds: Callable[[int], bool], count: int) -> int:
 
 
 def _certain(constraint: Constraint, ask: Search, low: int, high: int) -> bool | None:
-    """Whether *constraint* holds for all (True) or none (False) of candidates *low*..*high*; None: unknown."""
+    """Return True where *constraint* holds for all of candidates *low*..*high*, False where for none, None where unknown."""
     size = interval(_room(constraint), ask.ranges(low, high))
     if size.high <= 0:
         return True

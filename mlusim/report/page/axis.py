@@ -35,7 +35,7 @@ class Axis:
         return self.width * time_us / max(self.end - self.start, 1e-9)
 
     def at(self, time_us: float) -> float:
-        """Where *time_us* lies, from the left."""
+        """Return the place of *time_us*, from the left."""
         return self.units(time_us - self.start)
 
     def ticks(self) -> Iterator[tuple[float, str]]:

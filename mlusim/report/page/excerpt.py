@@ -35,7 +35,7 @@ _ORDER = (
 
 @frozen
 class ExcerptBar:
-    """What a row does from *start* to *end*, in us from the start of the launch.
+    """The bar of one row from *start* to *end*, in us from the start of the launch.
 
     ``where`` is its track.  ``cause`` is what a wait is for: a track of the core, other cores, or "" where that is not
     known; ``tip`` says everything: the call, its line, its bytes.
@@ -80,7 +80,7 @@ class Excerpt:
 
     @property
     def partial(self) -> bool:
-        """Whether the piece is less than the launch."""
+        """True where the piece is less than the launch."""
         return self.start_us > 0 or self.end_us < self.total_us - NEAR
 
 
@@ -162,7 +162,7 @@ def _slots(launch: "Launch") -> list[int]:
 
 
 def _piece(launch: "Launch") -> _Piece | None:
-    """What the shown cores do in the whole launch, as far as it is looked at."""
+    """Describe the rows of the shown cores in the whole launch, as far as it is looked at."""
     scenes = list(launch.timeline.scenes(LOOKED_AT, frozenset(_slots(launch))))
     active = {
         (core.memory_core, core.cluster, core.core)
@@ -233,7 +233,7 @@ def _cause(piece: _Piece, arrow: Arrow | None) -> str:
 
 
 def _tip(piece: _Piece, n: int, arrow: Arrow | None) -> str:
-    """What the bar is: the call and its line, what it moves or waits for, when, how long, and whose."""
+    """Write the words of a bar: the call and its line, what it moves or waits for, when, how long, and whose."""
     span = piece.spans[n]
     lasting = span.end_us - span.start_us
     parts = [_call(span)]

@@ -35,7 +35,7 @@ SPACES = ("NRAM", "SRAM", "WRAM")
 
 @frozen
 class BoardPart:
-    """What the page says about one board."""
+    """The part of the page about one board."""
 
     board: Board
     records: tuple[CallRecord, ...]
@@ -141,7 +141,7 @@ def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVer
 
 
 def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
-    """What went wrong, each sentence once, with the calls that it is of."""
+    """Collect the problems, each sentence once, with the calls that it is of."""
     found: dict[str, list[str]] = {}
     for record in records:
         who = f"{record.operator} {record.title} on {record.board}"

@@ -25,7 +25,7 @@ from mlusim.time.timing import PIPES
 
 @frozen
 class LaunchPart:
-    """What the page says about one launch; it has the kernel, the lines and the excerpt of a launch's record."""
+    """The part of the page about one launch; it has the kernel, the lines and the excerpt of a launch's record."""
 
     kernel: str
     time_us: float
@@ -75,7 +75,7 @@ def page_text(
 
 
 def _headline(launches: Sequence[Launch], total: float) -> str:
-    """What sets the time of the launch that takes most of it."""
+    """Return the cause that sets the time of the launch that takes most of it."""
     dearest = max(launches, key=lambda launch: launch.time_us, default=None)
     told = bottleneck(dearest) if dearest is not None else ""
     if dearest is None or not told or len(launches) == 1:

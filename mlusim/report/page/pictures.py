@@ -203,7 +203,7 @@ def memory_data(records: Sequence[CallRecord]) -> str:
 
 
 def off_chip_directions(records: Sequence[CallRecord]) -> list[str]:
-    """What carries bytes off the chip and on, in the order of the first use."""
+    """Return the directions that carry bytes off the chip and on, in the order of the first use."""
     return list(dict.fromkeys(name for record in records for name in record.off_chip))
 
 

@@ -30,7 +30,7 @@ _WORK, _WAITING = 0.8, 0.5  # heights of bars, as shares of a row
 
 
 def legend(excerpt: Excerpt) -> list[tuple[str, str, str]]:
-    """What the chart's marks mean: kind of mark (work, wait, arrow, dashed), colour, words; only what there is."""
+    """Return the legend of the chart: kind of mark (work, wait, arrow, dashed), colour, words; only for marks that it has."""
     tracks = dict.fromkeys(track for _, track in excerpt.rows if track != WAIT)
     causes = dict.fromkeys(bar.cause for bar in excerpt.bars if bar.where == WAIT)
     made = [("work", LOOKS[track], track) for track in tracks]
@@ -124,7 +124,7 @@ def pipe_picture(excerpt: Excerpt) -> str:
 
 
 def _tops(rows: Sequence[tuple[str, str]]) -> tuple[list[float], float]:
-    """Where each row begins, with a gap between cores, and the height of all."""
+    """Return the top of each row, with a gap between cores, and the height of all."""
     tops, y = [], 0.0
     for n, (core, _) in enumerate(rows):
         y += GAP if n and rows[n - 1][0] != core else 0.0
@@ -215,7 +215,7 @@ def _arrow(begin: tuple[float, float], end: tuple[float, float], *, dashed: bool
 
 
 def _strip(excerpt: Excerpt, y: float) -> list[str]:
-    """Where in the launch the piece lies: a thin bar for all of it."""
+    """Draw the place of the piece in the launch: a thin bar for all of it."""
     unit = WIDTH / excerpt.total_us
     left, width = unit * excerpt.start_us, max(unit * (excerpt.end_us - excerpt.start_us), 2.0)
     return [

@@ -1,4 +1,4 @@
-"""What every page shares: the template engine with the words of reports, and the facts of when and how it was made."""
+"""The parts that every page shares: the template engine with the words of reports, and the facts of when and how it was made."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime

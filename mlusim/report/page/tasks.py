@@ -108,7 +108,7 @@ def _bars(launches: Sequence[Ran | LaunchRecord], board: Board) -> Iterator[_Bar
 
 
 def _stretch(launch: Ran | LaunchRecord, cost: float) -> float:
-    """What the spans are stretched by when all cores wait for the bandwidth that they share; *cost*: of the launch, in us."""
+    """Return the factor that stretches the spans when all cores wait for the bandwidth that they share; *cost*: of the launch, in us."""
     last = max((span.end_us for span in launch.spans), default=0.0)
     return max(1.0, (launch.time_us - cost) / last) if last > 0 else 1.0
 

@@ -1,4 +1,4 @@
-"""What explains each call, for a terminal: a table of numbers, and a sentence for each."""
+"""Explanations of calls for a terminal: a table of numbers, and a sentence for each."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -86,7 +86,7 @@ def _csv_row(record: CallRecord, directions: Sequence[str]) -> dict[str, Any]:
 
 
 def _csv_explanation(why: Explanation) -> dict[str, Any]:
-    """What explains a call, a column each; empty where it launched nothing."""
+    """Return the explanation of a call, a column each; empty where it launched nothing."""
     judged = why.acceptance
     row: dict[str, Any] = {
         "class": "" if judged is None else judged.grade,

@@ -209,7 +209,7 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
 
 
 def _met(judged: Acceptance, rule: Rule) -> str:
-    """Whether a call meets the *rule*, and the rule."""
+    """Return the verdict of the *rule* on a call, and the rule."""
     if not judged.asked:
         return f"none: {rule.words} ({rule.source})"
     return f"{'met' if judged.accepted else 'NOT met'}: {rule.words}"

@@ -1,4 +1,4 @@
-"""What if the call were on another board: rows as plain data, a table for the terminal, one in Markdown."""
+"""Calls on other boards: rows as plain data, a table for the terminal, one in Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -54,7 +54,7 @@ class WhatIfStudy:
 
     @property
     def works(self) -> bool:
-        """Whether the call works anywhere."""
+        """True where the call works anywhere."""
         return any(not row.failure for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
