@@ -34,7 +34,7 @@ from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
-from mlusim.cli.run_kernel import compared_with, reference_of
+from mlusim.cli.reference import compared_with, reference_of
 from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import is_source, refuse_call_arguments

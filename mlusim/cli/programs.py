@@ -1,23 +1,24 @@
-"""The program that a command line names: an operator's case, a script, or a kernel of BANG C sources."""
+"""The program that a command line names: an operator's case, a script, or a kernel of BANG C sources.
+
+Each is loaded where it is named: a kernel needs no operators, and no driver for programs of the system.
+"""
 
 import argparse
 import os
+import shutil
+from typing import TYPE_CHECKING
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli.files import read_inputs
-from mlusim.cli.settings import names_in, parameters
+from mlusim.cli.settings import names_in
 from mlusim.cli.sources import CALL_OPTIONS, board_of, defines, is_source, refuse_call_arguments, split
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
-from mlusim.observe.names import observers_of
-from mlusim.operators.registry import find_case, find_operator, operators
-from mlusim.operators.runner import case_generator
-from mlusim.programs.command_program import CommandProgram, is_command
-from mlusim.programs.host_program import HostProgram
-from mlusim.programs.kernel_call import KernelCall, Sources, arguments_of, dim_of, kind_of
-from mlusim.programs.operator_program import OperatorProgram
-from mlusim.programs.program import Program, ScriptProgram
-from mlusim.programs.pytest_program import PytestProgram
+
+if TYPE_CHECKING:
+    from mlusim.programs.command_program import CommandProgram
+    from mlusim.programs.host_program import HostProgram
+    from mlusim.programs.kernel_call import KernelCall
+    from mlusim.programs.program import Program
 
 OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
 OF_KERNELS = ("kernel", "dim", "kind", "arg")
@@ -35,23 +36,36 @@ def is_native(word: str | None) -> bool:
     """Whether *word* names a program of the system, and no operator, script or source."""
     if word is None or is_source(word) or word.endswith(".py") or ".py::" in word:
         return False
-    return is_command(word) and (os.sep in word or word not in operators())
+    return _is_command(word) and (os.sep in word or not _is_operator(word))
 
 
-def program_of(args: argparse.Namespace) -> Program:
+def _is_command(word: str) -> bool:
+    return not word.startswith("-") and shutil.which(word) is not None
+
+
+def _is_operator(word: str) -> bool:
+    from mlusim.operators.registry import operators  # noqa: PLC0415 - see above
+
+    return word in operators()
+
+
+def program_of(args: argparse.Namespace) -> "Program":
     """The program that was named."""
-    checks = tuple(names_in(args.check))
-    observers_of(checks)
+    checks = _checkers(args)
     if args.program is None:
         raise UsageError(f"name an operator or a script, as in `mlusim {args.verb} tin_shift_forward`")
     words = (*args.arguments, *behind(args))
     if ".py::" in args.program:
         _refuse_options(args, "the test")
         refuse_no_file(args.program.partition("::")[0], "name a test as tests/test_kernel.py::test_small")
+        from mlusim.programs.pytest_program import PytestProgram  # noqa: PLC0415 - see above
+
         return PytestProgram(args.program, words, checks)
     if args.program.endswith(".py"):
         _refuse_options(args, "the script")
         refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")
+        from mlusim.programs.program import ScriptProgram  # noqa: PLC0415 - see above
+
         return ScriptProgram(args.program, words, checks)
     if is_source(args.program):
         return source_program(args, checks)
@@ -63,7 +77,18 @@ def program_of(args: argparse.Namespace) -> Program:
     return _operator(args, checks)
 
 
-def program_and_kernel(args: argparse.Namespace) -> tuple[Program, str | None]:
+def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
+    """The names of ``--check``; raises `UsageError` for one that is no checker."""
+    if not args.check:
+        return ()
+    from mlusim.observe.names import observers_of  # noqa: PLC0415 - see above
+
+    checks = tuple(names_in(args.check))
+    observers_of(checks)
+    return checks
+
+
+def program_and_kernel(args: argparse.Namespace) -> "tuple[Program, str | None]":
     """The program that was named, and the kernel whose launches are wanted: ``--kernel``, where it launches by itself.
 
     Of a BANG C file ``--kernel`` says what is launched.
@@ -74,7 +99,16 @@ def program_and_kernel(args: argparse.Namespace) -> tuple[Program, str | None]:
     return program_of(args), wanted
 
 
-def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> Program:
+def is_call(args: argparse.Namespace, program: "Program") -> bool:
+    """Whether *program*, which *args* name, is one call of a kernel of BANG C sources."""
+    if not is_source(args.program):
+        return False
+    from mlusim.programs.kernel_call import KernelCall  # noqa: PLC0415 - see above
+
+    return isinstance(program, KernelCall)
+
+
+def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> "Program":
     """The script, test or source that was named; a source is compiled for *board*."""
     own = board if is_source(args.program) else None
     unset = dict.fromkeys(("case", "inputs", "policy", "jobs", "seed"))
@@ -96,14 +130,22 @@ def operators_behind(args: argparse.Namespace) -> list[str]:
     return words
 
 
-def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> KernelCall | HostProgram:
+def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "KernelCall | HostProgram":
     """What the command line describes: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; a BANG C file takes --kernel and --arg")
-    observers_of(checks)
+    from mlusim.programs.host_program import HostProgram  # noqa: PLC0415 - see above
+    from mlusim.programs.kernel_call import (  # noqa: PLC0415 - see above
+        KernelCall,
+        Sources,
+        arguments_of,
+        dim_of,
+        kind_of,
+    )
+
     sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
@@ -125,7 +167,7 @@ def _refuse_options(args: argparse.Namespace, who: str) -> None:
         raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")
 
 
-def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]) -> CommandProgram:
+def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]) -> "CommandProgram":
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the program decides for itself")
@@ -137,11 +179,19 @@ def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str,
         "seed": getattr(args, "seed", None),
         "effects": getattr(args, "effects", None) or "late",
     }
+    from mlusim.programs.command_program import CommandProgram  # noqa: PLC0415 - see above
+
     named = tuple(find_board(name).name for one in boards for name in one.split(","))
     return CommandProgram(args.program, words, checks, named, options)
 
 
-def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:
+def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "Program":
+    from mlusim.cli.files import read_inputs  # noqa: PLC0415 - see above
+    from mlusim.cli.settings import parameters  # noqa: PLC0415 - see above
+    from mlusim.operators.registry import find_case, find_operator  # noqa: PLC0415 - see above
+    from mlusim.operators.runner import case_generator  # noqa: PLC0415 - see above
+    from mlusim.programs.operator_program import OperatorProgram  # noqa: PLC0415 - see above
+
     spec = find_operator(args.program)
     if args.inputs is not None:
         if args.case is not None:

@@ -1,16 +1,18 @@
 """Words of the command line as values: ``--set k=v``, lists of names, boards."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.operators.spec import Operator, Scalar
+
+if TYPE_CHECKING:
+    from mlusim.operators.spec import Operator, Scalar
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def parameters(operator: Operator, settings: Iterable[str]) -> dict[str, Any]:
+def parameters(operator: "Operator", settings: Iterable[str]) -> dict[str, Any]:
     """The parameters that ``--set`` names, each of the type that *operator* declares.
 
     Raises `UsageError` for a word that is no ``name=value``, an unknown or repeated name, or a value
@@ -31,7 +33,7 @@ def parameters(operator: Operator, settings: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def _typed(operator: Operator, parameter: Scalar, text: str) -> Any:
+def _typed(operator: "Operator", parameter: "Scalar", text: str) -> Any:
     wanted = f"--set {parameter.name}={text}: {parameter.name} of {operator.name}"
     if parameter.type is bool:
         if text.lower() not in _BOOLEANS:

@@ -1,6 +1,5 @@
 """A native program, or a command that starts some, as a program: its launches are those of every process of it."""
 
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,6 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.machine.hub import attending
-from mlusim.observe.names import observers_of
-from mlusim.toolkit.server.command import NativeCommand
 
 
 @frozen
@@ -42,6 +39,9 @@ class CommandProgram:
         Raises `SystemExit` with its exit status where that is not 0, the first fault of a kernel where the program went on
         all the same, and `UsageError` where it cannot be started.
         """
+        from mlusim.observe.names import observers_of  # noqa: PLC0415 - a program that is named may never run
+        from mlusim.toolkit.server.command import NativeCommand  # noqa: PLC0415 - the same
+
         command = NativeCommand([self.path, *self.arguments], self.boards, self.options, self.file)
         with attending(observers_of((*self.checks, *observe))):
             code = command.run()
@@ -49,8 +49,3 @@ class CommandProgram:
             raise SystemExit(code)
         if command.fault is not None:
             raise command.fault
-
-
-def is_command(word: str | None) -> bool:
-    """Return whether *word* names a program of the system: an executable file, by its path or on the search path."""
-    return word is not None and not word.startswith("-") and shutil.which(word) is not None

@@ -97,3 +97,8 @@ def _pipes(launches: Sequence[Launch], board: Board, time_us: float) -> tuple[Ac
         Achieved("tensor", 2 * products / giga, "Gop/s", cycles * per_cycle),
         Achieved("scalar", issued / giga, "Gop/s", cycles),
     )
+
+
+def reached(launch: Launch) -> str:
+    """Return the rates that *launch* reaches of its board, by space and pipe."""
+    return "; ".join(map(str, achieved([launch]))) or "nothing to speak of"

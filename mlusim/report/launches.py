@@ -13,7 +13,7 @@ from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.writing import write, write_text
 from mlusim.machine.launch import Launch
-from mlusim.report.achieved import achieved
+from mlusim.report.achieved import achieved, reached
 from mlusim.report.advice import advice, advice_table
 from mlusim.report.chrome import write_trace
 from mlusim.report.explain import because
@@ -53,11 +53,6 @@ def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
     for finding in launch.findings:
         parts += [Text(), finding if hasattr(finding, "__rich_console__") else Text(str(finding))]
     return Group(*parts)
-
-
-def reached(launch: Launch) -> str:
-    """Return the rates that *launch* reaches of its board, by space and pipe."""
-    return "; ".join(map(str, achieved([launch]))) or "nothing to speak of"
 
 
 def _facts(launch: Launch) -> Iterator[tuple[str, str]]:

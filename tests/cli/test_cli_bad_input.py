@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlusim.cli import run as run_verb
+from mlusim.cli import run_operator
 from mlusim.cli.main import main
 from mlusim.operators.registry import operators
 from mlusim.report import launches as written
@@ -280,7 +280,7 @@ def test_a_bug_is_a_sentence_with_its_place(cli, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr(run_verb, "run_case", broken)
+    monkeypatch.setattr(run_operator, "run_case", broken)
     done = cli(*GOLDEN)
 
     assert (3, "") == (done.code, done.out)
@@ -294,7 +294,7 @@ def test_a_host_without_memory(cli, monkeypatch):
     def hungry(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(run_verb, "run_case", hungry)
+    monkeypatch.setattr(run_operator, "run_case", hungry)
 
     refused(cli(*GOLDEN), "the host has not enough memory")
 

@@ -10,6 +10,7 @@ from mlusim.errors import Remark, UsageError, shown_file
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
 
+ERROR = "error"  # the construct that an error of the compiler is
 _MISSING = re.compile(
     r"(?:undeclared identifier|unknown type name|no (?:type|member|template) named) '([^']+)'"
 )

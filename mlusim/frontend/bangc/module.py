@@ -12,12 +12,11 @@ from mlusim.counted import plural
 from mlusim.errors import UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
-from mlusim.frontend.bangc.errors import Diagnostic, SourceError, SourceWarning, diagnostic_of
+from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.kernel_names import called, named_kernels
 from mlusim.frontend.bangc.link import link
-from mlusim.frontend.bangc.lower.module import ERROR
-from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.frontend.bangc.parse.options import Options
 from mlusim.frontend.bangc.translate import translate
 from mlusim.frontend.bangc.translated import Translated
 from mlusim.machine.launch import Launch

@@ -9,7 +9,7 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.errors import MlusimError, UsageError
-from mlusim.frontend.bangc import translate
+from mlusim.frontend.bangc import making
 from mlusim.frontend.bangc.parse import trial
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="parses are tried in a child process")
@@ -73,14 +73,14 @@ def test_what_ends_well_is_handed_on():
 def test_a_source_that_translates_is_parsed_once(tmp_path, monkeypatch):
     """What the child makes is the parent's; with an error that the user is to read the parent looks itself."""
     parses = tmp_path / "parses"
-    inner = translate.made  # each call of it is a parse
+    inner = making.made  # each call of it is a parse
 
     def counted(*args):
         with parses.open("a") as file:
             file.write("x")
         return inner(*args)
 
-    monkeypatch.setattr(translate, "made", counted)
+    monkeypatch.setattr(making, "made", counted)
     (tmp_path / "k.mlu").write_text(KERNEL % 7)
     kernel = bangc.load(tmp_path / "k.mlu")["K"]
     device = mlusim.Device()

@@ -7,7 +7,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.files import ownership
 from mlusim.files.ownership import CacheWarning
-from mlusim.frontend.bangc import cache, translate
+from mlusim.frontend.bangc import cache, making
 from mlusim.frontend.bangc.cache import MOST_FOLDERS
 from mlusim.frontend.bangc.parse import precompiled
 
@@ -34,10 +34,10 @@ def result(tmp_path, monkeypatch):
 def test_a_kept_translation_is_used_until_a_header_changes(result, monkeypatch):
     """The second load parses nothing; another value in the header is seen."""
     first = result(7)
-    parsed = translate.parsed
-    monkeypatch.setattr(translate, "parsed", None)
+    parsed = making.parsed
+    monkeypatch.setattr(making, "parsed", None)
     second = result(7)
-    monkeypatch.setattr(translate, "parsed", parsed)
+    monkeypatch.setattr(making, "parsed", parsed)
 
     assert (first, second, result(8)) == (7, 7, 8)
 
@@ -60,9 +60,9 @@ def test_what_others_may_write_is_made_again(result, tmp_path, monkeypatch):
     (header,) = (tmp_path / "cache").rglob("*.pch")
     kept.chmod(0o666)
     header.parent.chmod(0o777)
-    parsed, files = translate.parsed, []
+    parsed, files = making.parsed, []
     monkeypatch.setattr(
-        translate, "parsed", lambda *given, **named: files.append(given) or parsed(*given, **named)
+        making, "parsed", lambda *given, **named: files.append(given) or parsed(*given, **named)
     )
 
     with pytest.warns(CacheWarning) as said:

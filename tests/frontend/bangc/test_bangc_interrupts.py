@@ -8,7 +8,7 @@ import pytest
 
 from mlusim import bangc
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import translate
+from mlusim.frontend.bangc import making
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.parse.library import library
 
@@ -44,7 +44,7 @@ def test_an_interrupt_in_a_callback_of_the_parser_ends_the_translation(
     tmp_path, own_cache, monkeypatch, problem
 ):
     """What a callback raises is dropped by ctypes; the translation raises it at its end, whatever it lacks by then."""
-    real = translate.lower
+    real = making.lower
 
     def interrupted():
         raise KeyboardInterrupt
@@ -55,7 +55,7 @@ def test_an_interrupt_in_a_callback_of_the_parser_ends_the_translation(
             raise problem
         return real(unit)
 
-    monkeypatch.setattr(translate, "lower", lower)
+    monkeypatch.setattr(making, "lower", lower)
     (tmp_path / "k.mlu").write_text(GOOD)
     with pytest.raises(KeyboardInterrupt):
         bangc.load(tmp_path / "k.mlu")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.errors import Diagnostic, excerpt_of
+from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
 from mlusim.frontend.bangc.ir import (
     Assign,
     Call,
@@ -57,7 +57,6 @@ from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
 
-ERROR = "error"  # the construct that an error of the compiler is
 _SPACES = ("nram", "wram", "sram", "ldram")
 
 

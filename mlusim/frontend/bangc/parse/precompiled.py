@@ -5,7 +5,9 @@ parser as text each time, which takes a second longer.
 """
 
 import functools
+import importlib.util
 import json
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +20,7 @@ from mlusim.arch.board import Board
 from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import cache, prelude
-from mlusim.frontend.bangc.parse.library import Library
+from mlusim.frontend.bangc.parse.library import Library, library
 
 FLAGS = (
     "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
@@ -76,6 +78,21 @@ def state() -> str:
     """What the headers follow from: the instruction set's files and the supplied ones."""
     rows = Path(isa.__file__).parent.glob("*.py")
     return cache.stamp_of([*rows, *prelude.INCLUDE.rglob("*.h"), Path(__file__)])
+
+
+def library_state() -> str:
+    """A name for the file of the library, which is not loaded for that.  Raises as `library` does, where there is none."""
+    chosen = os.environ.get("MLUSIM_LIBCLANG")
+    if chosen is None:
+        found = importlib.util.find_spec("clang")
+        folders = () if found is None else (found.submodule_search_locations or ())
+        files = [file for folder in folders for file in Path(folder, "native").glob("*clang*")]
+    else:
+        files = [Path(chosen)]
+    try:
+        return cache.stamp_of(files) if files else library().full_version
+    except OSError:  # a name that the system's loader looks for
+        return library().full_version
 
 
 def _intrinsics() -> tuple[str, dict[int, str]]:

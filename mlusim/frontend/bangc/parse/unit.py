@@ -1,6 +1,5 @@
 """One translation unit: parsed, with what is declared at file scope."""
 
-import hashlib
 import linecache
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -9,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define
 
-from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
@@ -19,6 +17,7 @@ from mlusim.frontend.bangc.parse.broken import BrokenCall, instance_of, outside
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import END, Declaration
+from mlusim.frontend.bangc.parse.options import Options, digest
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.sources import SourceTexts, read, refuse_special_includes
 from mlusim.frontend.bangc.parse.tree import CursorReader
@@ -34,33 +33,6 @@ _NOTES = 3  # shown of those that an error has
 _EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b(\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
 _GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<guess>\w+)'\?")
 _STATEMENT = re.compile(_EXPLICIT.pattern + r"[^;{]*;", re.MULTILINE)
-
-
-@frozen
-class Options:
-    """How a file is parsed: include directories, definitions, the board.
-
-    With *vouched* a compiler that has the real headers of host code accepts the file: what is an error here, and stands in no
-    function of the device, is only unknown to the headers that stand in.
-    """
-
-    include: tuple[str, ...]
-    define: tuple[tuple[str, str | None], ...]
-    board: Board
-    vouched: bool = False
-    before: tuple[str, ...] = ()  # headers that are included first
-
-    @property
-    def flags(self) -> list[str]:
-        """As the compiler's flags, behind those of the supplied headers."""
-        defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in self.define]
-        return [
-            *(f"-I{directory}" for directory in self.include),
-            "-isystem",
-            str(prelude.STANDARD),
-            *defines,
-            *(word for header in self.before for word in ("-include", header)),
-        ]
 
 
 @define(eq=False)
@@ -252,11 +224,6 @@ def _explicit(source: str) -> list[str]:
 def _blanked(found: re.Match[str]) -> str:
     """As many lines and columns of nothing as *found* has."""
     return re.sub(r"\S", " ", found[0])
-
-
-def digest(text: str) -> str:
-    """A short name for the content of a file."""
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagnostic:

@@ -1,0 +1,206 @@
+"""``mlusim run OP``: one operator on its cases or on the user's arrays."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from rich.text import Text
+
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.files import read_inputs
+from mlusim.cli.plain_text import wrote
+from mlusim.cli.programs import operators_behind
+from mlusim.cli.results import exit_code, perform, show
+from mlusim.cli.settings import names_in, parameters
+from mlusim.cli.show import emit, output, progress
+from mlusim.cli.sources import refuse_call_arguments
+from mlusim.errors import Fault, StatusError, UsageError
+from mlusim.files.writing import write_arrays
+from mlusim.machine.launch import Launch
+from mlusim.observe.every_step import EveryStep
+from mlusim.observe.names import observers_of
+from mlusim.operators.campaign import Job, executed, matching_cases
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.run_records import record_of, record_of_fault
+from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
+from mlusim.operators.spec import Case, Operator, policy_of
+from mlusim.report.launches import write_launches
+from mlusim.report.record import CallRecord
+from mlusim.report.tables.lines import lines_table
+from mlusim.report.tables.records import detail
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
+    if more := operators_behind(args):
+        raise UsageError(f"mlusim run takes no {more[0]!r} behind an operator; see `mlusim run --help`")
+    refuse_call_arguments(args)
+    operator = find_operator(args.program)
+    if args.policy is not None:
+        policy_of(operator.name, operator.policies, args.policy)
+    observers_of(names_in(args.check))
+    if args.case is not None and args.inputs is not None:
+        raise UsageError("--case and --inputs exclude each other; give one of them")
+    if args.set and args.inputs is None:
+        raise UsageError("--set goes with --inputs; a case has its own parameters")
+    if args.inputs is not None:
+        return _own_arrays(args, operator)
+    if args.case is not None:
+        return _one_case(args, operator, find_case(operator, args.case))
+    return _cases(args, operator)
+
+
+# -- one call --------------------------------------------------------------------------------------
+
+
+def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
+    params = parameters(operator, args.set)
+    board = find_board(args.board or DEFAULT_BOARDS[0]).name
+    arrays = read_inputs(args.inputs, operator)
+    observe = _observe(args)
+    try:
+        done = attempt(
+            operator,
+            arrays,
+            params,
+            board=board,
+            observe=observe,
+            seed=args.seed,
+            effects=args.effects,
+            policy=args.policy,
+            engine=args.engine,
+        )
+    except Fault as fault:
+        _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name, args.policy))
+        raise
+    if done.status != SUCCESS:
+        if args.json:
+            emit(record_of(done).to_json())
+        raise StatusError(done.status, f"{done.status.name}: {done.message}")
+    return _finish(args, judged(done, arrays, params))
+
+
+def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
+    board = _board_of(args, operator, case)
+    if args.save and case.status != SUCCESS:
+        raise UsageError(
+            f"case {case.name} is refused with {case.status.name}; there are no outputs for --save"
+        )
+    observe = _observe(args)
+    try:
+        done = run_case(
+            operator,
+            case,
+            board=board,
+            observe=observe,
+            seed=args.seed,
+            effects=args.effects,
+            policy=args.policy,
+            engine=args.engine,
+        )
+    except Fault as fault:
+        _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name, args.policy))
+        raise
+    return _finish(args, done)
+
+
+def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
+    """The board that was asked for, or else the first that the case is for."""
+    if args.board is None:
+        return case.boards[0] if case.boards else DEFAULT_BOARDS[0]
+    board = find_board(args.board).name
+    if case.boards and board not in case.boards:
+        raise UsageError(
+            f"case {case.name} of {operator.name} is for {', '.join(case.boards)}, not for {board}"
+        )
+    return board
+
+
+def _observe(args: argparse.Namespace) -> list[object]:
+    """All observers; ``--trace`` and ``--lines`` need every instruction."""
+    return [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])]
+
+
+def _finish(args: argparse.Namespace, done: Run) -> int:
+    """Show the record, write the files, and say how it went: a full disk costs nothing that was shown."""
+    record = record_of(done)
+    _report(args, record)
+    if not args.json:
+        for finding in done.findings:
+            output().print(
+                "", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n"
+            )
+    try:
+        if args.save and done.status == SUCCESS:
+            write_arrays(args.save, done.outputs, keep=True)
+            wrote("outputs", args.save)
+    finally:  # neither file costs the other
+        if args.trace:
+            write_launches(args.trace, done.launches)
+            wrote("timeline", args.trace)
+    return CLEAN if record.clean else FINDINGS
+
+
+def _report(args: argparse.Namespace, record: CallRecord) -> None:
+    if args.json:
+        emit(record.to_json())
+    elif record.fault is None:  # `main` says the sentence of a fault
+        output().print(detail(record))
+        if args.lines:
+            output().print(lines_table(record))
+
+
+# -- many cases ------------------------------------------------------------------------------------
+
+
+def _cases(args: argparse.Namespace, operator: Operator) -> int:
+    board = find_board(args.board or DEFAULT_BOARDS[0]).name
+    jobs = [
+        Job(
+            operator.name,
+            case.name,
+            board,
+            tuple(names_in(args.check)),
+            args.seed,
+            args.effects,
+            policy=args.policy,
+            engine=args.engine,
+            lines=bool(args.lines or args.trace),
+        )
+        for case in matching_cases(operator, board)
+    ]
+    records = _kept(args, jobs) if args.save or args.trace else perform(jobs, args.jobs)
+    if args.json:
+        document = {"operator": operator.name, "board": board, "passed": all(r.clean for r in records)}
+        emit(document | {"runs": [record.to_json() for record in records]})
+    else:
+        show(records)
+        for record in records if args.lines else ():
+            if record.launches:
+                output().print("", Text(str(record.case), style="bold"), lines_table(record), sep="\n")
+    return exit_code(records)
+
+
+def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
+    """Run *jobs* one after the other in this process, for their launches as one trace and their outputs as one file."""
+    records: list[CallRecord] = []
+    launches: list[Launch] = []
+    outputs: dict[str, Any] = {}
+    with progress("running", len(jobs)) as step:
+        for job in jobs:
+            record, done = executed(job)
+            records.append(record)
+            if done is not None and done.status == SUCCESS:
+                launches += done.launches if args.trace else ()
+                outputs |= {f"{job.case}/{name}": a for name, a in done.outputs.items()} if args.save else {}
+            step(str(job.case))
+    try:
+        if args.save:
+            write_arrays(args.save, outputs, keep=True)
+            wrote("outputs", args.save)
+    finally:  # neither file costs the other
+        if args.trace:
+            write_launches(args.trace, launches)
+            wrote("timeline", args.trace)
+    return records

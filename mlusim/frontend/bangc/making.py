@@ -1,0 +1,48 @@
+"""A file made into intermediate form: parsed and lowered, here and now."""
+
+from collections.abc import Sequence
+
+from mlusim.arch.board import Board
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.errors import ERROR, SourceError
+from mlusim.frontend.bangc.lower.module import lower
+from mlusim.frontend.bangc.parse.interrupts import kept_interrupts
+from mlusim.frontend.bangc.parse.library import library
+from mlusim.frontend.bangc.parse.options import Options
+from mlusim.frontend.bangc.parse.precompiled import headers
+from mlusim.frontend.bangc.parse.unit import ParsedFile, parsed
+from mlusim.frontend.bangc.translated import Template, Translated
+
+
+def prepare(boards: Sequence[Board]) -> None:
+    """Have the headers for *boards* ready, which a child process would make and forget."""
+    for board in boards:
+        headers(library(), board)
+
+
+def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
+    """A file parsed and lowered here and now.  Raises as `parsed` does, and `SourceError` where every kernel has an error."""
+    with kept_interrupts(), parsed(path, options, requests) as unit:
+        templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
+        requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
+        return Translated(_lowered(unit, path, options, requests), templates, requested)
+
+
+def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
+    """*unit* lowered; where methods of templates are wanted that it does not show, parsed again with functions that name them."""
+    form, hidden = lower(unit)
+    kernels = (f for f in form.functions.values() if f.kind == "kernel" and not f.external)
+    if (
+        unit.broken
+        and not options.vouched
+        and all(f.problem is not None and f.problem.construct == ERROR for f in kernels)
+    ):
+        raise SourceError(tuple(one.diagnostic for one in unit.broken))
+    names = [name for name in sorted(hidden) if "(" not in name]
+    if not names:
+        return form
+    try:
+        with parsed(path, options, (*requests, *names)) as again:
+            return lower(again)[0]
+    except SourceError:  # a class that has no name outside its function
+        return form
