@@ -10,6 +10,7 @@ from mlusim.arch.board import Arch
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.show import emit, kib, output
 from mlusim.cli.sources import board_of, defines
+from mlusim.counted import counted
 from mlusim.engine.native.build import cache_folder, clean_cache
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.paths import lines_shown
@@ -51,7 +52,7 @@ def _clean(args: argparse.Namespace) -> None:
     if args.json and not args.files:
         emit({"folder": str(cache_folder()), "kernels": kernels, "translations": translations})
     else:
-        said = f"{cache_folder()}: {kernels} compiled kernels and {translations} translations removed"
+        said = f"{cache_folder()}: {counted(kernels, 'compiled kernel')} and {counted(translations, 'translation')} removed"
         print(lines_shown(said), file=sys.stderr if args.json else sys.stdout)
 
 

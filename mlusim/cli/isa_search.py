@@ -5,7 +5,8 @@ from typing import Any
 
 import mlusim.bang
 from mlusim.cli.helpers import PREFIX, find_helper, helper_document, is_helper, known_helper, show_helper
-from mlusim.cli.isa import show_intrinsic, unmarked
+from mlusim.cli.isa_page import unmarked
+from mlusim.cli.isa_table import show_intrinsic
 from mlusim.cli.isa_words import BUILT_IN, MEMORIES, word_of
 from mlusim.cli.show import emit, output
 from mlusim.isa.table import ISA, is_intrinsic

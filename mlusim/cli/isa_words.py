@@ -7,10 +7,10 @@ from typing import Any
 
 from mlusim.arch.board import Arch
 from mlusim.arch.catalog import find_board
+from mlusim.cli.isa_page import USUAL
 from mlusim.engine.routes import routes
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, Direction
-from mlusim.text_grid import Grid, table
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {name: text for name, text in vars(Mlu)["__slots__"].items() if text}
@@ -23,7 +23,6 @@ MEMORIES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "shared": ("__mlu_shared__", "SRAM"),
     }
 )
-USUAL = "MLU370-X4"  # the board whose directions are shown
 
 
 def word_of(name: str) -> dict[str, Any] | None:
@@ -92,11 +91,3 @@ def _lanes(arch: Arch, *, asynchronous: bool) -> dict[Direction, tuple[str, list
 def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
     """Directions that the copy called *name* takes on an MLU370-X4: the pipe that carries each, and its forms."""
     return _lanes(find_board(USUAL).arch, asynchronous=name.endswith("_async"))
-
-
-def directions_table(name: str) -> Grid:
-    """The directions of a copy, for people."""
-    shown = table("direction", "number", "pipe", "forms", right=("number",))
-    for token, (pipe, forms) in directions_of(name).items():
-        shown.add_row(token.name, str(token.value), pipe, " ".join(forms))
-    return shown

@@ -26,14 +26,14 @@ OF_CALLS = (*OF_OPERATORS, "board", "seed")
 
 
 def is_program(word: str | None) -> bool:
-    """Whether *word* names a script, a test or a source, and no operator."""
+    """Return whether *word* names a script, a test or a source, and no operator."""
     return word is not None and (
         is_source(word) or word.endswith(".py") or ".py::" in word or is_native(word)
     )
 
 
 def is_native(word: str | None) -> bool:
-    """Whether *word* names a program of the system, and no operator, script or source."""
+    """Return whether *word* names a program of the system, and no operator, script or source."""
     if word is None or is_source(word) or word.endswith(".py") or ".py::" in word:
         return False
     return _is_command(word) and (os.sep in word or not _is_operator(word))
@@ -100,7 +100,7 @@ def program_and_kernel(args: argparse.Namespace) -> "tuple[Program, str | None]"
 
 
 def is_call(args: argparse.Namespace, program: "Program") -> bool:
-    """Whether *program*, which *args* name, is one call of a kernel of BANG C sources."""
+    """Return whether *program*, which *args* name, is one call of a kernel of BANG C sources."""
     if not is_source(args.program):
         return False
     from mlusim.programs.kernel_call import KernelCall  # noqa: PLC0415 - see above

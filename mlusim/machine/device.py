@@ -14,7 +14,7 @@ from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
 from mlusim.machine.host_arrays import host_array, shape_of
-from mlusim.machine.hub import attendants, handed, looks_inside, tell_fetched, turn
+from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
@@ -186,8 +186,6 @@ class Device(Presented):
         `LaunchError` for a launch that the board would refuse, `Fault` for what the machine cannot do, of them
         `LimitReached` for a launch that goes on beyond its limit.
         """
-        from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
-
         __tracebackhide__ = True  # for pytest
 
         request = Request(
@@ -200,7 +198,9 @@ class Device(Presented):
             timing,
             _layout(layout, args),
         )
-        watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))
+        watching = _watching(
+            (*attendants(), *([observe] if isinstance(observe, str) else _listed("observe", observe)))
+        )
         self._check_arguments(request)
         inside = looks_inside(watching)
         if inside:
@@ -348,6 +348,15 @@ def _layout(layout: Any, args: Sequence[Any]) -> RegionMap | None:
     if not isinstance(layout, RegionMap):
         raise LaunchError(f"layout = {layout!r:.80} is no layout; give what PLAN.layout(board, ...) returns")
     return layout
+
+
+def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
+    """The observers that are *wanted*, of which some may be given by name."""
+    if all(isinstance(one, Observer) for one in wanted):
+        return tuple(wanted)
+    from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
+
+    return observers_of(wanted)
 
 
 def _listed(name: str, values: Any) -> Iterable[Any]:

@@ -6,12 +6,14 @@ import sys
 
 import pytest
 
+from mlusim import bangc
 from mlusim.cli import check, formats
 from mlusim.cli.arguments import check as check_arguments
 from mlusim.cli.arguments import report as report_arguments
 from mlusim.cli.main import VERBS
 
 HEAVY = {"numpy", "rich", "ml_dtypes", "greenlet", "clang", "multiprocessing", "asyncio"}
+FILL = "__mlu_global__ void Fill(int *out) { if (taskId == 0) out[0] = 7; }\n"
 LOADED = """
 import contextlib, io, json, sys
 from mlusim.cli.main import main
@@ -47,13 +49,34 @@ def test_help_and_wrong_arguments_load_no_machine():
     assert len(modules) <= 250
 
 
-def test_one_intrinsic_loads_the_table_alone():
-    """Neither the helper library nor the vendor's names, which other words of the verb need."""
-    codes, modules = loaded(["isa", "bang_add"])
+def test_one_intrinsic_loads_the_table_once(tmp_path, monkeypatch):
+    """Neither the helper library nor the vendor's names; its page is kept with those of the others, which need no table."""
+    monkeypatch.setenv("MLUSIM_CACHE", str(tmp_path))
 
-    assert [0] == codes
+    codes, modules = loaded(["isa", "bang_add"])
+    codes_again, light = loaded(["isa", "bang_sub"])
+
+    assert [0, 0] == codes + codes_again
     assert set() == {"mlusim.bang", "mlusim.manual.coverage", "mlusim.engine.issue"} & set(modules)
     assert len(own(modules)) <= 95
+    assert set() == (HEAVY - {"rich"}) & set(light)
+    assert len(own(light)) <= 40
+
+
+def test_a_kernel_that_was_translated_loads_what_runs_it(tmp_path):
+    """Neither the parser, nor operators, checkers, pages, plans and drivers, which other programs need."""
+    (tmp_path / "fill.mlu").write_text(FILL)
+    bangc.load(tmp_path / "fill.mlu")
+
+    codes, modules = loaded(["run", str(tmp_path / "fill.mlu"), "--arg", "out=out:int32:1"])
+
+    assert [0] == codes
+    assert set() == {"clang", "multiprocessing", "asyncio", "ssl", "email"} & set(modules)
+    rooms = {name.split(".")[1] for name in own(modules) if "." in name}
+    assert set() == {"plan", "operators", "check", "toolkit", "host", "debug"} & rooms
+    unwanted = ("mlusim.frontend.bangc.lower", "mlusim.report.page", "mlusim.observe.races")
+    assert [] == [name for name in own(modules) if name.startswith(unwanted)]
+    assert len(own(modules)) <= 300
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     making.prepare([options.board])
     content = trial.in_child(path, lambda: form_data.write(making.made(path, options, requests)))
     if content is None:  # it raises, which is for this process to see
-        translated = making.made(path, options, requests)
+        translated: Translated = making.made(path, options, requests)
         content = form_data.write(translated)
     else:
         translated = form_data.read(content)

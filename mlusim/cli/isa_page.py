@@ -1,0 +1,89 @@
+"""One intrinsic for people, from the plain data of its row: the table itself is not loaded for that."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mlusim.cli.show import output
+from mlusim.text_grid import Grid, facts, table
+
+USUAL = "MLU370-X4"  # the board whose directions are shown
+OVERLAP = {
+    "exact": "may start exactly where the destination does; any other overlap is a fault",
+    "whole": "may be exactly the destination, as long as it; any other overlap is a fault",
+    "tail": "may lie in the end of the destination, and end with it or behind; any other overlap is a fault",
+    "piece": "may start exactly where the destination does, or consist of pieces as long as it, of which it is one; "
+    "any other overlap is a fault",
+    "disjoint": "must not overlap the destination",
+    "free": "may overlap the destination",
+}
+
+
+def unmarked(doc: str) -> str:
+    """*doc* without the marks of reStructuredText, which a terminal does not show."""
+    return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
+
+
+def show(page: Mapping[str, Any]) -> None:
+    """Print *page*, which `isa_table.page_of` makes."""
+    about, console = page["document"], output()
+    console.print(about["signature"], style="bold")
+    console.print()
+    console.print(unmarked(about["doc"]))
+    console.print()
+    if about["operands"]:
+        shown = table("operand", "", "elements", "memory", "types", fold=("elements", "memory", "types"))
+        for o in about["operands"]:
+            shown.add_row(o["name"], _access(o), o["extent"], ", ".join(o["spaces"]), ", ".join(o["dtypes"]))
+        console.print(shown)
+        console.print()
+    if page["copies"]:
+        console.print(directions_table(about["directions"]))
+        console.print(f"on an {USUAL}; from __BANG_ARCH__ 322 on there is the 3-D form")
+        console.print()
+    console.print(facts(_facts(page)))
+
+
+def directions_table(directions: list[dict[str, Any]]) -> Grid:
+    """The directions of a copy, for people."""
+    shown = table("direction", "number", "pipe", "forms", right=("number",))
+    for one in directions:
+        shown.add_row(one["name"], str(one["number"]), one["pipe"], " ".join(one["forms"]))
+    return shown
+
+
+def _access(operand: Mapping[str, Any]) -> str:
+    verb = {"read": "reads", "write": "writes", "update": "reads and writes"}[operand["access"]]
+    return f"{verb} part of" if operand["partial"] else verb
+
+
+def _facts(page: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    about = page["document"]
+    lines: list[tuple[str, Any]] = []
+    if len(page["same"]) > 1:
+        lines.append(("one type for", ", ".join(page["same"])))
+    lines.extend(
+        (f"overlap of {o['name']}", OVERLAP[o["overlap"]]) for o in about["operands"] if o["overlap"]
+    )
+    lines.extend(("rule", _rule(rule)) for rule in about["rules"])
+    if page["aligned"]:
+        lines.append(("rule on 2xx", "addresses are multiples of 64 bytes, sizes of 128 bytes"))
+    if page["approximation"]:
+        lines.append(("on the hardware", page["approximation"]))
+    known = (
+        ", ".join(about["architectures"]) or f"none of the catalogue; from __BANG_ARCH__ {page['since']} on"
+    )
+    lines.append(("architectures", known))
+    lines.append(("memory core", "yes" if about["memory_core"] else "no, IPU cores only"))
+    lines.append(("pipe", about["pipe"]))
+    if about["cost"]:
+        lines.append(("cost", f"{about['cost']['extent']} elements of {about['cost']['operand']}"))
+    lines.append(("flow", f"{about['flow']}: how undefined bytes travel from sources to destinations"))
+    lines.append(("certainty", about["certainty"]))
+    lines.append(("source", about["source"]))
+    return lines
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    where = f" (on {', '.join(f'{g}xx' for g in rule['generations'])})" if rule["generations"] else ""
+    return f"{rule['legal']}{where}; refused when {rule['fails']}"
