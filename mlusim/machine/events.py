@@ -1,7 +1,7 @@
 """The announcements of a launch: what observers are told, and when."""
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attrs import define
 
@@ -44,6 +44,16 @@ class ValueChange(NamedTuple):
     def bits(self) -> int:
         """The bits of the type *to*."""
         return self.span.bit_length() - 1
+
+
+class Follower(Protocol):
+    """What an observer has a scalar without a value followed by, through what is computed from it."""
+
+    def used(self, what: str) -> None:
+        """*what*, as "a test" or "an address", depends on it."""
+
+    def handed(self, name: str) -> None:
+        """The next *name* of the core, an instruction or "scalar store", is given it as a value."""
 
 
 class Site(NamedTuple):

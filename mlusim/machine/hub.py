@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine.events import Effect, Site, Sync, ValueChange
+    from mlusim.machine.events import Effect, Follower, Site, Sync, ValueChange
     from mlusim.machine.observed import Core, Launch, LaunchResult
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
@@ -21,6 +21,7 @@ EVENTS = (
     "place",
     "scalar",
     "value",
+    "taken",
     "issue",
     "effect",
     "retire",
@@ -82,6 +83,12 @@ class Observer:
         Code that reports it is made only for launches that someone with this method watches.
         """
 
+    def taken(self, core: "Core", value: Any) -> "Follower | None":
+        """Code of BANG C on *core* keeps *value*, which it may have loaded just now; what follows it, where it has no value.
+
+        Code that asks is made only for launches that someone with this method watches; the first of them is asked.
+        """
+
     def issue(self, effect: "Effect") -> bool | None:
         """An instruction was issued.  True: say nothing of this step until something is new."""
 
@@ -136,6 +143,7 @@ class Hub:
     place: Listener
     scalar: Listener
     value: Listener
+    taken: Listener
     issue: Listener
     effect: Listener
     retire: Listener
@@ -151,7 +159,7 @@ class Hub:
         listening = tuple(observers)
         for event in EVENTS:
             heard = [getattr(o, event) for o in listening if _overrides(o, event)] if listening else None
-            setattr(self, event, _fan_out(heard) if heard else None)
+            setattr(self, event, (_fan_out(heard) if event != "taken" else heard[0]) if heard else None)
         self.deaf = not listening or self._deaf()  # nothing is heard of what cores do
         self.epoch = 0
         self.every_step = any(getattr(o, "every_step", False) for o in listening)

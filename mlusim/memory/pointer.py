@@ -289,6 +289,9 @@ class Ptr(Presented):
 
     def _number(self, value: Any) -> Any:
         """*value* as something that a store converts; what is no number is refused."""
+        handed = getattr(value, "handed", None)
+        if handed is not None:  # an observer follows it
+            return handed()
         if is_number(value):
             return value[()] if isinstance(value, np.ndarray) else value
         assert self.view.port is not None

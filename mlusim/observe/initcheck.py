@@ -25,7 +25,7 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.scattered import atomics, index_reads
 from mlusim.observe.shadow import Mask, Shadow, Write
 from mlusim.observe.undefined_origin import in_flight, lacking, neighbours, never_stored, places, trail
-from mlusim.observe.value_flow import decisive, dependence, discarded, takes
+from mlusim.observe.value_flow import decisive, dependence, discarded, same, takes
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch
@@ -58,6 +58,40 @@ class Kept:
     kernel: str = ""  # of the last launch that touched it
 
 
+RETURNS = "returns a scalar that depends on"
+
+
+class UndefinedScalar:
+    """A scalar without a value that *effect* has loaded from *access*, or has made of it; a `Follower`.
+
+    Its history is taken down at once: the bytes may have others by the time that something depends on it.
+    """
+
+    __slots__ = ("access", "checker", "content", "count", "effect", "hops", "verb")
+
+    def __init__(
+        self, checker: "InitCheck", effect: Effect, access: Access, verb: str, content: bytes = b""
+    ) -> None:
+        self.checker = checker
+        self.effect = effect
+        self.access = access
+        self.verb = verb
+        self.content = content  # empty where it is not known
+        self.count, self.hops = checker.lack(access)
+
+    def holds(self, value: Any) -> bool:
+        """Whether *value* may be the scalar."""
+        return not self.content or same(value, self.effect, self.content)
+
+    def used(self, what: str) -> None:
+        """*what* depends on it."""
+        self.checker.use(self, what)
+
+    def handed(self, name: str) -> None:
+        """The next *name* of the core is given it as a value."""
+        self.checker.hand(self, name)
+
+
 class InitCheck(Checker):
     """Reports bytes without a value where they escape."""
 
@@ -68,7 +102,10 @@ class InitCheck(Checker):
         self._shadows: dict[Allocation, Shadow] = {}
         self._mixed: set[Site] = set()
         self._compiled = False
-        self._loaded: dict[Core, tuple[Effect, Access, bytes]] = {}
+        self._loaded: dict[Core, UndefinedScalar] = {}  # what the statement in progress has loaded
+        self._handed: dict[
+            Core, tuple[str, UndefinedScalar]
+        ] = {}  # and what the next instruction of a name is given
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
 
     # -- memory comes and goes -----------------------------------------------------------------
@@ -77,7 +114,7 @@ class InitCheck(Checker):
         """Learn what the tensors hold."""
         super().launch_begin(launch)
         self._compiled = launch.request.kernel.compiled
-        self._shadows, self._mixed, self._loaded, self._ended = {}, set(), {}, {}
+        self._shadows, self._mixed, self._loaded, self._handed, self._ended = {}, set(), {}, {}, {}
         for allocation in allocations(launch.request):
             self._shadows[allocation] = _remembered(allocation)
 
@@ -151,6 +188,8 @@ class InitCheck(Checker):
     def effect(self, effect: Effect) -> bool:
         """Carry the flags as the instruction carries the bytes; True where that changed nothing."""
         step = effect.step
+        if self._handed and effect.core in self._handed and self._takes_handed(effect):
+            return False
         if self._loaded and effect.core in self._loaded and self._takes_loaded(effect):
             return False
         lacks, steady = False, True
@@ -210,7 +249,10 @@ class InitCheck(Checker):
                 return self._put_all(effect, known[:1]), False
         elif outcome.result and not discarded(effect):
             blamed = decisive(effect, known, before)
-            self._escape("initcheck-undefined-scalar", effect, "returns a scalar that depends on", blamed)
+            if self._compiled:
+                self._loaded[effect.core] = UndefinedScalar(self, effect, blamed, RETURNS)
+            else:
+                self._escape("initcheck-undefined-scalar", effect, RETURNS, blamed)
         if row.flow is Flow.MIXING and not outcome.moved:
             self._mixed.add(effect.site)
         return self._put_all(effect, outcome.writes) or outcome.result, False
@@ -241,21 +283,29 @@ class InitCheck(Checker):
     def _scalar(self, effect: Effect) -> None:
         """Wait for what the statement does with the value that it has loaded: to hand it on is no use of it yet."""
         (access,) = effect.reads
-        if access.allocation.space is GDRAM or any(
-            effect.core.flights
-        ):  # what is in flight is told now or never
-            self._escape("initcheck-undefined-scalar", effect, "reads")
+        if any(effect.core.flights) or (access.allocation.space is GDRAM and not self._compiled):
+            self._escape(
+                "initcheck-undefined-scalar", effect, "reads"
+            )  # what is in flight is told now or never
             return
         content = access.allocation.raw[access.start : access.start + access.size].tobytes()
-        self._loaded[effect.core] = effect, access, content
+        self._loaded[effect.core] = UndefinedScalar(self, effect, access, "reads", content)
         effect.core.hub.renew()
+
+    def taken(self, core: "Core", value: Any) -> "UndefinedScalar | None":
+        """Follow *value* where it is a scalar without a value that code of BANG C has just loaded."""
+        held = self._loaded.pop(core, None)
+        if held is not None and not held.holds(value):
+            self._escape("initcheck-undefined-scalar", held.effect, held.verb, held.access)
+            return None
+        return held
 
     def _tell_loaded(self, *cores: "Core") -> None:
         """Report the scalars that *cores* have loaded: what became of them is not known."""
         for core in cores:
             held = self._loaded.pop(core, None)
             if held is not None:
-                self._escape("initcheck-undefined-scalar", held[0], "reads")
+                self._escape("initcheck-undefined-scalar", held.effect, held.verb, held.access)
 
     def _takes_loaded(self, effect: Effect) -> bool:
         """Whether *effect* takes the value that its statement has just loaded, and only writes it on chip.
@@ -269,28 +319,91 @@ class InitCheck(Checker):
         if (
             target is None
             or target.allocation.space is GDRAM
-            or effect.site != held[0].site
-            or not takes(effect, held[0], held[2])
+            or effect.site != held.effect.site
+            or not takes(effect, held.effect, held.content)
         ):
             self._tell_loaded(effect.core)
             return False
         del self._loaded[effect.core]
         step = effect.step
-        handed = evolve(step, reads=(*step.reads, held[1]))
-        shadow = self._shadow(target.allocation)
-        shadow.put(target, np.zeros(target.nbytes, np.bool_))
-        shadow.wrote(target, evolve(effect, step=handed), whole=False)
+        self._put_lacking(evolve(effect, step=evolve(step, reads=(*step.reads, held.access))), target)
         effect.core.hub.renew()
         return True
+
+    def _takes_handed(self, effect: Effect) -> bool:
+        """Whether *effect* is the one that is given a scalar without a value; what it writes has none then."""
+        name, scalar = self._handed[effect.core]
+        if effect.name != name:
+            return False
+        del self._handed[effect.core]
+        step = evolve(effect.step, reads=(*effect.reads, scalar.access))
+        for target in effect.writes:
+            if target.allocation.space is GDRAM:
+                self._tell(scalar, effect.site, f"__{name}" if effect.step.row is not None else f"a {name}")
+                self._shadow(target.allocation).fill(target)
+            elif len(effect.writes) == 1:
+                self._put_lacking(evolve(effect, step=step), target)
+            else:
+                self._shadow(target.allocation).fill(target)  # what an atomic finds does not depend on it
+        effect.core.hub.renew()
+        return True
+
+    def _put_lacking(self, effect: Effect, target: Access) -> None:
+        shadow = self._shadow(target.allocation)
+        shadow.put(target, np.zeros(target.nbytes, np.bool_))
+        shadow.wrote(target, effect, whole=False)
+
+    def use(self, scalar: "UndefinedScalar", what: str) -> None:
+        """*what* depends on *scalar*, at the line where its core is."""
+        self._tell(scalar, Site(*scalar.effect.core.site()), what)
+
+    def hand(self, scalar: "UndefinedScalar", name: str) -> None:
+        """The next instruction called *name* is given *scalar* as a value."""
+        core = scalar.effect.core
+        self._handed[core] = name, scalar
+        core.hub.renew()
+
+    def _tell(self, scalar: "UndefinedScalar", site: Site, what: str) -> None:
+        """*what* at *site* depends on *scalar*."""
+        effect, hops, rule = scalar.effect, scalar.hops, "initcheck-undefined-scalar"
+        lacks = scalar.access, scalar.count
+
+        def make() -> Finding:
+            told = self._told(rule, effect, scalar.verb, lacks, hops)
+            if site == effect.site:
+                return told
+            loaded = effect.name if effect.step.row is None else f"__{effect.name}"
+            verb = "reads them here" if scalar.verb == "reads" else "returns the scalar here"
+            return evolve(
+                told,
+                message=f"{what} depends on {scalar.count} {plural(scalar.count, 'byte')} without a value, from byte "
+                f"{hops[0].offset} of {scalar.access.allocation.site} on",
+                **place_of(site),
+                intrinsic=None,
+                places=(RelatedPlace(*effect.site, f"{loaded} {verb}"), *told.places),
+            )
+
+        mix = self._mix(hops)
+        if mix is None:
+            self.report((rule, site, effect.site), make)
+        else:
+            self.report(("mixed", mix.site), lambda: self._told_mixed(mix, effect, scalar.verb, hops))
+
+    def lack(self, source: Access) -> tuple[int, list[Any]]:
+        """How many bytes of *source* have no value, and the way of the first."""
+        offset, count = lacking(self._shadow(source.allocation), source)
+        return count, trail(source, offset, self._shadow)
+
+    def _mix(self, hops: list[Any]) -> Step | None:
+        return next(
+            (h.write.step for h in hops if h.write is not None and h.write.step.site in self._mixed), None
+        )
 
     def _escape(self, rule: str, effect: Effect, verb: str, source: Access | None = None) -> None:
         if source is None:
             source = next(a for a in effect.reads if self._shadow(a.allocation).lacks(a))
-        offset, count = lacking(self._shadow(source.allocation), source)
-        hops = trail(source, offset, self._shadow)
-        mix = next(
-            (h.write.step for h in hops if h.write is not None and h.write.step.site in self._mixed), None
-        )
+        count, hops = self.lack(source)
+        mix = self._mix(hops)
         if mix is None:
             self.report((rule, effect.site), lambda: self._told(rule, effect, verb, (source, count), hops))
         else:

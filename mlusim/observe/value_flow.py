@@ -104,7 +104,6 @@ def _drops(code: CodeType, at: int) -> bool:
 
 def takes(effect: Effect, load: Effect, content: bytes) -> bool:
     """Whether *effect* is given the scalar with *content*, the bytes that *load* has read, as a value."""
-    dtype = load.arguments[0].dtype
     row = effect.step.row
     if row is not None:
         values = [
@@ -114,8 +113,12 @@ def takes(effect: Effect, load: Effect, content: bytes) -> bool:
         ]
     else:
         values = list(effect.arguments[1:2])
-    held = np.frombuffer(content, dtype)[0]
-    return any(_same(value, held) for value in values)
+    return any(same(value, load, content) for value in values)
+
+
+def same(value: Any, load: Effect, content: bytes) -> bool:
+    """Whether *value* is the scalar with *content*, the bytes that *load* has read."""
+    return bool(content) and _same(value, np.frombuffer(content, load.arguments[0].dtype)[0])
 
 
 def _same(value: Any, held: Any) -> bool:

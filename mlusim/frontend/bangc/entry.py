@@ -63,7 +63,8 @@ class Body:
                 "give the board to mlusim.bangc.load(board=...)"
             )
         plan, scopes = self.plan, self.__globals__[SCOPES]
-        if mlu.core.session.hub.value is not None:
+        hub = mlu.core.session.hub
+        if hub.value is not None or hub.taken is not None:
             plan = plan.checked
             scopes = Scopes((plan,))
         return RepeatedRun(Task(mlu, plan, scopes), arguments, self.form.parameters)

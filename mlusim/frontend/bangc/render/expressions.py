@@ -7,6 +7,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.render import arithmetic, casts, checked, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
@@ -22,8 +23,31 @@ def value(c: Context, node: ir.Expr) -> ast.expr:
 
 
 def condition(c: Context, node: ir.Expr) -> ast.expr:
-    """The value of a test, as simple as Python allows: null pointers and zeros are false."""
-    return value(c, node)
+    """The value of a test: null pointers and zeros are false."""
+    made = value(c, node)
+    decided = isinstance(node, ir.Compare | ir.Logical) or (isinstance(node, ir.Unary) and node.op == "!")
+    return made if decided else asked(c, made, node)
+
+
+def asked(c: Context, made: ast.expr, *nodes: ir.Expr) -> ast.expr:
+    """*made*, the outcome of a test of *nodes*, which checked code tells where one of them has no value."""
+    numbers = any(isinstance(n.type, t.Arithmetic) and _may_lack(n) for n in nodes)
+    return b.call("_c_asked", made) if c.checked and numbers else made
+
+
+def place(c: Context, index: ir.Expr, element: t.Type) -> ast.expr:
+    """The value of *index*; an array that is no simulated memory does not ask of it whether it has a value."""
+    made = value(c, index)
+    outside = not isinstance(element, t.Arithmetic) or element == t.DOUBLE
+    return b.call("_c_place", made) if c.checked and outside and _may_lack(index) else made
+
+
+def _may_lack(node: ir.Expr) -> bool:
+    """Whether a number may be computed from one that was loaded."""
+    return any(isinstance(n, _LOADING) for n in walk(node))
+
+
+_LOADING = (ir.Load, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Method, ir.Invoke)
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -40,7 +64,7 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at, ir.Element):
         return record(c, at) if isinstance(at.type, t.ClassType) else _element(c, at)
     if isinstance(at, ir.Member):
-        return b.attribute(record(c, at.base), at.name)
+        return _got(c, b.attribute(record(c, at.base), at.name), at.type)
     if isinstance(at, ir.GlobalPlace):
         return as_number(c, b.item(_global(c, at), b.constant(0)), at.type)
     return value(c, at.value)
@@ -66,11 +90,16 @@ def as_number(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
     return b.call("bool" if kind.kind == "bool" else "int", made)
 
 
+def _got(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
+    """*made*, a number that may have been loaded just now."""
+    return b.call("_c_got", made) if c.checked and isinstance(kind, t.Arithmetic) else made
+
+
 def _element(c: Context, at: ir.Element) -> ast.expr:
     if refers(c, at):
-        made = b.attribute(value(c, at.pointer), "v")
+        made = _got(c, b.attribute(value(c, at.pointer), "v"), at.type)
         return b.call("bool", made) if at.type.kind == "bool" else made  # type: ignore[union-attr]
-    pointer, index = value(c, at.pointer), value(c, at.index)
+    pointer, index = value(c, at.pointer), place(c, at.index, at.type)
     if isinstance(at.type, t.Pointer):
         return b.call("_c_pointer_at", pointer, index, c.layout(at.type.to))
     return as_number(c, b.item(pointer, index), at.type)
@@ -81,7 +110,7 @@ def record(c: Context, at: ir.Place) -> ast.expr:
     if isinstance(at, ir.LocalStorage):
         return b.name(at.local.name)
     if isinstance(at, ir.Element):
-        index = value(c, at.index)
+        index = place(c, at.index, at.type)
         pointer = value(c, at.pointer)
         if isinstance(at.index, ir.Const) and at.index.value == 0:
             return b.attribute(pointer, "here")
@@ -138,7 +167,7 @@ def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, bac
         if count.value == 0:
             return pointer
     else:
-        steps = value(c, count)
+        steps = place(c, count, pointee)
         if scale != 1:
             steps = b.binary(steps, ast.Mult(), b.constant(scale))
     return b.binary(pointer, ast.Sub() if back else ast.Add(), steps)
@@ -163,7 +192,8 @@ def _converted(c: Context, node: ir.Convert) -> ast.expr:
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         values = ranges.of(node.value, c.known)
         if c.checked:
-            return checked.converted(value(c, node.value), have, to, values, cast=node.cast)
+            made = checked.converted(value(c, node.value), have, to, values, cast=node.cast)
+            return asked(c, made, node.value) if to.kind == "bool" else made
         if arithmetic.keeps(have, to, to.size) and not (to.low <= values[0] and values[1] <= to.high):
             return arithmetic.wrapped(residue(c, node.value, to.size), to)
         return arithmetic.converted(value(c, node.value), have, to, values)
@@ -197,7 +227,7 @@ def _const(c: Context, node: ir.Const) -> ast.expr:
 def _unary(c: Context, node: ir.Unary) -> ast.expr:
     made = value(c, node.value)
     if node.op == "!":
-        return ast.UnaryOp(ast.Not(), made)
+        return ast.UnaryOp(ast.Not(), condition(c, node.value))
     assert isinstance(node.type, t.Arithmetic)
     if node.op == "~":
         flipped = ast.UnaryOp(ast.Invert(), made)
@@ -244,16 +274,17 @@ def _compare(c: Context, node: ir.Compare) -> ast.expr:
     tested = _null_test(c, node)
     if tested is not None:
         return tested
-    return b.compare(value(c, node.left), arithmetic.COMPARE[node.op](), value(c, node.right))
+    made = b.compare(value(c, node.left), arithmetic.COMPARE[node.op](), value(c, node.right))
+    return asked(c, made, node.left, node.right)
 
 
 def _logical(c: Context, node: ir.Logical) -> ast.expr:
     op = ast.And() if node.op == "&&" else ast.Or()
-    return ast.BoolOp(op, [value(c, node.left), value(c, node.right)])
+    return ast.BoolOp(op, [condition(c, node.left), condition(c, node.right)])
 
 
 def _conditional(c: Context, node: ir.Conditional) -> ast.expr:
-    return ast.IfExp(value(c, node.test), value(c, node.then), value(c, node.other))
+    return ast.IfExp(condition(c, node.test), value(c, node.then), value(c, node.other))
 
 
 def _comma(c: Context, node: ir.Comma) -> ast.expr:

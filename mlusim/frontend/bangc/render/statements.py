@@ -13,7 +13,7 @@ from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import declarations, leaving, ranges, stores, switches
 from mlusim.frontend.bangc.render.context import Context
-from mlusim.frontend.bangc.render.expressions import value
+from mlusim.frontend.bangc.render.expressions import condition, value
 
 Statements = list[ast.stmt]
 _EFFECTS = (
@@ -73,7 +73,7 @@ def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
 
 
 def _if(c: BodyContext, node: ir.If) -> Statements:
-    return [ast.If(value(c, node.test), suite(c, node.then, node.span), body(c, node.other))]
+    return [ast.If(condition(c, node.test), suite(c, node.then, node.span), body(c, node.other))]
 
 
 def _block(c: BodyContext, node: ir.Block) -> Statements:
@@ -84,7 +84,7 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
     bounds = _bounds(c, node)
     outer = {name: c.known[name] for name in bounds if name in c.known}
     turns, c.turns = c.turns, True
-    test = b.constant(True) if node.test is None else value(c, node.test)
+    test = b.constant(True) if node.test is None else condition(c, node.test)
     c.known.update(bounds)
     c.loops += 1
     c.breaks.append(_leave)
@@ -120,7 +120,7 @@ def _stepped(c: BodyContext, step: tuple[ir.Evaluate, ...]) -> Statements:
 def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
     def again() -> Statements:
         assert node.test is not None
-        return [ast.If(value(c, node.test), [ast.Continue()], [ast.Break()])]
+        return [ast.If(condition(c, node.test), [ast.Continue()], [ast.Break()])]
 
     c.continues.append(again)
     inner = body(c, node.body)

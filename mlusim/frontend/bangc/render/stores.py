@@ -7,7 +7,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import arithmetic, checked, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
-from mlusim.frontend.bangc.render.expressions import constant_of, moved, record, residue, value
+from mlusim.frontend.bangc.render.expressions import constant_of, moved, place, record, residue, value
 
 
 def statement(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
@@ -58,7 +58,7 @@ def _target(c: Context, at: ir.Place) -> ast.expr:
     if isinstance(at, ir.Element) and refers(c, at):
         return ast.Attribute(value(c, at.pointer), "v", b.STORE)
     if isinstance(at, ir.Element):
-        return ast.Subscript(value(c, at.pointer), value(c, at.index), b.STORE)
+        return ast.Subscript(value(c, at.pointer), place(c, at.index, at.type), b.STORE)
     if isinstance(at, ir.Member):
         return ast.Attribute(record(c, at.base), at.name, b.STORE)
     if isinstance(at, ir.GlobalPlace):
@@ -179,7 +179,7 @@ def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
             return b.call(b.attribute(b.name(local.name), "put"), given)
         return b.call(b.attribute(b.name(local.name), "__setitem__"), b.constant(0), given)
     if isinstance(at, ir.Element):
-        return b.call(b.attribute(value(c, at.pointer), "__setitem__"), value(c, at.index), given)
+        return b.call(b.attribute(value(c, at.pointer), "__setitem__"), place(c, at.index, at.type), given)
     if isinstance(at, ir.Member):
         return b.call("setattr", record(c, at.base), b.constant(at.name), given)
     if isinstance(at, ir.Temporary):

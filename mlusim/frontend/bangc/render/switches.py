@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.ir.walk import parts_of
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.expressions import value
+from mlusim.frontend.bangc.render.expressions import asked, value
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.render.statements import BodyContext
@@ -20,7 +20,7 @@ Render = Callable[["BodyContext", Body], Statements]
 def switch(c: "BodyContext", node: ir.Switch, body: Render) -> Statements:
     """A switch."""
     name = c.temporary()
-    made: Statements = [b.at(b.assign(b.target(name), value(c, node.value)), node.span)]
+    made: Statements = [b.at(b.assign(b.target(name), asked(c, value(c, node.value), node.value)), node.span)]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
     if all(part is not None for part in closed):
         return made + _chain(c, node, name, [part or () for part in closed], body)

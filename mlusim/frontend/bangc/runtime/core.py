@@ -13,9 +13,12 @@ from mlusim.errors import Fault, RuleFault
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
+from mlusim.frontend.bangc.render.layouts import NUMBER
 from mlusim.frontend.bangc.runtime import assembly
 from mlusim.frontend.bangc.runtime.constants import constant
 from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed
+from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
+from mlusim.frontend.bangc.runtime.following import Following
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
@@ -175,9 +178,14 @@ class Task:
         space["_c_pointer_of"] = self.find
         space["_c_asm"] = self.asm
         space["_c_deeper"] = self.deeper
-        if self.core.session.hub.value is not None:
+        hub = self.core.session.hub
+        if hub.value is not None or hub.taken is not None:
             space["_c_changed"] = self.changed
             space["_c_divided"] = self.divided
+            space.update(dict.fromkeys(("_c_got", "_c_asked", "_c_place"), _itself))
+        if hub.taken is not None:
+            rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
+            space.update(Following(self.core).names(space, rows, NUMBER))
         space[SCOPES] = self.scopes
         return space
 
@@ -185,17 +193,24 @@ class Task:
 
     def changed(self, value: float, rule: str, have: str, to: str, low: int, high: int) -> int:
         """What C makes of *value*, which is no number of the type *to*; tell those who listen (`ValueChange`)."""
-        if rule == "shift":
-            kept = int(value) & ((high - low).bit_length() - 1)
-        elif isinstance(value, float):
-            kept = scalars.whole(value, low, high)
-        else:
-            kept = (value - low) % (high - low + 1) + low
+        if value.__class__ in FOLLOWED:  # what it is says nothing
+            return like(self._kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
+        kept = self._kept(value, rule, low, high)
         self._tell(ValueChange(rule, value, have, kept, to, high - low + 1), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
         return kept
 
+    @staticmethod
+    def _kept(value: float, rule: str, low: int, high: int) -> int:
+        if rule == "shift":
+            return int(value) & ((high - low).bit_length() - 1)
+        if isinstance(value, float):
+            return scalars.whole(value, low, high)
+        return (value - low) % (high - low + 1) + low
+
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
         """``left op right`` of signed integers, of which C leaves the smallest by -1 undefined."""
+        if left.__class__ in FOLLOWED or right.__class__ in FOLLOWED:
+            return following(scalars.int_divide if op == "/" else scalars.remainder)(left, right)  # type: ignore[no-any-return]
         if right == -1 and left < -high:
             self._tell(ValueChange("overflow", -left, name, left, name, 2 * (high + 1)), sys._getframe(1))  # noqa: SLF001 - the same
             return left if op == "/" else 0
@@ -204,8 +219,8 @@ class Task:
     def _tell(self, change: ValueChange, frame: FrameType) -> None:
         """Announce *change* at the line of *frame*."""
         tell = self.core.session.hub.value
-        assert tell is not None
-        tell(self.core, change, Site(frame.f_code.co_filename, frame.f_lineno))
+        if tell is not None:
+            tell(self.core, change, Site(frame.f_code.co_filename, frame.f_lineno))
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -296,6 +311,10 @@ class Task:
     def asm(self, text: str, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
         """Inline assembly."""
         assembly.run(self.mlu, text, dict(zip(names, operands, strict=True)))
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _leaf(layout: Any) -> tuple[Any, int]:

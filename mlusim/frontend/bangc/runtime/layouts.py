@@ -281,12 +281,12 @@ class RecordPointer:
         layout, offset = self.layout.fields[name]
         keep(self.raw + offset, layout, value)
 
-    def copied(self) -> Object:
-        """The record by value."""
+    def copied(self, kept: Callable[[Any], Any] | None = None) -> Object:
+        """The record by value; *kept* is given each number that is read, and returns what is kept."""
         made: Object = self.layout.cls.__new__(self.layout.cls)
         for name in self.layout.fields:
             value = getattr(self, name)
-            made.__dict__[name] = _by_value(value, self.layout.fields[name][0])
+            made.__dict__[name] = _by_value(value, self.layout.fields[name][0], kept)
         return made
 
     def assign(self, other: Any) -> None:
@@ -416,10 +416,14 @@ def keep(raw: Ptr, layout: Any, value: Any) -> None:
             keep(raw + n * leaf.size, leaf, value[n])
 
 
-def _by_value(value: Any, layout: Any) -> Any:
+def _by_value(value: Any, layout: Any, kept: Callable[[Any], Any] | None) -> Any:
     """A field as an object has it."""
+    if kept is not None and isinstance(layout, DType):
+        return kept(value)
     if isinstance(layout, ArrayLayout):
         count = layout.size // layout.leaf.size
         records = isinstance(layout.leaf, RecordLayout)
+        if kept is not None and not records:
+            return Items([kept(value[n]) for n in range(count)], layout.leaf)
         return Items([copy(value + n if records else value[n]) for n in range(count)], layout.leaf)
     return copy(value)

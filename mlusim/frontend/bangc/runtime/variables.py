@@ -7,6 +7,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import OutOfBounds, Unsupported
+from mlusim.frontend.bangc.runtime.followed import like
 from mlusim.frontend.bangc.runtime.pointers import (
     VariableAddress,
     beside,
@@ -188,12 +189,13 @@ class Bits(VariableAddress):
 
     def __getitem__(self, i: int) -> Any:
         raw = self._bytes()
-        return number(raw[self._part(raw, i)].view(self.dtype.dtype)[0], self.dtype)
+        return like(number(raw[self._part(raw, i)].view(self.dtype.dtype)[0], self.dtype), self.cell.v)
 
     def __setitem__(self, i: int, value: Any) -> None:
         raw = self._bytes()
         raw[self._part(raw, i)] = np.array([value]).astype(self.dtype.dtype).view(np.uint8)
-        self.cell.v = number(raw.view(self.cell.layout.dtype)[0], self.cell.layout)
+        old = self.cell.v
+        self.cell.v = like(number(raw.view(self.cell.layout.dtype)[0], self.cell.layout), value, old)
 
     def __add__(self, n: int) -> "Bits":
         return Bits(self.cell, self.dtype, self.offset + n * self.dtype.size)

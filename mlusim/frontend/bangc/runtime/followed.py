@@ -1,0 +1,136 @@
+"""Numbers that an observer follows: what C computes from a scalar without a value has none either.
+
+An observer with `taken` gives a scalar that a kernel keeps to a `Follower`; the number is then of a class of this module,
+hands the follower on to what is made of it, and tells it where something depends on the number.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlusim.machine.events import Follower
+
+ADDRESS = "an address"
+TEST = "a test"
+
+
+class _Followed:
+    """What numbers with a `Follower` have in common."""
+
+    follower: "Follower"
+
+    def __index__(self) -> int:
+        """The number as a place or a count of elements, of which C asks no more often than once."""
+        self.follower.used(ADDRESS)
+        return int(self)
+
+    def handed(self) -> Any:
+        """The plain number, for the scalar store that comes next."""
+        self.follower.handed("scalar store")
+        return plain(self)
+
+
+class FollowedInt(_Followed, int):
+    """A whole number that is followed."""
+
+
+class FollowedFloat(_Followed, float):
+    """A floating number that is followed."""
+
+
+FOLLOWED: frozenset[Any] = frozenset((FollowedInt, FollowedFloat))
+
+
+def followed(value: Any, follower: "Follower") -> Any:
+    """*value*, a number of Python or of NumPy, as one that *follower* follows."""
+    real = isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "i") not in "iub"
+    made = FollowedFloat(value) if real else FollowedInt(value)
+    made.follower = follower
+    return made
+
+
+def plain(value: Any) -> Any:
+    """*value*; a number that is followed as one of Python."""
+    kind = value.__class__
+    return (
+        int.__int__(value)
+        if kind is FollowedInt
+        else float.__float__(value)
+        if kind is FollowedFloat
+        else value
+    )
+
+
+def like(value: Any, *sources: Any) -> Any:
+    """*value*, which was computed from *sources*: followed where one of them is."""
+    for source in sources:
+        if source.__class__ in FOLLOWED:
+            return value if value.__class__ in FOLLOWED else followed(value, source.follower)
+    return value
+
+
+def following(function: Callable[..., Any]) -> Callable[..., Any]:
+    """*function* of numbers, with a result that is followed where an argument is."""
+
+    def called(*arguments: Any) -> Any:
+        for argument in arguments:
+            if argument.__class__ in FOLLOWED:
+                try:
+                    made = function(*map(plain, arguments))
+                except ZeroDivisionError:
+                    argument.follower.used("a division")
+                    raise
+                return followed(made, argument.follower) if isinstance(made, int | float) else made
+        return function(*arguments)
+
+    return called
+
+
+def _both(op: Callable[[Any, Any], Any], *, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, int | float):
+            return NotImplemented
+        mine, others = plain(self), plain(other)
+        try:
+            made = op(others, mine) if swapped else op(mine, others)
+        except ZeroDivisionError:
+            self.follower.used("a division")
+            raise
+        return followed(made, self.follower)
+
+    return method
+
+
+def _one(op: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: followed(op(plain(self)), self.follower)
+
+
+for _kind in (FollowedInt, FollowedFloat):
+    for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
+        if hasattr(_kind, f"__{_name}__"):
+            _op = getattr(operator, f"__{_name}__")
+            setattr(_kind, f"__{_name}__", _both(_op))
+            setattr(_kind, f"__r{_name}__", _both(_op, swapped=True))
+    for _name in ("lt", "le", "eq", "ne", "gt", "ge"):
+        setattr(_kind, f"__{_name}__", _both(getattr(operator, _name)))
+    for _name in ("neg", "pos", "invert", "abs"):
+        if hasattr(_kind, f"__{_name}__"):
+            setattr(_kind, f"__{_name}__", _one(getattr(operator, f"__{_name}__")))
+    _kind.__hash__ = _kind.__mro__[2].__hash__  # type: ignore[assignment]
+
+
+def asked(value: Any) -> Any:
+    """The outcome of a comparison, or a number that is tested."""
+    if value.__class__ in FOLLOWED:
+        value.follower.used(TEST)
+        return plain(value)
+    return value
+
+
+def place(value: Any) -> Any:
+    """A number that says where something is."""
+    if value.__class__ in FOLLOWED:
+        value.follower.used(ADDRESS)
+        return plain(value)
+    return value

@@ -1,0 +1,121 @@
+"""The names of translated code in a launch of which an observer follows scalars without a value."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain
+from mlusim.frontend.bangc.runtime.layouts import RecordPointer
+from mlusim.frontend.bangc.runtime.pointers import copy
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Intrinsic
+    from mlusim.machine.core import Core
+    from mlusim.machine.events import Follower
+
+_VALUES = ("any", "either", "value")  # kinds of parameters that an instruction computes with
+_ARITHMETIC = frozenset(
+    f"_c_{name}" for name in ("f16", "bf16", "div", "long_div", "mod", "fdiv", "whole", "wrap", "long_to")
+)
+
+
+class Following:
+    """The names of translated code in a launch of which an observer follows scalars, on *core*."""
+
+    def __init__(self, core: "Core") -> None:
+        self.core = core
+        self._typed: Follower | None = (
+            None  # of the last number that got its type before it is given to an instruction
+        )
+
+    def names(self, space: Mapping[str, Any], rows: Mapping[str, "Intrinsic"], number: str) -> dict[str, Any]:
+        """What replaces names of *space*: conversions, arithmetic, the *rows* by their names, types named *number*..."""
+        made: dict[str, Any] = {"int": self._as(int), "float": self._as(float), "bool": self._as(bool)}
+        made["_c_got"], made["_c_asked"], made["_c_place"] = self.got, asked, place
+        for name, value in space.items():
+            if name in _ARITHMETIC or name.startswith("_c_lib_"):
+                made[name] = following(value)
+            elif name.startswith(number):
+                made[name] = self._typing(value)
+        made["_c_f32"] = _rounding(space["_c_f32"])
+        made["_c_copy"] = self._copy
+        made["_c_pointer_of"] = lambda address, layout: space["_c_pointer_of"](place(address), layout)
+        made["_c_direction"] = lambda value: space["_c_direction"](asked(value))
+        made["_c_local"] = _initial(space["_c_local"])
+        for name, row in rows.items():
+            made[name] = self._issuing(row, space[name])
+        return made
+
+    def got(self, value: Any) -> Any:
+        """*value*, which code has just loaded and keeps: followed where it has no value."""
+        taken = self.core.hub.taken
+        assert taken is not None
+        follower = None if value.__class__ in FOLLOWED else taken(self.core, value)
+        return value if follower is None else followed(value, follower)
+
+    def _copy(self, value: Any) -> Any:
+        return value.copied(self.got) if value.__class__ is RecordPointer else copy(value)
+
+    def _as(self, kind: Any) -> Callable[[Any], Any]:
+        core, taken = self.core, self.core.hub.taken
+        assert taken is not None
+
+        def convert(value: Any) -> Any:
+            if value.__class__ in FOLLOWED:
+                return followed(kind(plain(value)), value.follower)
+            follower = taken(core, value)
+            return kind(value) if follower is None else followed(kind(value), follower)
+
+        return convert
+
+    def _typing(self, kind: Any) -> Callable[[Any], Any]:
+        def typed(value: Any) -> Any:
+            if value.__class__ in FOLLOWED:
+                self._typed = value.follower
+                return kind(plain(value))
+            return kind(value)
+
+        return typed
+
+    def _issuing(self, row: "Intrinsic", call: Callable[..., Any]) -> Callable[..., Any]:
+        """*call*, which issues *row*: what has no value is handed to it, or used by it as a count or a place."""
+
+        def issue(*arguments: Any) -> Any:
+            if self._typed is None and not any(a.__class__ in FOLLOWED for a in arguments):
+                return call(*arguments)
+            handed, self._typed = self._typed, None
+            for n, argument in enumerate(arguments):
+                if argument.__class__ in FOLLOWED:
+                    parameter = row.given[n] if n < len(row.given) else None
+                    if parameter is not None and parameter.kind in _VALUES:
+                        handed = argument.follower
+                    else:
+                        what = (
+                            "an argument"
+                            if parameter is None or parameter.kind == "rest"
+                            else f"the {parameter.name}"
+                        )
+                        argument.follower.used(f"{what} of {row.spelling}")
+            if handed is not None:
+                handed.handed(row.name)
+            return call(*map(plain, arguments))
+
+        return issue
+
+
+def _rounding(rounder: Callable[[float], float]) -> Callable[[float], float]:
+    def rounded(x: float) -> float:
+        return rounder(x) if x.__class__ is float else like(rounder(plain(x)), x)
+
+    return rounded
+
+
+def _initial(local: Callable[..., Any]) -> Callable[..., Any]:
+    """`Task.local`, where what an array begins with is told: it goes to memory all at once."""
+
+    def declared(*arguments: Any) -> Any:
+        for value in getattr(arguments[-1], "items", ()):
+            if value.__class__ in FOLLOWED:
+                value.follower.used("an array")
+        return local(*arguments)
+
+    return declared
