@@ -30,8 +30,9 @@ SRAM = Space("SRAM", "cluster", True, 4)
 
 SPACES: tuple[Space, ...] = (GDRAM, LDRAM, NRAM, WRAM, SRAM)
 
-# The windows of NRAM, WRAM and SRAM are the architecture's; these two are inferred: any value that
+# The windows of NRAM, WRAM and SRAM are the architecture's; these are inferred: any value that
 # cannot be mistaken for an on-chip address will do.
 GDRAM_BASE = 0x10_0000_0000
 LDRAM_BASE = 0x4000_0000
+CODE_BASE = 0xF_0000_0000  # of functions whose address is taken; also inferred, nothing is loaded from there
 LDRAM_SIZE = 16 << 20  # bytes a core; inferred, the driver's stack limit is larger

@@ -23,6 +23,7 @@ TURN_BYTES = FUEL >> 11  # as how many a turn of a loop counts, and a call of a 
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24  # of a call that Python executes
 CELL_BYTES = 4 << 20  # a core's room for variables that have an address, and
+LITERAL = 1 << 40  # stands for the bytes of an element where an array is a string literal
 MOST_CELLS = 30000  # how many there may be
 MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1  # besides them
 BUILTINS = (

@@ -43,6 +43,9 @@ class LinkPlan:
     rows: dict[str, None] = field(factory=dict)
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
     deep: frozenset[CodeType] = frozenset()
+    pointed: dict[str, None] = field(
+        factory=dict
+    )  # functions whose address is taken, in the order of their addresses
     again: "Callable[[], LinkPlan] | None" = None
 
     @cached_property
@@ -71,6 +74,7 @@ def link(files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = 
     work = [(file, symbol)]
     done: set[str] = set()
     calls: dict[str, tuple[str, ...]] = {}
+    invoking: list[str] = []
     while work:
         unit, wanted = work.pop()
         if wanted in done:
@@ -86,6 +90,10 @@ def link(files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = 
         part.code[wanted] = rendered.code
         calls[wanted] = tuple(_met(plan, part, rendered.uses))
         work += [(owner, s) for s in calls[wanted]]
+        if rendered.uses.invokes:
+            invoking.append(wanted)
+    for caller in invoking:
+        calls[caller] += tuple(plan.pointed)
     plan.parts = list(parts.values())
     if file.form.functions[symbol].kind != "host":
         _deepen(plan, circles(calls), checked=checked)
@@ -106,6 +114,7 @@ def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:
     """Note what code of *part* refers to; the functions among that."""
     part.layouts.update(uses.layouts)
     plan.rows.update(uses.rows)
+    plan.pointed.update(uses.pointed)
     yield from uses.symbols
     for symbol in uses.globals:
         if symbol not in part.symbols:

@@ -143,25 +143,13 @@ BODIES = {
         "int a[3] = {4, 5, 6}, *p = in; out[0] = 2[a]; out[1] = 3[p]; n[out] = 1[a]++; out[2] = a[1];",
         [6, 3, 6, 5],
     ),
-}
-
-
-# Calls through pointers, which the Python engine alone has, and what C is told not to have.
-POINTERS = {
     "functions_are_returned": (
         "pick(0)(out); pick(1)(out); out[2] = choose(0)(5, 3); out[3] = (*choose(n))(5, 3); out[4] = (choose(0))(9, 1);",
         [7, 8, 2, 8, 8],
-        "a call through a pointer to a function",
     ),
     "functions_are_referred_to": (
         "int (&f)(int, int) = add; out[0] = f(1, 1); out[1] = (&f)(2, 4); Two p = nullptr; set(&p); out[2] = p(5, 6);",
         [2, 6, 11],
-        "a pointer to a function",
-    ),
-    "nothing_is_called": (
-        "Two p = n ? nullptr : add; out[0] = p(1, 2);",
-        "a call through the null pointer",
-        "a pointer to a function",
     ),
 }
 
@@ -210,21 +198,6 @@ def test_expressions_have_the_values_of_cpp(load_once, name):
     _, (found, _) = run(kernel, arguments, NATIVE, board="MLU590-H8")
     expected = BODIES[name][1]
     assert expected == found[: len(expected)].tolist()
-
-
-@pytest.mark.parametrize("name", POINTERS)
-def test_pointers_to_functions_are_called(load_once, name):
-    """Those that a call returned, references, and the null pointer."""
-    kernel = load_once(source_of({n: body for n, (body, *_) in POINTERS.items()}), "MLU590-H8")[name]
-    arguments = (np.zeros(8, np.int32), np.zeros(1, np.int32), 3)
-    fault, (found, _) = run(kernel, arguments, "python", board="MLU590-H8")
-    _, expected, why = POINTERS[name]
-    if isinstance(expected, str):
-        assert expected in str(fault)
-    else:
-        assert expected == found[: len(expected)].tolist()
-    refused, _ = run(kernel, arguments, NATIVE, board="MLU590-H8")
-    assert NATIVE == "python" or why in str(refused)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -14,7 +14,7 @@ from mlusim.engine.native.door import Use
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import records
+from mlusim.frontend.bangc.native import functions, records, texts
 from mlusim.frontend.bangc.native.assembly import assembly
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
@@ -29,7 +29,7 @@ from mlusim.frontend.bangc.native.numbers import (
     suffix,
 )
 
-EFFECTS = (ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Assign, ir.Update, ir.Asm, ir.Comma)
+EFFECTS = (ir.Call, ir.Invoke, ir.IntrinsicCall, ir.LibraryCall, ir.Assign, ir.Update, ir.Asm, ir.Comma)
 
 
 @define(eq=False)
@@ -46,6 +46,11 @@ class ProgramRendering:
     temporaries: int = 0
     values: list[ir.Local] = field(factory=list)  # of the function at hand: those whose address is taken
     statics: dict[str, ir.Local] = field(factory=dict)  # of functions, by what they are by
+    literals: dict[str, int] = field(
+        factory=dict
+    )  # strings that are read, and the places of pointers to them
+    pointed: dict[str, int] = field(factory=dict)  # functions whose address is taken
+    signatures: dict[functions.Signature, int] = field(factory=dict)  # of what is called through pointers
 
     def site(self, span: ir.Span) -> int:
         """The number of a place in the source."""
@@ -54,6 +59,11 @@ class ProgramRendering:
     def text(self, text: str) -> int:
         """The number of a string."""
         return self.texts.setdefault(text, len(self.texts))
+
+    def literal(self, text: str) -> int:
+        """The place of the pointer to a string that is read."""
+        place = self.place(("literal", text))
+        return self.literals.setdefault(text, place)
 
     def function(self, name: str) -> int:
         """The number of a function of the C library."""
@@ -148,7 +158,9 @@ def address(c: ProgramRendering, at: ir.Place) -> str:
 
 def _kept(c: ProgramRendering, at: ir.Temporary) -> str:
     """A pointer to a value, which is kept until the function is left."""
-    if isinstance(at.value, ir.Text) or not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
+    if isinstance(at.value, ir.Text):
+        return texts.pointer(c, at.value)
+    if not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
         raise NoForm("the address of a value")
     local = ir.Local(c.temporary(), "", at.type, str(at.type), at.span, ir.Storage.CELL)
     c.values.append(local)
@@ -395,6 +407,9 @@ _VALUES: Mapping[type, Callable[[ProgramRendering, Any], str]] = MappingProxyTyp
         ir.Assign: _assign,
         ir.Update: _update,
         ir.Call: _call,
+        ir.Text: texts.pointer,
+        ir.FunctionAddress: functions.pointer,
+        ir.Invoke: functions.invoked,
         ir.IntrinsicCall: _intrinsic,
         ir.LibraryCall: _library,
         ir.Compose: records.compose,

@@ -2,25 +2,27 @@
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mlusim.arch.board import Arch
-from mlusim.arch.dtypes import DTYPES
+from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
+from mlusim.engine.native.layout import LITERAL
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.fitting import limits_of
-from mlusim.frontend.bangc.ir.walk import walk
-from mlusim.frontend.bangc.native.expressions import ProgramRendering, value
+from mlusim.frontend.bangc.native import functions, records, texts
+from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, literal
 from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import cell, function, prototype
-from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
+from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
 from mlusim.frontend.bangc.runtime.fixed import lock
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
+from mlusim.frontend.bangc.runtime.texts import TextPointer
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.frontend.bangc.structures import number, packed
@@ -41,6 +43,7 @@ FAULTS: tuple[Callable[..., Fault], ...] = (
     no_number,
 )  # by the numbers of scalars.h
 MASK = (1 << 64) - 1
+SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
 _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
 
 
@@ -77,14 +80,15 @@ class BangForm:
         for p in self.form.parameters:
             if not isinstance(p.type, t.Arithmetic | t.Pointer | t.Record):
                 raise NoForm(f"an argument of {p.type}")
-        plan, c = self._plan(), ProgramRendering(arch)
+        plan = self._plan()
+        c = ProgramRendering(arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)})
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
         variables = [(part, v) for part in plan.parts for v in _variables(part)]
         for _, variable in variables:
             c.place(variable)
-        calls = _calls(forms)
+        calls = functions.calls(forms, tuple(plan.pointed))
         deep = circles(calls)
         bodies, more = [], list[tuple[str, int]]()
         for f in forms:
@@ -95,11 +99,15 @@ class BangForm:
         first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(local.type)};" for local in kept]
         more += [("", local.type.size) for local in kept]
         more += [("", v.type.size) for _, v in variables if not v.space]
+        first = [*texts.made(c), *first]
+        more += [("", len(texts.raw(text))) for text in c.literals]
         heads = [f"{prototype(f)};" for f in forms]
+        by_pointer = list(functions.bodies(c, {f.symbol: f for f in forms}))
+        heads += functions.heads(c)
         check_room(forms, bodies, deep, more)
         sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies, *first)))})
-        records = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
-        text = "\n".join([*records, *heads, *bodies, self._entry(first)])
+        kinds = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
+        text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         library = [self._function(n) for n in c.library]
         return NativeProgram(
@@ -167,6 +175,8 @@ class BangForm:
     def _function(self, name: str) -> Callable[..., Any]:
         if name == "__declare":
             return self._local
+        if name == "__no_code":
+            return self._no_code
         if name == "__lock":
             return self._lock
         if name not in LIBRARY:
@@ -191,8 +201,17 @@ class BangForm:
         return pointer
 
     @staticmethod
+    def _no_code(_core: NativeCore, pointer: Any) -> NoReturn:
+        """Refuse a call through *pointer*."""
+        if isinstance(pointer, Address):
+            pointer()
+        raise no_code()
+
+    @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
         """A pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
+        if element == LITERAL:
+            return TextPointer.at(texts.raw(words), offset, SIZED[size])
         if number == 0:
             return Address(offset, size)
         return VariableOfC(offset, size, nbytes, element, words)
@@ -223,9 +242,8 @@ def _constant(c: ProgramRendering, part: Any, variable: ir.Global) -> Iterator[s
     yield f"  {place} = {_zeros(kind)};"
     expression = part.file.form.initialisers.get(variable.symbol)
     if expression is not None:
-        if isinstance(kind, t.Array):
-            raise NoForm("this initial value")
-        yield f" {{ {ctype(kind)} i_ = {value(c, expression)}; memcpy(at(see(m, {place})), &i_, sizeof i_); }}\n"
+        made = " ".join(records.parts(c, "b_", kind, 0, expression))
+        yield f" {{ uint8_t *b_ = at(see(m, {place})); (void)b_; {made} }}\n"
     elif variable.initial is not None:
         yield from _scalars(kind, iter(variable.initial), place, 0)
     if variable.fixed:
@@ -275,7 +293,3 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
     if kind.kind != "float":
         return int(converted(value, kind)) & MASK
     return int.from_bytes(number(value, kind), "little")
-
-
-def _calls(forms: Sequence[ir.Function]) -> dict[str, set[str]]:
-    return {f.symbol: {n.symbol for n in walk(f.body) if isinstance(n, ir.Call)} for f in forms}

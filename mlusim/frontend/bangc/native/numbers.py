@@ -20,8 +20,7 @@ _SUFFIXES = {
 
 
 _WORDS = {
-    "Text": "a string that is no argument of a call of the device", "FunctionAddress": "a pointer to a function",
-    "Invoke": "a call through a pointer to a function", "Construct": "an object of a library class",
+    "Construct": "an object of a library class",
     "Method": "a method of a library class", "New": "new", "Delete": "delete", "Throw": "throw", "Try": "try",
     "Finally": "a destructor", "Dispatch": "a call of a virtual method", "DynamicCast": "dynamic_cast",
     "KernelLaunch": "a launch of a kernel", "Labelled": "a label", "Goto": "goto",
@@ -59,7 +58,7 @@ def dtype_of(kind: t.Type) -> DType | None:
 
 def ctype(kind: t.Type) -> str:
     """The C type that holds a value of *kind*."""
-    if isinstance(kind, t.Pointer):
+    if isinstance(kind, t.Pointer | t.FunctionType):
         return "Ptr"
     if isinstance(kind, t.Void):
         return "void"

@@ -8,6 +8,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
+from mlusim.frontend.bangc.native.texts import raw as raw_text
 
 
 def raw(at: ir.Place) -> str | None:
@@ -134,24 +135,26 @@ def compose(c: Any, node: ir.Compose) -> str:
     if not isinstance(kind, t.Record):
         raise NoForm("this initial value")
     held = c.temporary()
-    parts = " ".join(_parts(c, held, kind, 0, node))
-    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {parts} {held}; }})"
+    given = " ".join(parts(c, f"{held}.b", kind, 0, node))
+    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {given} {held}; }})"
 
 
-def _parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
-    """Stores of what *given* has for *kind*, which begins *offset* bytes behind *held*."""
+def parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
+    """Stores of what *given* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
     from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
 
     if isinstance(given, ir.Compose) and isinstance(kind, t.Record):
         for field_, one in zip(kind.fields, given.values, strict=False):
-            yield from _parts(c, held, field_.type, offset + field_.offset, one)
+            yield from parts(c, held, field_.type, offset + field_.offset, one)
     elif isinstance(given, ir.Compose) and isinstance(kind, t.Array):
         for number, one in enumerate(given.values):
-            yield from _parts(c, held, kind.of, offset + number * kind.of.size, one)
+            yield from parts(c, held, kind.of, offset + number * kind.of.size, one)
+    elif isinstance(kind, t.Array) and isinstance(given, ir.Text):
+        yield f"memcpy({held} + {offset}, at(see(m, {value(c, given)})), {min(kind.size, len(raw_text(given.value)))});"
     elif isinstance(kind, t.Array):
         raise NoForm("an array in a record that is no list")
     else:
-        yield f"{{ {ctype(kind)} f_ = {value(c, given)}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
+        yield f"{{ {ctype(kind)} f_ = {value(c, given)}; memcpy({held} + {offset}, &f_, sizeof f_); }}"
 
 
 def assigned(c: Any, at: ir.Place, node: ir.Assign) -> str:

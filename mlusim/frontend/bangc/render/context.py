@@ -17,6 +17,8 @@ class Uses:
     """What a function's code refers to."""
 
     symbols: dict[str, None] = field(factory=dict)  # functions of the sources
+    pointed: dict[str, None] = field(factory=dict)  # those of them whose address is taken
+    invokes: bool = False  # whether a pointer to a function is called
     rows: dict[str, None] = field(factory=dict)  # of the instruction set
     globals: dict[str, None] = field(factory=dict)  # variables at file scope
     library: dict[str, None] = field(factory=dict)  # functions of the C library

@@ -350,11 +350,12 @@ def compose(c: Context, node: ir.Compose) -> ast.expr:
 
 
 def _function(c: Context, node: ir.FunctionAddress) -> ast.expr:
-    c.uses.symbols[node.symbol] = None
+    c.uses.symbols[node.symbol] = c.uses.pointed[node.symbol] = None
     return b.name(node.symbol)
 
 
 def _invoked(c: Context, node: ir.Invoke) -> ast.expr:
+    c.uses.invokes = True
     return b.call(value(c, node.function), *(value(c, a) for a in node.arguments))
 
 

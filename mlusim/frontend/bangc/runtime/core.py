@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import as_elements, uint8
-from mlusim.errors import Fault, RuleFault
+from mlusim.errors import Fault, MemoryFault, RuleFault
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
@@ -43,7 +43,7 @@ from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, direction_of
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM, LDRAM
+from mlusim.memory.space import CODE_BASE, GDRAM, LDRAM
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
@@ -53,6 +53,14 @@ _BUILTINS = (
     "clusterDim", "coreId", "coreDim",
 )  # fmt: skip
 _OF_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId")  # those that differ between Block tasks
+
+
+CODE_BYTES = 16  # from one function whose address is taken to the next
+
+
+def code_address(number: int) -> int:
+    """The address of the *number*-th function of a kernel whose address is taken."""
+    return CODE_BASE + CODE_BYTES * number
 
 
 @functools.cache
@@ -133,6 +141,7 @@ class Task:
         self.constants: dict[str, Any] = {}  # what locals begin with, by their names
         self._function: Callable[..., Any] | None = None
         self._spaces: list[dict[str, Any]] = []
+        self._pointed: list[Callable[..., Any]] = []  # functions whose address is taken
 
     def function(self) -> Callable[..., Any]:
         """The function that the plan is about, in the namespace of its file, for a task that begins on the core."""
@@ -159,6 +168,9 @@ class Task:
                 made[symbol] = FunctionType(code, space, code.co_name)
         for space in spaces:
             space.update(made)
+        for number, symbol in enumerate(plan.pointed):
+            made[symbol].address = code_address(number)  # type: ignore[attr-defined]  # a function takes any
+            self._pointed.append(made[symbol])
         return made[plan.symbol]
 
     def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:
@@ -275,6 +287,9 @@ class Task:
     def find(self, address: int, layout: Any) -> Any:
         """The pointer that an integer is."""
         address &= (1 << 64) - 1
+        number, rest = divmod(address - CODE_BASE, CODE_BYTES)
+        if 0 <= number < len(self._pointed) and not rest:
+            return self._pointed[number]
         behind = None  # the end of one allocation may be the begin of the next
         for allocation in self._allocations() if address else ():
             at = address - allocation.address
@@ -328,6 +343,14 @@ def by_zero() -> Fault:
     return RuleFault("a division of integers by zero")
 
 
+def no_code() -> Fault:
+    """The fault of a call through a pointer that leads to no function, or to one of another type."""
+    return MemoryFault(
+        "a call through a pointer that leads to no function of its type",
+        legal="the address of a function with these parameters and this result",
+    )
+
+
 def too_deep() -> Fault:
     """The fault of a recursion that does not end."""
     return RuleFault("the function calls itself without end", hint="device code has a small stack")
@@ -349,8 +372,20 @@ class translating_faults:  # noqa: N801 - reads as what it does
             raise _fault(self._core, by_zero(), traceback) from None
         if isinstance(error, RecursionError):
             raise _fault(self._core, too_deep(), traceback) from None
+        if isinstance(error, TypeError) and str(error).endswith(_NO_CODE) and _translated(traceback):
+            raise _fault(self._core, no_code(), traceback) from None
         if isinstance(error, Fault) and error.file is None:
             raise _fault(self._core, error, traceback) from None
+
+
+_NO_CODE = "object is not callable"  # what Python says of a call through such a pointer
+
+
+def _translated(traceback: TracebackType | None) -> bool:
+    """Whether what was raised comes from translated code itself."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and not traceback.tb_frame.f_code.co_filename.endswith(".py")
 
 
 def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:

@@ -2,39 +2,42 @@
 
 from typing import Any, NoReturn, Self
 
-from mlusim.arch.dtypes import int8
+import numpy as np
+
+from mlusim.arch.dtypes import DType, int8
 from mlusim.errors import MemoryFault, Unsupported
-from mlusim.frontend.bangc.runtime.pointers import beyond, no_number, unrelated
+from mlusim.frontend.bangc.runtime.pointers import beyond, no_number, number, unrelated
 
 
 class TextPointer(str):
     """A pointer to a character of a literal; as a string of Python, what is from there to the end."""
 
-    __slots__ = ("offset", "raw", "signed")
+    __slots__ = ("dtype", "offset", "raw")
 
-    raw: bytes  # of the whole literal
-    offset: int
-    signed: bool
+    raw: bytes  # of the whole literal; equal ones are one
+    offset: int  # in bytes
+    dtype: DType  # of what it is said to point to
 
     def __new__(cls, text: str) -> Self:
         """The pointer to the first character of *text*."""
-        return cls._at(text.encode("utf-8", "surrogateescape") + b"\0", 0, signed=True)
+        return cls.at(text.encode("utf-8", "surrogateescape") + b"\0", 0, int8)
 
     @classmethod
-    def _at(cls, raw: bytes, offset: int, *, signed: bool) -> Self:
+    def at(cls, raw: bytes, offset: int, dtype: DType) -> Self:
+        """The pointer *offset* bytes into a literal, to elements of *dtype*."""
         rest = raw[offset:] if offset >= 0 else b""
         made = super().__new__(cls, rest.partition(b"\0")[0].decode("utf-8", "surrogateescape"))
-        made.raw, made.offset, made.signed = raw, offset, signed
+        made.raw, made.offset, made.dtype = raw, offset, dtype
         return made
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return super().__getitem__(i)
-        at = self.offset + i
-        if not 0 <= at < len(self.raw):
-            raise beyond(at, len(self.raw), 1)
-        found = self.raw[at]
-        return found - 256 if self.signed and found > 127 else found
+        size = self.dtype.size
+        start = self.offset + i * size
+        if not 0 <= start <= len(self.raw) - size:
+            raise beyond(start // size, len(self.raw) // size, size)
+        return number(np.frombuffer(self.raw, self.dtype.dtype, 1, start)[0], self.dtype)
 
     def __setitem__(self, i: int, value: Any) -> None:
         raise MemoryFault("a store to a string literal", hint="make it an array: char text[] = ...")
@@ -45,15 +48,15 @@ class TextPointer(str):
         return self[0]
 
     def __add__(self, n: Any) -> Any:
-        return self._at(self.raw, self.offset + n, signed=self.signed)
+        return self.at(self.raw, self.offset + n * self.dtype.size, self.dtype)
 
     def __sub__(self, other: Any) -> Any:
         return self._from(other) if isinstance(other, TextPointer) else self + -other
 
     def _from(self, other: Any) -> int:
-        if not isinstance(other, TextPointer) or other.raw is not self.raw:
+        if not isinstance(other, TextPointer) or other.raw != self.raw:
             unrelated()
-        return self.offset - other.offset
+        return (self.offset - other.offset) // self.dtype.size
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TextPointer):
@@ -87,7 +90,7 @@ class TextPointer(str):
         raise no_number()
 
     def cast(self, layout: Any) -> "TextPointer":
-        """The same characters, with a sign or without."""
-        if getattr(layout, "size", 1) != 1:
+        """The same bytes as elements of another type."""
+        if not isinstance(layout, DType):
             raise Unsupported(f"a string literal is seen as {layout}")
-        return self._at(self.raw, self.offset, signed=layout is int8)
+        return self.at(self.raw, self.offset, layout)
