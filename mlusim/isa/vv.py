@@ -36,7 +36,7 @@ def _row(spelling: str, elements: tuple[DType, ...] = ELEMENTS) -> Callable[[Cal
     return intrinsic(spelling, form="register", elements=elements, **_SINCE)
 
 
-@intrinsic("__vv_get_length", pipe=Pipe.SCALAR, memory_core=True, **_SINCE)
+@intrinsic("__vv_get_length", pipe=Pipe.SCALAR, memory_core=True, native=f"result = {BYTES};", **_SINCE)
 def vv_get_length() -> int:
     """Say how many bytes a register holds: returns ``2048``, on a memory core too, where kernels divide by it."""
     return BYTES

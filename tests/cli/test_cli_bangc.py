@@ -79,7 +79,8 @@ def test_compile_reports_what_does_not_translate_and_what_does_not_parse(folder,
 def test_compile_says_what_runs_in_python(folder, capsys):
     """A kernel with something that has no C is told, with what it is."""
     (folder / "register.mlu").write_text(
-        "__mlu_entry__ void K(float *p) { vv_float x; __vv_index(x, 0.0f, 1.0f); p[0] = 1; }\n"
+        "struct Two { vv_float a, b; };\n"
+        "__mlu_entry__ void K(float *p) { Two x; __vv_index(x.a, 0.0f, 1.0f); p[0] = 1; }\n"
         "__mlu_entry__ void L(float *p) { p[0] = 1; }\n"
     )
     assert 0 == main(["compile", "register.mlu"])

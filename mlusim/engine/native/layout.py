@@ -8,6 +8,7 @@ from typing import Any
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.loops import NAMES
 from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
+from mlusim.isa.register import BYTES
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.pointer import REACH
@@ -23,6 +24,8 @@ TURN_BYTES = FUEL >> 11  # as how many a turn of a loop counts, and a call of a 
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24  # of a call that Python executes
 CELL_BYTES = 4 << 20  # a core's room for variables that have an address, and
+UNSET = bytes.fromhex("8f1d3a6bc5e947025b7e0c92fd38a416e3a94d17b02c6f5819c6f2805ad7be43")
+"""How the bytes of a vector register begin that nothing has written: no instruction makes this by chance."""
 LITERAL = 1 << 40  # stands for the bytes of an element where an array is a string literal
 MOST_CELLS = 30000  # how many there may be
 MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1  # besides them
@@ -130,7 +133,7 @@ Argument: Any = _structure("Argument", _ARGUMENT)
 Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 
-POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION = range(6)  # kinds of arguments
+POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION, REGISTER = range(7)  # kinds of arguments
 ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET = range(
     12
 )  # why C calls Python
@@ -159,7 +162,7 @@ def preamble() -> str:
         "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": first_loads.OPENING, "LONGEST": first_loads.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT, "K_MEET": log.MEET,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
-        "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION,
+        "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION, "IS_REGISTER": REGISTER, "REGISTER_BYTES": BYTES,
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
         "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],

@@ -18,8 +18,11 @@ WAITS: Mapping[str, int] = MappingProxyType(
 MEETS: Mapping[str, str] = MappingProxyType(
     {row.name: row.native[1] for row in ISA.values() if row.native and row.native[0] == "meet"}
 )  # the rows that wait for other cores, and which kind of core does; Python knows who they are
+REGISTERS = frozenset(
+    {row.name for row in ISA.values() if row.form == "register"} | {"vv_store"}
+)  # rows of vector registers, which are in registers.h
 RUN_TIME = frozenset(
-    {"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS}
+    {"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS, *REGISTERS}
 )  # rows that the run-time itself performs
 
 

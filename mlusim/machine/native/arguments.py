@@ -1,16 +1,39 @@
 """The arguments and results of calls between C and Python: numbers, pointers, texts."""
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import MEMORY_TYPES
+from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.engine.native import layout
+from mlusim.isa.register import BYTES, Register
 from mlusim.memory.direction import direction_of
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
+
+
+class RegisterInC(Register):
+    """A vector register whose bytes C keeps."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, dtype: DType, address: int) -> None:
+        self.dtype = dtype
+        self._raw = np.frombuffer(memoryview((ctypes.c_uint8 * BYTES).from_address(address)), np.uint8)
+
+    @property
+    def values(self) -> "np.ndarray[Any, Any] | None":
+        """Its elements; None where nothing has written it."""
+        unset = self._raw[: len(layout.UNSET)].tobytes() == layout.UNSET
+        return None if unset else self._raw.view(self.dtype.dtype)
+
+    @values.setter
+    def values(self, elements: "np.ndarray[Any, Any] | None") -> None:
+        assert elements is not None
+        self._raw.view(self.dtype.dtype)[:] = elements
 
 
 def answer(core: "NativeCore", value: Any) -> None:
@@ -33,6 +56,8 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
     kind, bits, dtype = argument.kind, argument.bits, argument.dtype
     if kind == layout.POINTER:
         return core.pointer_of(bits, dtype)
+    if kind == layout.REGISTER:
+        return RegisterInC(MEMORY_TYPES[dtype], bits)
     if kind == layout.TEXT:
         return core.text(bits)
     if kind == layout.FLOAT:

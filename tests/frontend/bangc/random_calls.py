@@ -10,7 +10,7 @@ import re
 from mlusim.isa.prototypes import all_prototypes
 from mlusim.isa.table import ISA
 
-REGISTERS = re.compile(r"\bvv_")  # a kernel with vectors in registers has no C
+REGISTERS = re.compile(r"\bvv_")  # random_registers.py calls their rows
 ALONE = frozenset(
     {"sync_cluster_arrive", "sync_cluster_wait", "sync_all_arrive", "sync_all_wait"}
 )  # MEETINGS has them

@@ -182,7 +182,7 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
     if isinstance(kind, t.Pointer) and kind.reference:
         if by_value and isinstance(kind.to, t.Arithmetic | t.VectorRegister | t.Pointer):
             return expressions.valued(scope, node, kind.to)
-        if isinstance(kind.to, t.ClassType | t.VectorRegister | t.FunctionType):
+        if isinstance(kind.to, t.ClassType | t.FunctionType):
             return expressions.value(scope, node)
         if places.is_place(node) and _same(places.bare(node).type, kind.to):
             return convert(scope, places.pointer(scope, node), kind, node.span)
@@ -289,7 +289,7 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
         return scope.refuse("intrinsic", f"{target.name} is not in the instruction set", node.span)
     made = list(arguments[: len(given)])
     for n, (operand, parameter) in enumerate(zip(made, overload, strict=False)):
-        if isinstance(parameter, t.Pointer):
+        if isinstance(parameter, t.Pointer) and not isinstance(parameter.to, t.VectorRegister):
             made[n] = _operand(scope, operand, parameter)
     return IntrinsicCall(row, overload, tuple(made), target.result, node.span)
 

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from mlusim.counted import plural
 from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
 from mlusim.engine.native.layout import MOST_ARGUMENTS
-from mlusim.engine.native.rows import MEETS, WAITS
+from mlusim.engine.native.rows import MEETS, REGISTERS, WAITS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native import registers
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_order, value
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
@@ -39,6 +40,8 @@ def intrinsic(c: ProgramRendering, node: ir.IntrinsicCall) -> str:
         return f"(m->counts[{number}]++, {'' if node.row == 'is_mpu' else '!'}m->memory_core)"
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
         return _copy(c, node, number, site)
+    if node.row in REGISTERS:
+        return registers.call(c, node, _kinds(node))
     use = _use(node)
     if use is not None and door(use, c.arch) is not None:
         c.uses[use] = None

@@ -14,7 +14,7 @@ from mlusim.engine.native.door import Use
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import functions, records, texts
+from mlusim.frontend.bangc.native import functions, records, registers, texts
 from mlusim.frontend.bangc.native.assembly import assembly
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
@@ -137,7 +137,7 @@ def name(local: ir.Local) -> str:
 
 def in_register(local: ir.Local) -> bool:
     """Whether a local is a variable of C."""
-    return local.storage is ir.Storage.VALUE
+    return local.storage is ir.Storage.VALUE and not isinstance(local.type, t.VectorRegister)
 
 
 def address(c: ProgramRendering, at: ir.Place) -> str:
@@ -160,6 +160,8 @@ def _kept(c: ProgramRendering, at: ir.Temporary) -> str:
     """A pointer to a value, which is kept until the function is left."""
     if isinstance(at.value, ir.Text):
         return texts.pointer(c, at.value)
+    if isinstance(at.type, t.VectorRegister):
+        return registers.pointer(c, value(c, at.value), at.span)
     if not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
         raise NoForm("the address of a value")
     local = ir.Local(c.temporary(), "", at.type, str(at.type), at.span, ir.Storage.CELL)
@@ -190,6 +192,8 @@ def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
     """The value at a place."""
     if isinstance(at.type, t.Record):
         return records.record(c, at, span)
+    if isinstance(at.type, t.VectorRegister):
+        return registers.place(c, at, span)
     direct = _direct(at)
     if direct is not None:
         return direct
@@ -240,6 +244,8 @@ def _assign(c: ProgramRendering, node: ir.Assign) -> str:
     at = node.place
     if isinstance(at.type, t.Record):
         return records.assigned(c, at, node)
+    if isinstance(at.type, t.VectorRegister):
+        return registers.assigned(c, node)
     direct = _changing(at)
     if direct is not None:
         return f"({direct} = {value(c, node.value)})"
@@ -300,6 +306,10 @@ def _convert(c: ProgramRendering, node: ir.Convert) -> str:
     if isinstance(to, t.Void):
         return f"((void)({made}))"
     if isinstance(have, t.Pointer | t.Array) and isinstance(to, t.Pointer):
+        if isinstance(to.to, t.VectorRegister) and not registers.inside(
+            have.to if isinstance(have, t.Pointer) else have
+        ):
+            raise NoForm("memory that is seen as a register")
         return made
     if isinstance(to, t.Arithmetic):
         number = f"shown_(m, {made}, {c.site(node.span)})"
@@ -374,7 +384,7 @@ def _call(c: ProgramRendering, node: ir.Call) -> str:
     made = in_order(c, node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
     if not isinstance(node.type, t.Void):
         ctype(node.type)
-    return made
+    return registers.kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
 
 
 def _intrinsic(c: ProgramRendering, node: ir.IntrinsicCall) -> str:

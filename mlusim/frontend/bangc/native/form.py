@@ -8,12 +8,13 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
 from mlusim.engine.native.layout import LITERAL
+from mlusim.engine.native.rows import REGISTERS
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.fitting import limits_of
-from mlusim.frontend.bangc.native import functions, records, texts
+from mlusim.frontend.bangc.native import functions, records, registers, texts
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, literal
 from mlusim.frontend.bangc.native.room import RECORDS, check_room
@@ -107,6 +108,8 @@ class BangForm:
         check_room(forms, bodies, deep, more)
         sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies, *first)))})
         kinds = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
+        if any(registers.used(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
+            kinds.insert(0, registers.runtime())
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         library = [self._function(n) for n in c.library]

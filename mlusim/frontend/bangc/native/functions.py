@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.native import registers
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype
 from mlusim.frontend.bangc.runtime.core import code_address
 
@@ -27,7 +29,8 @@ def invoked(c: Any, node: ir.Invoke) -> str:
     signature = ctype(node.type), *(ctype(a.type) for a in node.arguments)
     number = c.signatures.setdefault(signature, len(c.signatures))
     given = (node.function, *node.arguments)
-    return in_order(c, given, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
+    made = in_order(c, given, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
+    return registers.kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
 
 
 def heads(c: Any) -> Iterator[str]:

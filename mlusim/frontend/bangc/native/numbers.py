@@ -64,6 +64,8 @@ def ctype(kind: t.Type) -> str:
         return "void"
     if isinstance(kind, t.Record):
         return f"R_{kind.size}"
+    if isinstance(kind, t.VectorRegister):
+        return "const uint8_t *"
     if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"a value of {kind}")
     if kind.kind != "float":
@@ -135,7 +137,13 @@ def in_bytes(local: ir.Local) -> bool:
 
 def in_cell(local: ir.Local) -> bool:
     """Whether a local is a variable outside memory that has an address."""
-    return local.storage is ir.Storage.CELL or (local.storage is ir.Storage.STATIC and not in_bytes(local))
+    return in_frame(local) or (local.storage is ir.Storage.STATIC and not in_bytes(local))
+
+
+def in_frame(local: ir.Local) -> bool:
+    """Whether a local is one of those that end where the function is left."""
+    register = isinstance(local.type, t.VectorRegister) and local.storage is ir.Storage.VALUE
+    return local.storage is ir.Storage.CELL or register
 
 
 def element_size(kind: t.Type) -> int:
@@ -143,7 +151,13 @@ def element_size(kind: t.Type) -> int:
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
-    return inner.size if inner is not kind else -kind.size if isinstance(kind, t.Record) else 0
+    return (
+        inner.size
+        if inner is not kind
+        else -kind.size
+        if isinstance(kind, t.Record | t.VectorRegister)
+        else 0
+    )
 
 
 def literal(value: object, kind: t.Type) -> str:

@@ -9,7 +9,7 @@ from mlusim.engine.native.layout import CELL_BYTES, MOST_CELLS
 from mlusim.engine.native.stack import CIRCLES, FRAMES
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.circles import DEEP
-from mlusim.frontend.bangc.native.numbers import NoForm
+from mlusim.frontend.bangc.native.numbers import NoForm, in_frame
 
 RECORDS = re.compile(r"\bR_(\d+)\b")  # where C holds a record of so many bytes by value
 
@@ -32,9 +32,7 @@ def check_room(
     if max(plain, level) > FRAMES or level * DEEP > CIRCLES:
         largest = max(n for found in sizes.values() for n in found)
         raise NoForm(f"records by value of {largest} {plural(largest, 'byte')}, which fill the stack")
-    cells = [
-        (f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if p.storage is ir.Storage.CELL
-    ]
+    cells = [(f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if in_frame(p)]
     cells += [(symbol in deep, size + 15) for symbol, size in more]
     nbytes = sum(size * (DEEP if inside else 1) for inside, size in cells)
     if nbytes > CELL_BYTES or sum(DEEP if inside else 1 for inside, _ in cells) > MOST_CELLS:

@@ -7,10 +7,18 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
-from mlusim.frontend.bangc.native import records
+from mlusim.frontend.bangc.native import records, registers
 from mlusim.frontend.bangc.native.ahead import ahead
-from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype, element_size, in_cell, literal, no_form
+from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_register, name, put, value
+from mlusim.frontend.bangc.native.numbers import (
+    NoForm,
+    ctype,
+    element_size,
+    in_cell,
+    in_frame,
+    literal,
+    no_form,
+)
 
 
 def prototype(function: ir.Function) -> str:
@@ -20,7 +28,7 @@ def prototype(function: ir.Function) -> str:
 
 
 def _given(local: ir.Local) -> str:
-    return name(local) if local.storage is ir.Storage.VALUE else f"g_{local.name}"
+    return name(local) if in_register(local) else f"g_{local.name}"
 
 
 def function(c: ProgramRendering, form: ir.Function, *, calls: bool, recursive: bool) -> str:
@@ -34,7 +42,7 @@ def function(c: ProgramRendering, form: ir.Function, *, calls: bool, recursive: 
     lines = [_line(form.span), f"{prototype(form)} {{"]
     c.values = []
     inner = [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
-    cells = [p for p in (*form.locals, *c.values) if p.storage is ir.Storage.CELL]
+    cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
     if cells or recursive:
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
     if recursive:
@@ -71,12 +79,14 @@ def _line(span: ir.Span) -> str:
 def _zero(kind: t.Type) -> str:
     if isinstance(kind, t.Record):
         return f"({ctype(kind)}){{{{0}}}}"
+    if isinstance(kind, t.VectorRegister):
+        return "0"
     return literal(0.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 0, kind)
 
 
 def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
     kind, made = local.type, name(local)
-    if local.storage is ir.Storage.VALUE:
+    if in_register(local):
         if not local.parameter:
             yield f"  {ctype(kind)} {made} = {_zero(kind)};"
     elif in_cell(local):
@@ -102,20 +112,24 @@ def cell(kind: t.Type) -> str:
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
-    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record):
+    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record | t.VectorRegister):
         raise NoForm(f"a {kind} that has an address")
+    if isinstance(inner, t.Record) and registers.inside(inner):
+        raise NoForm(f"{inner}, a record with vectors in registers")
     return f"cell_(m, {kind.size}, {element_size(kind)})"
 
 
 def _cell_of(c: ProgramRendering, local: ir.Local) -> Iterator[str]:
     """A variable that has an address: its cell, and where in C its bytes are."""
     inner, made = local.type, name(local)
-    found = cell(local.type) if local.storage is ir.Storage.CELL else f"PLACES_(m)[{c.static(local)}]"
+    found = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
     while isinstance(inner, t.Array):
         inner = inner.of
-    at = "uint8_t" if isinstance(inner, t.Record) else ctype(inner)
+    at = "uint8_t" if isinstance(inner, t.Record | t.VectorRegister) else ctype(inner)
     yield f"  Ptr {made} = {found}; {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
-    if local.parameter:
+    if local.parameter and isinstance(local.type, t.VectorRegister):
+        yield registers.arrives(local.name)
+    elif local.parameter:
         yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
 
@@ -132,11 +146,11 @@ def statements(c: ProgramRendering, body: tuple[ir.Statement, ...], form: ir.Fun
 
 def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[str]:
     local, kind = node.local, node.local.type
-    if local.storage is ir.Storage.VALUE:
+    if in_register(local):
         given = _zero(kind) if node.value is None else value(c, node.value)
         return [f"{name(local)} = {given};"]
     if in_cell(local):
-        return _cell(c, node) if local.storage is ir.Storage.CELL else _once(c, node)
+        return _cell(c, node) if in_frame(local) else _once(c, node)
     place = _place(c, local, form)
     lines = [f"{name(local)} = PLACES_(m)[{place}];"]
     lines += _met(c, local, place, node.span)
@@ -167,8 +181,10 @@ def _met(c: ProgramRendering, local: ir.Local, place: int, span: ir.Span) -> Ite
 
 def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
+    if isinstance(kind, t.VectorRegister):
+        return registers.declared(c, node)
     if isinstance(kind, t.Array):
-        lines = [f"memset(d_{local.name}, 0, {kind.size});"]
+        lines = [registers.cleared(local) or f"memset(d_{local.name}, 0, {kind.size});"]
         return (
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
@@ -190,7 +206,11 @@ def _filled(c: ProgramRendering, node: ir.Expr, kind: t.Type, pointer: str, span
     lines: list[str] = []
     for n in range(kind.count):
         given = node.values[n] if n < len(node.values) else None
-        if isinstance(of, t.Array | t.Record):
+        if isinstance(of, t.VectorRegister):
+            if given is not None and not isinstance(given, ir.Compose):
+                at = f"register_(m, moved_({pointer}, {n}, {of.size}), {c.site(span)})"
+                lines.append(f"memmove({at}, {value(c, given)}, REGISTER_BYTES);")
+        elif isinstance(of, t.Array | t.Record):
             whole = ir.Compose((), of, span) if given is None else given
             lines += _filled(c, whole, of, f"moved_({pointer}, {n * of.size}, 1)", span)
         else:

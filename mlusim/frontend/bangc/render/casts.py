@@ -24,7 +24,7 @@ def cast(c: "Context", made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.exp
     name = layouts.of(pointee)[0]
     if isinstance(have, t.Pointer) and layouts.of(have.to)[0] == name:
         return made
-    if isinstance(pointee, t.Record | t.Pointer):
+    if isinstance(pointee, t.Record | t.Pointer | t.VectorRegister):
         return b.call("_c_seen", made, c.layout(pointee))
     cast = b.call(b.attribute(made, "cast"), c.layout(pointee))
     if not _again(c, given, to):

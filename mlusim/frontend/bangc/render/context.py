@@ -69,7 +69,7 @@ class Context:
 def cell(local: ir.Local) -> bool:
     """Whether a local is an object that holds a number, a pointer or a register."""
     return local.storage is not ir.Storage.VALUE and not isinstance(
-        local.type, t.Array | t.Record | t.ClassType
+        local.type, t.Array | t.Record | t.ClassType | t.VectorRegister
     )
 
 

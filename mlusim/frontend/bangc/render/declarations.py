@@ -42,6 +42,8 @@ def _note(c: Context, local: ir.Local, initial: ir.Expr | None) -> None:
 
 def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
     """What a parameter needs that is not a plain value; the caller gave a number, a pointer or a copy."""
+    if isinstance(local.type, t.VectorRegister):
+        return [b.at(b.assign(b.target(local.name), b.call("_c_copy", b.name(local.name))), local.span)]
     if local.storage is ir.Storage.VALUE or isinstance(local.type, t.ClassType):
         return []
     if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:

@@ -55,6 +55,8 @@ _LOADING = (ir.Load, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Method, ir.In
 
 def _loaded(c: Context, node: ir.Load) -> ast.expr:
     at = node.place
+    if isinstance(at.type, t.VectorRegister):
+        return record(c, at)
     if isinstance(at, ir.LocalStorage):
         return _variable(c, at)
     if isinstance(at.type, t.Record):
@@ -112,6 +114,8 @@ def record(c: Context, at: ir.Place) -> ast.expr:
     if isinstance(at, ir.Element):
         index = place(c, at.index, at.type)
         pointer = value(c, at.pointer)
+        if isinstance(at.type, t.VectorRegister):
+            return b.call("_c_register_at", moved(c, pointer, at.type, at.index, back=False))
         if isinstance(at.index, ir.Const) and at.index.value == 0:
             return b.attribute(pointer, "here")
         return b.attribute(b.binary(pointer, ast.Add(), index), "here")
@@ -137,7 +141,7 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
         return moved(c, value(c, at.pointer), at.type, at.index, back=False)
     if isinstance(at, ir.Member):
         base = record(c, at.base)
-        if isinstance(at.type, t.Array | t.Record):
+        if isinstance(at.type, t.Array | t.Record | t.VectorRegister):
             return b.attribute(base, at.name)
         return b.call("_c_member", base, b.constant(at.name))
     if isinstance(at, ir.GlobalPlace):
@@ -145,7 +149,7 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
     made = value(c, at.value)
     if at.fixed:
         return constant_of(c, at)
-    whole = isinstance(at.type, t.Record) or isinstance(at.value, ir.Text)
+    whole = isinstance(at.type, t.Record | t.VectorRegister) or isinstance(at.value, ir.Text)
     return made if whole else b.call("_c_Cell", c.layout(at.type), made)
 
 
@@ -315,6 +319,10 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
             return b.name(DIRECTIONS[argument.value].name)
         return b.call("_c_direction", value(c, argument))
     made = _given(c, argument)
+    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.VectorRegister):
+        at = argument.place if isinstance(argument, ir.AddressOf) else None
+        plain = isinstance(at, ir.LocalStorage) and at.type == kind.to
+        return made if plain else b.call("_c_register_at", made)
     if isinstance(kind, t.Arithmetic) and n in typed_arguments(row.name):
         name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
         c.uses.layouts[name] = kind
@@ -345,8 +353,14 @@ def _construct(c: Context, node: ir.Construct) -> ast.expr:
 
 def compose(c: Context, node: ir.Compose) -> ast.expr:
     """A record or an array from its parts."""
-    parts = [value(c, v) for v in node.values]
+    parts = [_own(c, v) for v in node.values]
     return b.call(b.attribute(c.layout(node.type), "make"), *parts)
+
+
+def _own(c: Context, node: ir.Expr) -> ast.expr:
+    """A value that is kept: a register of its own."""
+    made = value(c, node)
+    return b.call("_c_copy", made) if isinstance(node.type, t.VectorRegister) else made
 
 
 def _function(c: Context, node: ir.FunctionAddress) -> ast.expr:

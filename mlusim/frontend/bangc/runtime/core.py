@@ -34,7 +34,6 @@ from mlusim.frontend.bangc.runtime.pointers import Address, NoRecord, copy, see,
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.frontend.bangc.runtime.texts import TextPointer
 from mlusim.frontend.bangc.runtime.variables import Cell
-from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
@@ -89,6 +88,7 @@ def common() -> Mapping[str, Any]:
         "_c_pointer_at": _pointer_at,
         "_c_register": _register,
         "_c_set_register": _set_register,
+        "_c_register_at": _register_at,
         **LEAVING,
         **{f"_c_lib_{name}": function for name, function in LIBRARY.items()},
     }
@@ -117,15 +117,20 @@ def _pointer_at(pointer: Any, i: int, layout: Any) -> Any:
     return see(found, layout) if isinstance(found, Ptr | HostPtr | Address) else found
 
 
-def _register(layout: Any, source: Register | None = None) -> Register:
-    made: Register = layout.make()
-    if source is not None and source.values is not None:
-        made.values = source.values.copy()
-    return made
+def _register(layout: Any, source: Any = None) -> Any:
+    return layout.make() if source is None else source.copied()
 
 
-def _set_register(target: Register, source: Register) -> None:
-    target.values = None if source.values is None else source.values.copy()
+def _set_register(target: Any, source: Any) -> None:
+    target.assign(source)
+
+
+def _register_at(pointer: Any) -> Any:
+    """The register behind *pointer*."""
+    found = pointer.here
+    if isinstance(found, NoRecord):
+        pointer.refuse("a load")
+    return found
 
 
 class Task:

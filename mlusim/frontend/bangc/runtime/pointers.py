@@ -242,7 +242,7 @@ class Items(VariableAddress):
     def assign(self, other: "Items") -> None:
         """Take the values of another array; records stay the same: there may be pointers to them."""
         if not hasattr(self.layout, "fields"):
-            self.items[:] = other.items
+            self.items[:] = map(copy, other.items)
             return
         for mine, given in zip(self.items, other.items, strict=True):
             mine.assign(given)

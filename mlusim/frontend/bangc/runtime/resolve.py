@@ -1,15 +1,20 @@
 """The layouts that the names in translated code stand for."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from mlusim.arch.dtypes import DType
+from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
-from mlusim.isa.register import Register
+from mlusim.frontend.bangc.runtime.pointers import no_number
+from mlusim.frontend.bangc.runtime.variables import BesideVariable
+from mlusim.isa.register import BYTES, Register
+from mlusim.memory.pointer import Ptr
 
 Find = Callable[[int, Any], Any]
 
@@ -22,17 +27,77 @@ class HostTypes:
     classes: Callable[[str, tuple[Any, ...]], Any]
 
 
+class RegisterOfC(Register):
+    """A vector register of BANG C, which is the pointer to itself, too."""
+
+    __slots__ = ()
+
+    @property
+    def here(self) -> "RegisterOfC":
+        """The register that is pointed to."""
+        return self
+
+    @property
+    def layout(self) -> "RegisterLayout":
+        """How it is made; the same for pointers to it."""
+        return _register_layout(self.dtype)
+
+    def copied(self) -> "RegisterOfC":
+        """A copy by value."""
+        made = RegisterOfC(self.dtype)
+        made.assign(self)
+        return made
+
+    def assign(self, other: Register) -> None:
+        """Take what another register has; a value or none."""
+        self.values = None if other.values is None else other.values.copy()
+
+    def cast(self, layout: Any) -> "RegisterOfC":
+        """The pointer to this register as one to *layout*."""
+        if layout is self.layout:
+            return self
+        raise Unsupported(f"a register is seen as {layout}", hint="store it with __vv_store")
+
+    def __add__(self, n: int) -> Any:
+        return BesideVariable(self, n) if n else self
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other if isinstance(other, int) else BesideVariable(self, 0) - other
+
+    @property
+    def address(self) -> int:
+        """A register has none."""
+        raise no_number()
+
+
 class RegisterLayout:
     """A vector register."""
 
-    size = 2048
+    size = BYTES
 
     def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
 
-    def make(self, *_values: Any) -> Register:
+    def make(self, *_values: Any) -> RegisterOfC:
         """A register that nothing has written."""
-        return Register(self.dtype)
+        return RegisterOfC(self.dtype)
+
+    def of(self, pointer: Any) -> Any:
+        """*pointer* as one to registers."""
+        if isinstance(pointer, Ptr):
+            raise Unsupported(
+                f"memory is seen as a register of {self.dtype}",
+                hint="there is no load of registers; __vv_store writes them",
+            )
+        return pointer.cast(self)
+
+    def __repr__(self) -> str:
+        return f"vv_{self.dtype}"
+
+
+@functools.cache
+def _register_layout(dtype: DType) -> RegisterLayout:
+    return RegisterLayout(dtype)
 
 
 def resolve(wanted: Mapping[str, t.Type], find: Find, host: HostTypes | None = None) -> dict[str, Any]:
@@ -59,7 +124,7 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout], host: Hos
     if isinstance(kind, t.Array):
         return ArrayLayout(layout(kind.of, find, records, host), kind.count)
     if isinstance(kind, t.VectorRegister):
-        return RegisterLayout(layouts.dtype(kind.of))
+        return _register_layout(layouts.dtype(kind.of))
     if isinstance(kind, t.Record):
         found = records.get(kind.name)
         if found is None:

@@ -1,0 +1,155 @@
+"""Vector registers in C: bytes of a variable that has an address; a value is a pointer to them until the next effect."""
+
+import functools
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from mlusim.engine.native.door import NUMBERS
+from mlusim.engine.native.layout import UNSET
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, suffix
+from mlusim.isa.table import ISA
+from mlusim.isa.vv import ELEMENTS
+
+STORE = "vv_store"
+
+
+def place(c: Any, at: ir.Place, span: ir.Span) -> str:
+    """Where the bytes of the register at a place are."""
+    from mlusim.frontend.bangc.native.expressions import address, spread, value  # noqa: PLC0415 - two halves of one subject
+
+    if isinstance(at, ir.Temporary):
+        return value(c, at.value)
+    if isinstance(at, ir.LocalStorage):
+        return f"(uint8_t *)d_{at.local.name}"
+    if isinstance(at, ir.Element):
+        found = spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
+    else:
+        found = address(c, at)
+    return f"register_(m, {found}, {c.site(span)})"
+
+
+def kept(c: Any, made: str, span: ir.Span) -> str:
+    """What a call answered, in a register of the function that calls."""
+    kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
+    local = ir.Local(c.temporary(), "", kind, str(kind), span, ir.Storage.CELL)
+    c.values.append(local)
+    return f"((const uint8_t *)memmove(d_{local.name}, {made}, REGISTER_BYTES))"
+
+
+def assigned(c: Any, node: ir.Assign) -> str:
+    """A store of a whole register."""
+    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+
+    held = c.temporary()
+    stored = f"memmove({place(c, node.place, node.span)}, {held}, REGISTER_BYTES)"
+    return f"({{ const uint8_t *{held} = {value(c, node.value)}; (const uint8_t *){stored}; }})"
+
+
+def call(c: Any, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
+    """A call of a row of registers."""
+    from mlusim.frontend.bangc.native.expressions import in_order  # noqa: PLC0415 - two halves of one subject
+
+    number, site = NUMBERS[node.row], c.site(node.span)
+    if node.row == STORE:
+        return in_order(c, node.arguments, lambda *a: _stored(number, site, kinds, a))
+    register = kinds[0].to if isinstance(kinds[0], t.Pointer) else kinds[0]
+    assert isinstance(register, t.VectorRegister)
+    dtype = dtype_of(register.of)
+    if dtype not in ELEMENTS:
+        raise NoForm(f"{ISA[node.row].spelling} of {register}")
+    name = f"{node.row}_{suffix(register.of)}"
+    if any(
+        k != register and (not isinstance(k, t.Arithmetic) or dtype_of(k) is not dtype) for k in kinds[1:]
+    ):
+        raise NoForm(f"{ISA[node.row].spelling} of {', '.join(map(str, kinds))}")
+
+    def made(to: str, *values: str) -> str:
+        rooms = list(_rooms(c, values, kinds[1:]))
+        given = [f"register_(m, {to}, {site})", *(one for _, one in rooms)] + ["0"] * (3 - len(rooms))
+        return f"({{ {' '.join(r for r, _ in rooms)} {name}(m, {number}, {site}, {IDS[dtype]}, {', '.join(given)}); }})"
+
+    return in_order(c, node.arguments, made)
+
+
+def _rooms(c: Any, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
+    """The registers of a call: what is declared for each, and its bytes; a number is in every lane of one of its own."""
+    for given, kind in zip(values, kinds, strict=True):
+        if isinstance(kind, t.VectorRegister):
+            yield "", given
+        else:
+            room = c.temporary()
+            yield f"uint8_t {room}[REGISTER_BYTES];", f"lanes_{suffix(kind)}({room}, {given})"  # type: ignore[arg-type]
+
+
+def _stored(number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]) -> str:
+    to, register = kinds[:2]
+    assert isinstance(to, t.Pointer)
+    assert isinstance(register, t.VectorRegister)
+    have, own = dtype_of(to.to), dtype_of(register.of)
+    size = register.of.size
+    count = values[2] if len(values) > 2 else f"{register.size // size}"
+    at = f"a_pointer({values[0]}, {-1 if have is None else IDS[have]})"
+    from_ = f"a_register({values[1]}, {IDS[own]})"  # type: ignore[index]
+    return f"vv_store_(m, {number}, {site}, {int(have is own)}, {size}, {at}, {from_}, {count}, {int(len(values) > 2)})"
+
+
+def pointer(c: Any, made: str, span: ir.Span) -> str:
+    """A pointer to a register by value."""
+    filled = kept(c, made, span)
+    return f"({{ (void){filled}; {name_of(c.values[-1])}; }})"
+
+
+def name_of(local: ir.Local) -> str:
+    """The pointer to a variable that has an address, in C."""
+    return f"v_{local.name}"
+
+
+def declared(c: Any, node: ir.Declare) -> list[str]:
+    """A register comes to life, with what another one has or without a value."""
+    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+
+    at = f"d_{node.local.name}"
+    if node.value is None or isinstance(node.value, ir.Compose):
+        return [f"unset_({at});"]
+    return [f"memmove({at}, {value(c, node.value)}, REGISTER_BYTES);"]
+
+
+def cleared(local: ir.Local) -> str:
+    """C that takes the values from an array of registers; "" for another array."""
+    inner: t.Type = local.type
+    while isinstance(inner, t.Array):
+        inner = inner.of
+    return (
+        f"unset_all_(d_{local.name}, {local.type.size // inner.size});"
+        if isinstance(inner, t.VectorRegister)
+        else ""
+    )
+
+
+def inside(kind: t.Type) -> bool:
+    """Whether a register is a part of *kind*."""
+    if isinstance(kind, t.Array):
+        return inside(kind.of)
+    if isinstance(kind, t.Record):
+        return any(inside(field.type) for field in kind.fields)
+    return isinstance(kind, t.VectorRegister)
+
+
+def used(form: ir.Function) -> bool:
+    """Whether a function has registers."""
+    return any(inside(local.type) for local in form.locals)
+
+
+@functools.cache
+def runtime() -> str:
+    """The C that kernels with registers begin with."""
+    mark = f"static const uint8_t UNSET_[] = {{{','.join(map(str, UNSET))}}};\n"
+    return mark + (files("mlusim.engine.native") / "c" / "registers.h").read_text(encoding="utf-8")
+
+
+def arrives(name: str) -> str:
+    """What takes a register that is passed by value."""
+    return f"  memmove(d_{name}, g_{name}, REGISTER_BYTES);"

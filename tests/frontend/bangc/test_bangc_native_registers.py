@@ -1,0 +1,149 @@
+"""Vectors in registers on both engines: every row with every element type, where registers are kept, what is refused."""
+
+import numpy as np
+import pytest
+from engines import NATIVE, alike, run
+
+TYPES = {
+    "float": np.float32, "half": np.float16, "int32": np.int32, "uint32": np.uint32, "int16": np.int16, "uint16": np.uint16,
+}  # fmt: skip
+WHOLE = "__vv_mulh(c, a, b); __vv_mulh(d, a, k[2]); {put} __vv_xor(c, c, b); __vv_trixor(d, c, k[1], a); __vv_xor(b, k[0], k[2]); {put}"
+
+
+def rows_of(name, cpp):
+    """A function that executes each row with a register and with a number in each place."""
+    put = f"__vv_store(({cpp} *)buf, c); __vv_store(({cpp} *)buf + 7, d, n); __memcpy(o + at, buf, 4096, NRAM2GDRAM); at += 4096;"
+    more = WHOLE.format(put=put) if np.dtype(TYPES[name]).kind != "f" else ""
+    return (
+        f"__mlu_func__ void rows_{name}(char *o, const {cpp} *k, int n) {{ vv_{name} a, b, c, d; int at = 0;\n"
+        f"  __vv_index(a, k[0], k[1]); __vv_move(b, k[2]); __vv_add(c, a, b); __vv_mul(d, a, a); {put}\n"
+        f"  __vv_mul(c, c, k[3]); __vv_add(d, k[4], d); __vv_mul(b, k[1], k[2]); __vv_add(a, b, d); __vv_move(d, a); {put} {more} }}\n"
+    )
+
+
+CPP = {"int32": "int", "uint32": "unsigned", "int16": "short", "uint16": "unsigned short"}
+ROWS = (
+    "#include <bang.h>\n__nram__ char buf[4096];\n"
+    + "".join(rows_of(name, CPP.get(name, name)) for name in TYPES)
+    + "__mlu_global__ void K(char *o, const char *k, int n, int type) { switch (type) {\n"
+    + "".join(
+        f"case {n}: rows_{name}(o, (const {CPP.get(name, name)} *)k, n); break;\n"
+        for n, name in enumerate(TYPES)
+    )
+    + "} }\n"
+)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_row_of_registers(load_once, name):
+    """Of random numbers of every size, infinities and NaN among them."""
+    kernel = load_once(ROWS)["K"]
+    dtype = np.dtype(TYPES[name])
+    given = np.random.default_rng(len(name)).integers(0, 256, 5 * dtype.itemsize, np.uint8).view(dtype)
+    plain = np.array([3, 2, 5, 7, 1], dtype)
+    odd = [0, np.inf, -0.0, np.nan, -1] if dtype.kind == "f" else [0, (1 << 15) - 1, 1, 2, 3]
+    for k in (given, plain, np.array(odd, dtype)):
+        launch = alike(kernel, (np.zeros(4096, np.float32), k, 9, [*TYPES].index(name)))
+
+    assert launch.instructions["vv_store"] == (4 if dtype.kind == "f" else 8)
+
+
+KEPT = """
+#include <bang.h>
+__nram__ float buf[512];
+typedef vv_float (*Pass)(vv_float);
+__mlu_func__ void add_to(vv_float &x, vv_float const &y) { __vv_add(x, x, y); }
+__mlu_func__ void unseen(vv_float x) { __vv_add(x, x, 100.0f); }
+__mlu_func__ vv_float filled(float s) { vv_float x; __vv_move(x, s); return x; }
+__mlu_func__ vv_float twice(vv_float x) { __vv_add(x, x, x); return x; }
+__mlu_func__ vv_float plus(vv_float x, vv_float y) { vv_float z; __vv_add(z, x, y); return z; }
+__mlu_func__ void deep(int n, vv_float x) { __vv_add(x, x, (float)n); if (n) deep(n - 1, x); else __vv_store(buf, x, 3); }
+template <typename V> __mlu_func__ void by_type(V &d, V &s) { __vv_mul(d, s, d); }
+__mlu_global__ void K(float *o, int n) {
+  vv_float a, b, array[4], *p = &array[1], (&all)[4] = array;
+  __vv_index(a, 1.0f, 1.0f);
+  b = a;
+  unseen(a);
+  add_to(b, a);
+  vv_float c = filled(3.0f), e = c;
+  __vv_add(c, c, 1.0f);
+  by_type(e, c);
+  Pass pass = twice;
+  for (int i = 0; i < 4; i++) {
+    vv_float t;
+    __vv_move(t, (float)i);
+    if (i) { __vv_add(array[i], array[i - 1], t); } else { array[i] = plus(twice(a), pass(twice(b))); }
+  }
+  __vv_mul(*p, p[1], all[3]);
+  auto to_it = [](vv_float &x) { __vv_add(x, x, 2.0f); };
+  auto captured = [&](float k) { __vv_add(a, a, k); };
+  to_it(a); captured(4.0f); add_to(a, filled(0.5f));
+  vv_float pair[2] = {a, b}, d = n > 2 ? pair[0] : pair[1];
+  c = d = plus(d, pair[1]);
+  __vv_store(buf + 3, b, 3); __vv_store(buf + 6, e, 3); __vv_store(buf + 9, array[1], 3); __vv_store(buf + 12, c, 3);
+  __vv_store(buf + 15, a, n);
+  deep(4, a);
+  __memcpy(o, buf, 72, NRAM2GDRAM);
+}
+"""
+
+
+def test_where_registers_are_kept(load):
+    """In variables and arrays; passed, returned, referred to, pointed to, captured: a copy is a copy."""
+    kernel = load(KEPT)["K"]
+    alike(kernel, (np.zeros(18, np.float32), 3))
+    _, (found,) = run(kernel, (np.zeros(18, np.float32), 3), NATIVE)
+
+    a, b = np.arange(1, 4) + 6.5, np.arange(1, 4) * 2.0
+    first = 2 * np.arange(1, 4) + 4 * b
+    expected = [a + 10, b, np.full(3, 12.0), (first + 3) * (first + 6), a + b, a]
+    np.testing.assert_array_equal(np.concatenate(expected), found)
+
+
+WRONG = """
+#include <bang.h>
+__nram__ float buf[512];
+__mlu_global__ void K(float *o, int n) {
+  vv_float a, b, array[2], *p = nullptr, *q = &a;
+  __vv_move(a, 1.0f);
+  switch (n) {
+    case 0: __vv_add(a, a, b); break;
+    case 1: __vv_store(buf, array[1], 4); break;
+    case 2: __vv_move(array[n], a); break;
+    case 3: __vv_move(*p, a); break;
+    case 4: __vv_move(q[n], a); break;
+    case 5: __vv_store(buf + 510, a, n); break;
+    case 6: __vv_store(buf, a, 100 * n); break;
+    case 7: __vv_store(o, a, 4); break;
+  }
+}
+"""
+SENTENCES = (
+    "src1 is a register that nothing has written",
+    "register is one that nothing has written",
+    "element 2 of an array of 2 is accessed",
+    "a load through the null pointer",
+    "element 4 of a pointer to one variable is accessed",
+    "reach 12 bytes past its end",
+    "elem_count = 600 is out of range",
+    "dst points into GDRAM",
+)
+
+
+def test_what_is_no_register(load):
+    """Each is one fault, at its line."""
+    kernel = load(WRONG)["K"]
+
+    for n, sentence in enumerate(SENTENCES):
+        assert sentence in str(alike(kernel, (np.zeros(8, np.float32), n)))
+
+
+def test_memory_is_no_register(load):
+    """A cast says so where it is met, in Python; C has none."""
+    kernel = load(
+        "#include <bang.h>\n__nram__ float buf[512];\n"
+        "__mlu_global__ void K(float *o) { vv_float *p = (vv_float *)buf; __vv_move(*p, 1.0f); }\n"
+    )["K"]
+    fault, _ = run(kernel, (np.zeros(8, np.float32),), "python")
+
+    assert "memory is seen as a register of float" in str(fault)
