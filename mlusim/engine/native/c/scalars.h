@@ -60,7 +60,7 @@ ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, 
 ACCESS(double, f64, 11, REAL(, 11), float_of(r))
 
 ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
-enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS };
+enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS, FAULT_CLASS };
 /* The address that a pointer is as a number; variables have none. */
 COLD void fault_(Core *m, int why, int site) { m->site = site; up_(m, UP_FAULT, why, 0); }
 ALWAYS uint64_t shown_(Core *m, Ptr p, int site) {
@@ -171,3 +171,16 @@ ALWAYS double round_half_away(double x) { return isfinite(x) ? copysign(floor(fa
   ALWAYS T rest_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); return NEGATIVE && b == (T)-1 ? 0 : (T)(a % b); }
 DIVISIONS(int8_t, i8, 1) DIVISIONS(int16_t, i16, 1) DIVISIONS(int32_t, i32, 1) DIVISIONS(int64_t, i64, 1)
 DIVISIONS(uint8_t, u8, 0) DIVISIONS(uint16_t, u16, 0) DIVISIONS(uint32_t, u32, 0) DIVISIONS(uint64_t, u64, 0)
+/* Objects with virtual methods: the number of the class is where C++ has its pointer to a table, in variables only. */
+PART Ptr become_(Core *m, Ptr p, uint64_t number) {
+  uint8_t *found = (uint8_t *)record_(m, p, 8);
+  if (found) memcpy(found, &number, 8);
+  return p;
+}
+/* The class of an object; of one in simulated memory it is *own*, that of the pointer, where no other is derived of it. */
+PART uint64_t class_(Core *m, Ptr p, uint64_t own, int derived, int site) {
+  const uint8_t *found = record_(m, p, 8);
+  if (LIKELY(found)) { uint64_t n; memcpy(&n, found, 8); return n; }
+  if (derived || !OWN(see(m, p).a->space)) { m->argv[0] = a_pointer(p, -1); m->argc = 1; m->site = site; up_(m, UP_FAULT, FAULT_CLASS, 1); }
+  return own;
+}

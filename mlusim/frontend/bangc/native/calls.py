@@ -9,7 +9,7 @@ from mlusim.engine.native.layout import MOST_ARGUMENTS
 from mlusim.engine.native.rows import MEETS, REGISTERS, WAITS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import registers
+from mlusim.frontend.bangc.native import classes, registers
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_order, value
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
@@ -165,6 +165,8 @@ _IN_DOUBLE: Mapping[str, str] = MappingProxyType(
 
 def library(c: ProgramRendering, node: ir.LibraryCall) -> str:
     """A function of the C library: C's own where it is exact, else what the Python engine computes with."""
+    if node.name == classes.BECOME:
+        return classes.become(c, node)
     own = _own(node)
     if own is not None:
         return in_order(c, node.arguments, own)

@@ -14,7 +14,7 @@ from mlusim.engine.native.door import Use
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import functions, records, registers, texts
+from mlusim.frontend.bangc.native import classes, functions, records, registers, texts
 from mlusim.frontend.bangc.native.assembly import assembly
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
@@ -29,7 +29,17 @@ from mlusim.frontend.bangc.native.numbers import (
     suffix,
 )
 
-EFFECTS = (ir.Call, ir.Invoke, ir.IntrinsicCall, ir.LibraryCall, ir.Assign, ir.Update, ir.Asm, ir.Comma)
+EFFECTS = (
+    ir.Call,
+    ir.Invoke,
+    ir.Dispatch,
+    ir.IntrinsicCall,
+    ir.LibraryCall,
+    ir.Assign,
+    ir.Update,
+    ir.Asm,
+    ir.Comma,
+)
 
 
 @define(eq=False)
@@ -50,6 +60,12 @@ class ProgramRendering:
         factory=dict
     )  # strings that are read, and the places of pointers to them
     pointed: dict[str, int] = field(factory=dict)  # functions whose address is taken
+    classes: dict[tuple[str, ...], int] = field(factory=dict)  # with virtual methods, by their names
+    dispatches: dict[int, tuple[int, ir.Dispatch]] = field(factory=dict)  # calls of virtual methods
+    casts: dict[str, int] = field(factory=dict)  # classes that pointers are cast to dynamically
+    leaving: list[Any] = field(
+        factory=list
+    )  # what is around the statement at hand: loops, switches, labels, and objects that end
     signatures: dict[functions.Signature, int] = field(factory=dict)  # of what is called through pointers
 
     def site(self, span: ir.Span) -> int:
@@ -420,6 +436,8 @@ _VALUES: Mapping[type, Callable[[ProgramRendering, Any], str]] = MappingProxyTyp
         ir.Text: texts.pointer,
         ir.FunctionAddress: functions.pointer,
         ir.Invoke: functions.invoked,
+        ir.Dispatch: classes.dispatch,
+        ir.DynamicCast: classes.dynamic,
         ir.IntrinsicCall: _intrinsic,
         ir.LibraryCall: _library,
         ir.Compose: records.compose,

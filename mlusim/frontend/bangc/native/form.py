@@ -14,13 +14,14 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.fitting import limits_of
-from mlusim.frontend.bangc.native import functions, records, registers, texts
+from mlusim.frontend.bangc.native import classes, functions, records, registers, texts
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, literal
 from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
 from mlusim.frontend.bangc.runtime.fixed import lock
+from mlusim.frontend.bangc.runtime.leaving import no_class, pure
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
 from mlusim.frontend.bangc.runtime.texts import TextPointer
@@ -42,6 +43,7 @@ FAULTS: tuple[Callable[..., Fault], ...] = (
     too_deep,
     beyond,
     no_number,
+    no_class,
 )  # by the numbers of scalars.h
 MASK = (1 << 64) - 1
 SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
@@ -97,14 +99,14 @@ class BangForm:
             more += [(f.symbol, local.type.size) for local in c.values]
         first = [line for part, v in variables if not v.space for line in _constant(c, part, v)]
         kept = [local for local in c.statics.values() if in_cell(local)]
-        first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(local.type)};" for local in kept]
+        first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(c, local.type)};" for local in kept]
         more += [("", local.type.size) for local in kept]
         more += [("", v.type.size) for _, v in variables if not v.space]
         first = [*texts.made(c), *first]
         more += [("", len(texts.raw(text))) for text in c.literals]
         heads = [f"{prototype(f)};" for f in forms]
-        by_pointer = list(functions.bodies(c, {f.symbol: f for f in forms}))
-        heads += functions.heads(c)
+        by_pointer = [*functions.bodies(c, {f.symbol: f for f in forms}), *classes.bodies(c)]
+        heads += [*functions.heads(c), *classes.heads(c)]
         check_room(forms, bodies, deep, more)
         sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies, *first)))})
         kinds = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
@@ -180,6 +182,8 @@ class BangForm:
             return self._local
         if name == "__no_code":
             return self._no_code
+        if name == "__pure":
+            return self._pure
         if name == "__lock":
             return self._lock
         if name not in LIBRARY:
@@ -211,6 +215,11 @@ class BangForm:
         raise no_code()
 
     @staticmethod
+    def _pure(_core: NativeCore, name: str) -> NoReturn:
+        """Refuse a call of the virtual method *name*, which the object's class has not."""
+        pure(name)
+
+    @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
         """A pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
         if element == LITERAL:
@@ -234,15 +243,16 @@ def _variables(part: Any) -> list[ir.Global]:
 _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"
 
 
-def _zeros(kind: t.Type) -> str:
+def _zeros(c: ProgramRendering, kind: t.Type) -> str:
     """C that makes the cell of a variable that begins as zeros."""
-    return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); p_; }})"
+    made = classes.stamped(c, kind, "at(see(m, p_))")
+    return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); {made} p_; }})"
 
 
 def _constant(c: ProgramRendering, part: Any, variable: ir.Global) -> Iterator[str]:
     """Lines that make a variable at file scope that is no memory of the device."""
     kind, place = variable.type, f"PLACES_(m)[{c.place(variable)}]"
-    yield f"  {place} = {_zeros(kind)};"
+    yield f"  {place} = {_zeros(c, kind)};"
     expression = part.file.form.initialisers.get(variable.symbol)
     if expression is not None:
         made = " ".join(records.parts(c, "b_", kind, 0, expression))

@@ -22,8 +22,7 @@ _SUFFIXES = {
 _WORDS = {
     "Construct": "an object of a library class",
     "Method": "a method of a library class", "New": "new", "Delete": "delete", "Throw": "throw", "Try": "try",
-    "Finally": "a destructor", "Dispatch": "a call of a virtual method", "DynamicCast": "dynamic_cast",
-    "KernelLaunch": "a launch of a kernel", "Labelled": "a label", "Goto": "goto",
+    "KernelLaunch": "a launch of a kernel",
 }  # fmt: skip
 
 

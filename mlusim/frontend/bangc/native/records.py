@@ -7,6 +7,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
+from mlusim.frontend.bangc.native import classes
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
 from mlusim.frontend.bangc.native.texts import raw as raw_text
 
@@ -116,15 +117,16 @@ def record(c: Any, at: ir.Place, span: ir.Span) -> str:
     if found is not None:
         return read(c, *found, at.type)
     made, place, held = ctype(at.type), raw(at), c.temporary()
+    own = classes.stamped(c, at.type, f"{held}.b")
     if place is not None:
-        return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {held}; }})"
+        return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {own} {held}; }})"
 
     def load(kind: t.Type, pointer: str, offset: str) -> str:
         given = fetched(c, kind, pointer, "0", span)
         return f"{{ {ctype(kind)} f_ = {given}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
 
     bytes_ = f"memcpy(&{held}, n_, sizeof {held});"
-    return f"({{ {made} {held} = {{{{0}}}}; {_each(c, at.type, pointer_to(c, at), bytes_, load)} {held}; }})"
+    return f"({{ {made} {held} = {{{{0}}}}; {_each(c, at.type, pointer_to(c, at), bytes_, load)} {own} {held}; }})"
 
 
 def compose(c: Any, node: ir.Compose) -> str:
@@ -136,7 +138,8 @@ def compose(c: Any, node: ir.Compose) -> str:
         raise NoForm("this initial value")
     held = c.temporary()
     given = " ".join(parts(c, f"{held}.b", kind, 0, node))
-    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {given} {held}; }})"
+    own = classes.stamped(c, kind, f"{held}.b")
+    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {given} {own} {held}; }})"
 
 
 def parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
@@ -163,7 +166,7 @@ def assigned(c: Any, at: ir.Place, node: ir.Assign) -> str:
 
     place, held = raw(at), c.temporary()
     if place is not None and not fixed(at):
-        stored = f"memcpy({place}, &{held}, sizeof {held});"
+        stored = _stored(at.type, place, held)
     else:
         stored = put_record(c, at.type, pointer_to(c, at), held, node.span)
     return f"({{ {ctype(at.type)} {held} = {value(c, node.value)}; {stored} {held}; }})"
@@ -177,7 +180,20 @@ def put_record(c: Any, kind: t.Type, pointer: str, held: str, span: ir.Span) -> 
         stored = put(c, kind, pointer, "0", "f_", span)
         return f"{{ {ctype(kind)} f_; memcpy(&f_, {held}.b + {offset}, sizeof f_); {stored}; }}"
 
-    return _each(c, kind, pointer, f"memcpy((uint8_t *)n_, &{held}, sizeof {held});", store, "changing_")
+    return _each(c, kind, pointer, _stored(kind, "(uint8_t *)n_", held), store, "changing_")
+
+
+def _stored(kind: t.Type, place: str, held: str) -> str:
+    """Statements that store *held* at *place*, whose objects stay of their classes.
+
+    Behind the members of a base there may be those of the object that it is a part of.
+    """
+    assert isinstance(kind, t.Record)
+    size = max((f.offset + f.type.size for f in kind.fields), default=0) if kind.derived else kind.size
+    own = classes.kept(kind, f"({place})", "o_.b")
+    if not own:
+        return f"memcpy({place}, &{held}, {size});"
+    return f"{{ {ctype(kind)} o_ = {held}; {own} memcpy({place}, &o_, {size}); }}"
 
 
 def _each(

@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
-from mlusim.frontend.bangc.native import records, registers
+from mlusim.frontend.bangc.native import classes, records, registers
 from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_register, name, put, value
 from mlusim.frontend.bangc.native.numbers import (
@@ -40,7 +40,7 @@ def function(c: ProgramRendering, form: ir.Function, *, calls: bool, recursive: 
     if form.problem is not None:
         raise NoForm(form.problem.construct)
     lines = [_line(form.span), f"{prototype(form)} {{"]
-    c.values = []
+    c.values, c.leaving = [], []
     inner = [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
     cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
     if cells or recursive:
@@ -185,11 +185,13 @@ def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
         return registers.declared(c, node)
     if isinstance(kind, t.Array):
         lines = [registers.cleared(local) or f"memset(d_{local.name}, 0, {kind.size});"]
+        lines.append(classes.stamped(c, kind, f"(uint8_t *)d_{local.name}"))
         return (
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
     given = _zero(kind) if node.value is None else value(c, node.value)
-    return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }}"]
+    own = classes.stamped(c, kind, f"(uint8_t *)d_{local.name}")
+    return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }} {own}"]
 
 
 def _filled(c: ProgramRendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
@@ -237,7 +239,9 @@ def _if(c: ProgramRendering, node: ir.If, form: ir.Function) -> list[str]:
 def _loop(c: ProgramRendering, node: ir.Loop, form: ir.Function) -> list[str]:
     test = "1" if node.test is None else value(c, node.test)
     turn = f"TURN(m, {c.site(node.span)});"
+    c.leaving.append(node)
     inner = statements(c, node.body, form)
+    c.leaving.pop()
     if node.late:
         return ["do {", turn, *inner, f"}} while ({test});"]
     step = "" if node.step is None else value(c, node.step)
@@ -246,18 +250,59 @@ def _loop(c: ProgramRendering, node: ir.Loop, form: ir.Function) -> list[str]:
 
 def _switch(c: ProgramRendering, node: ir.Switch, form: ir.Function) -> list[str]:
     lines = [f"switch ((int64_t)({value(c, node.value)})) {{"]
+    c.leaving.append(node)
     for section in node.sections:
         lines += [f"case {label}ll:" for label in section.labels] + ["default:"] * section.default
         lines += ["{", *statements(c, section.body, form), "}"]
+    c.leaving.pop()
     return [*lines, "}"]
 
 
-def _return(c: ProgramRendering, node: ir.Return, _: ir.Function) -> list[str]:
+def _return(c: ProgramRendering, node: ir.Return, form: ir.Function) -> list[str]:
+    left = _left(c, form, ())
     if node.value is None:
-        return ["return;"]
+        return [*left, "return;"]
     if isinstance(node.value.type, t.Void):
-        return [f"{value(c, node.value)}; return;"]
-    return [f"return {value(c, node.value)};"]
+        return [f"{value(c, node.value)};", *left, "return;"]
+    if not left:
+        return [f"return {value(c, node.value)};"]
+    held = c.temporary()
+    return [f"{{ {ctype(node.value.type)} {held} = {value(c, node.value)};", *left, f"return {held}; }}"]
+
+
+def _ended(c: ProgramRendering, node: ir.Finally, form: ir.Function) -> list[str]:
+    """Statements, and what happens where they are left: behind each that leaves them, and at their end."""
+    c.leaving.append(node)
+    inner = statements(c, node.body, form)
+    c.leaving.pop()
+    return ["{", *inner, *statements(c, node.last, form), "}"]
+
+
+def _left(c: ProgramRendering, form: ir.Function, until: tuple[type, ...]) -> list[str]:
+    """The ends of the objects that are left on the way to the innermost statement of the types *until*, or out of the function."""
+    lines: list[str] = []
+    around = c.leaving
+    for n in range(len(around) - 1, -1, -1):
+        node = around[n]
+        if isinstance(node, until):
+            break
+        if isinstance(node, ir.Finally):
+            c.leaving = around[:n]
+            lines += statements(c, node.last, form)
+    c.leaving = around
+    return lines
+
+
+def _leave(word: str, *until: type) -> Callable[[ProgramRendering, Any, ir.Function], list[str]]:
+    return lambda c, _, form: [*_left(c, form, until), f"{word};"]
+
+
+def _goto(c: ProgramRendering, node: ir.Goto, _: ir.Function) -> list[str]:
+    inner = [n for n in c.leaving if isinstance(n, ir.Labelled) and node.label in n.labels]
+    behind = c.leaving[c.leaving.index(inner[-1]) :] if inner else c.leaving
+    if any(isinstance(n, ir.Finally) for n in behind):
+        raise NoForm("a goto that ends objects")
+    return [f"goto l_{node.label};"]
 
 
 def _block(c: ProgramRendering, node: ir.Block, form: ir.Function) -> list[str]:
@@ -266,9 +311,11 @@ def _block(c: ProgramRendering, node: ir.Block, form: ir.Function) -> list[str]:
 
 def _labelled(c: ProgramRendering, node: ir.Labelled, form: ir.Function) -> list[str]:
     lines: list[str] = []
+    c.leaving.append(node)
     for label, section in zip(("", *node.labels), node.sections, strict=True):
         lines += [f"l_{label}: TURN(m, {c.site(node.span)});"] if label else []
         lines += statements(c, section, form)
+    c.leaving.pop()
     return [*lines, ";"]
 
 
@@ -279,11 +326,12 @@ _STATEMENTS: Mapping[type, Callable[[ProgramRendering, Any, ir.Function], list[s
         ir.If: _if,
         ir.Loop: _loop,
         ir.Switch: _switch,
-        ir.Break: lambda _c, _n, _f: ["break;"],
-        ir.Continue: lambda _c, _n, _f: ["continue;"],
+        ir.Break: _leave("break", ir.Loop, ir.Switch),
+        ir.Continue: _leave("continue", ir.Loop),
         ir.Return: _return,
         ir.Block: _block,
         ir.Labelled: _labelled,
-        ir.Goto: lambda _c, n, _f: [f"goto l_{n.label};"],
+        ir.Goto: _goto,
+        ir.Finally: _ended,
     }
 )

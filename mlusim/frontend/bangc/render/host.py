@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.lower.endings import NAME as ENDS
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context
 from mlusim.frontend.bangc.render.expressions import value
@@ -39,7 +40,8 @@ def _dispatch(c: Context, node: ir.Dispatch) -> ast.expr:
     names: list[ast.expr | None] = [b.constant(n) for n in node.targets]
     targets = ast.Dict(names, [b.name(s) for s in node.targets.values()])
     chosen = b.call("_c_class", b.held(held, value(c, first)))
-    method = b.call(b.attribute(targets, "get"), chosen, b.name("_c_nothing"))
+    absent = b.name("_c_nothing") if node.name == ENDS else b.call("_c_pure", b.constant(node.name))
+    method = b.call(b.attribute(targets, "get"), chosen, absent)
     return b.call(method, b.name(held), *(value(c, a) for a in rest))
 
 

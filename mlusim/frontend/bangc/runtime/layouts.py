@@ -24,6 +24,7 @@ class RecordLayout:
         self.name = record.name
         self.names = record.names
         self.virtual = record.virtual
+        self.derived = record.derived
         self.union = record.union
         self.size = record.size
         self.fields: dict[str, tuple[Any, int]] = {}

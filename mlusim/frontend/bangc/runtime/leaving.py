@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
-from mlusim.errors import RuleFault
+from mlusim.errors import RuleFault, Unsupported
 from mlusim.frontend.bangc.runtime.layouts import NULL, Object
-from mlusim.frontend.bangc.runtime.pointers import copy
+from mlusim.frontend.bangc.runtime.pointers import Address, VariableAddress, copy
 
 
 class Thrown(Exception):
@@ -39,8 +39,28 @@ def ending() -> bool:
 
 
 def class_of(pointer: Any) -> str:
-    """The name of an object's class."""
-    return _classes(pointer.here)[0]
+    """The name of an object's class, which memory does not say where others are derived of it."""
+    found = pointer.here
+    if not isinstance(found, Object) and found.layout.derived:
+        raise no_class(pointer)
+    return _classes(found)[0]
+
+
+def no_class(pointer: Any) -> Unsupported:
+    """The fault of a virtual call of an object whose class is not known, or that is not there."""
+    if isinstance(pointer, Address):
+        pointer.refuse("a load")
+    if isinstance(pointer, VariableAddress):
+        return pointer[0]  # type: ignore[index, no-any-return]  # which is refused
+    return Unsupported(
+        "an object in simulated memory is asked which class it is of",
+        hint="keep it in a variable of the function, or call the method by its class: object.Class::method()",
+    )
+
+
+def pure(name: str) -> NoReturn:
+    """Refuse a call of the virtual method *name*, which the object's class has not."""
+    raise RuleFault(f"{name} is called, which is virtual and has no body in the object's class")
 
 
 def _classes(found: Any) -> tuple[str, ...]:
@@ -63,6 +83,7 @@ def dynamic(pointer: Any, name: str) -> Any:
     """The pointer where it is to an object of that class, otherwise null."""
     if not pointer:
         return NULL
+    class_of(pointer)
     return pointer if name in _classes(pointer.here) else NULL
 
 
@@ -89,5 +110,6 @@ LEAVING: Mapping[str, Callable[..., Any] | type] = MappingProxyType(
         "_c_class": class_of,
         "_c_dynamic": dynamic,
         "_c_nothing": nothing,
+        "_c_pure": lambda name: lambda *_: pure(name),
     }
 )
