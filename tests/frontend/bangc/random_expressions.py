@@ -78,6 +78,39 @@ template <typename T> FN long four(const T *p) { long s = 0; for (int i = 0; i <
 template <typename T> FN long ahead(const T *p, const T *end) { long s = end - p; while (p < end) s += *p++; return s; }
 template <typename T> FN void mix(T *p, T by) { T *e = p + 3; do { *e -= by; *p ^= *e; } while (p != e--); }
 template <int N, typename T> FN auto scaled(T x) { if constexpr (N > 2) return x * N; else return x; }
+typedef int (*Step)(int);
+FN int more(int x) { return (int)((unsigned)x + 1u); }
+FN int flipped(int x) { return ~x; }
+FN int tripled(int x) { return (int)((unsigned)x * 3u); }
+static const Step STEPS[3] = {more, flipped, tripled};
+FN int through(Step f, int x) { return f ? f(x) : 7; }
+template <Step F> FN int fixed(int x) { return F(x) ^ 1; }
+template <typename F> FN int any(F f, int x) { return f(x & 255) + 1; }
+static const char *const NAMES[4] = {"one", "three", "", "\\377x"};
+FN int letter(const char *s, int at) { int n = 0; while (s[n]) n++; return s[(at & 15) % (n + 1)] + n; }
+struct Shape {
+  int a;
+  METHOD Shape(int x) : a(x) {}
+  METHOD virtual int area(int k) { return (int)((unsigned)a + (unsigned)k); }
+  METHOD virtual int both() { return area(2) ^ 2; }
+  METHOD virtual ~Shape() {}
+};
+struct Square : Shape {
+  short b;
+  METHOD Square(int x) : Shape(x), b((short)(x >> 2)) {}
+  METHOD int area(int k) override { return a ^ (b + (k & 255)); }
+};
+struct Cube : Square {
+  METHOD Cube(int x) : Square(x) { b ^= (short)area(1); }
+  METHOD int both() override { return 1 ^ Square::both(); }
+};
+FN int area(Shape *s, int k) { return s->area(k) ^ s->both(); }
+FN int sliced(Shape s, int k) { return s.area(k); }
+struct Ends {
+  int *at, by;
+  METHOD Ends(int *p, int x) : at(p), by(x) {}
+  METHOD ~Ends() { *at ^= by; }
+};
 template <typename T> struct Traits { static const int size = sizeof(T); METHOD static T low(T x) { return x & 1; } };
 """
 
@@ -99,6 +132,9 @@ class Expressions:
         self.deeps = []
         self.points = []
         self.pointers = {}  # by name the type of what it points to
+        self.steps = []  # pointers to functions
+        self.texts = []
+        self.shapes = {}  # objects with virtual methods, by name their class
 
     def literal(self, kind):
         """A constant of a type."""

@@ -32,11 +32,31 @@ class Writer(Expressions):
         self.depth += 1
         lines = [line for _ in range(count) for line in self.statement(indent)]
         self.depth -= 1
-        self.names, self.arrays, self.pairs, self.deeps, self.points, self.pointers = saved
+        (
+            self.names,
+            self.arrays,
+            self.pairs,
+            self.deeps,
+            self.points,
+            self.pointers,
+            self.steps,
+            self.texts,
+            self.shapes,
+        ) = saved
         return lines
 
     def _scope(self):
-        return self.names, self.arrays, self.pairs, self.deeps, self.points, self.pointers
+        return (
+            self.names,
+            self.arrays,
+            self.pairs,
+            self.deeps,
+            self.points,
+            self.pointers,
+            self.steps,
+            self.texts,
+            self.shapes,
+        )
 
     def statement(self, indent):
         """One statement, as lines."""
@@ -65,7 +85,8 @@ class Writer(Expressions):
         pick = self.rng.random()
         for limit, maker in (
             (0.11, self._array), (0.19, self._pair), (0.24, self._deep), (0.29, self._point), (0.39, self._pointer),
-            (0.47, self._reference), (0.51, self._lambda), (0.55, self._pun),
+            (0.47, self._reference), (0.51, self._lambda), (0.55, self._pun), (0.59, self._step), (0.62, self._text),
+            (0.66, self._shape),
         ):  # fmt: skip
             if pick < limit:
                 return maker() or self._plain()
@@ -185,6 +206,44 @@ class Writer(Expressions):
         self.names[name] = kind
         return [text]
 
+    def _step(self):
+        name = self.fresh("g")
+        given = self.rng.choice(
+            (self.step_value(), f"{self.test(1)} ? {self.step_value()} : {self.step_value()}")
+        )
+        self.steps.append(name)
+        return [f"Step {name} = {given};"]
+
+    def step_value(self):
+        """A pointer to a function."""
+        plain = ("more", "&flipped", "tripled", f"STEPS[({self.leaf('int')} & 255) % 3]", "(Step) nullptr")
+        return self.rng.choice((*plain, *self.steps))
+
+    def _text(self):
+        name = self.fresh("s")
+        given = f"{self.test(1)} ? {self.text_value()} : {self.text_value()}"
+        self.texts.append(name)
+        return [f"const char *{name} = {given};"]
+
+    def text_value(self):
+        """A string."""
+        plain = ('"abc"', '"a longer\\t one"', '""', f"NAMES[{self.leaf('int')} & 3]")
+        return self.rng.choice((*plain, *self.texts))
+
+    def _shape(self):
+        name, kind = self.fresh("o"), self.rng.choice(("Shape", "Square", "Cube"))
+        same = [n for n, k in self.shapes.items() if k == kind or (k != "Shape" and kind == "Shape")]
+        given = (
+            f" = {self.rng.choice(same)}"
+            if same and self.rng.random() < 0.3
+            else f"({self.expression('int', 1)})"
+        )
+        text = f"{kind} {name}{given};"
+        if self.labels:  # no goto leaves what has a destructor
+            return None
+        self.shapes[name] = kind
+        return [text]
+
     # -- statements without others in them -----------------------------------------------------
 
     def assign(self):
@@ -264,7 +323,9 @@ class Writer(Expressions):
     def structured(self):
         """A statement about a record, a pointer or a reference."""
         rng = self.rng
-        makers = [self._plain_calls]
+        makers = [self._plain_calls, self._indirect, self._ending]
+        if self.shapes:
+            makers.append(self._objects)
         if self.pairs:
             makers += [self._pairs, self._pairs]
         if self.deeps:
@@ -337,6 +398,63 @@ class Writer(Expressions):
                 f"mix({name}, ({kind}){self.whole(1)});",
                 f"for (auto &e : {name}) e {self.rng.choice('+-^')}= {self.whole(1)};",
                 f"{{ {kind} *w = {name}; *w++ = {self.whole(1)}; *++w -= 2; w[-1] = (int)(w - {name}); }}",
+            )
+        )
+
+    def _indirect(self):
+        rng = self.rng
+        targets = self.changeable(("int",))
+        if not targets:
+            return self._plain()[0]
+        name, x = rng.choice(targets), f"(int){self.leaf('int')}"
+        choices = [
+            f"{name} = through({self.step_value()}, {x});",
+            f"{name} ^= STEPS[({x} & 255) % 3]({x});",
+            f"{name} = fixed<{rng.choice(('more', 'flipped'))}>({x}) + any({rng.choice(('tripled', '[](int x) { return x - 2; }'))}, {x});",
+            f"{{ Step w[2] = {{{self.step_value()}, flipped}}; if (w[{x} & 1] != nullptr) {name} = w[{x} & 1]({x}); }}",
+            f"{name} += ({self.step_value()}) == ({self.step_value()});",
+            f"{name} ^= letter({self.text_value()}, {x});",
+            f"{{ const char *w = {self.text_value()}; while (*w) {name} ^= *w++ << 3; }}",
+            f'{{ char w[8] = "xy"; w[{x} & 3] ^= {x}; {name} ^= letter(w, 2) + w[1]; }}',
+        ]
+        if self.steps:
+            step = rng.choice(self.steps)
+            choices.append(f"if ({step}) {name} = (*{step})({x}); else {step} = {self.step_value()};")
+        return rng.choice(choices)
+
+    def _ending(self):
+        rng = self.rng
+        targets = self.changeable(("int",))
+        if not targets:
+            return self._plain()[0]
+        name = rng.choice(targets)
+        leave = rng.choice(
+            (
+                "",
+                f"if ({self.test(1)}) return {name};",
+                f"if ({self.test(1)}) {{ Ends f(&{name}, 9); return {self.whole(1)}; }}",
+            )
+        )
+        if self.loops and rng.random() < 0.5:
+            leave = f"if ({self.test(1)}) {rng.choice(('break', 'continue'))};"
+        return f"{{ Ends e(&{name}, {self.expression('int', 1)}); {name} = {self.expression('int', 1)}; {leave} {name} ^= 5; }}"
+
+    def _objects(self):
+        rng = self.rng
+        targets = self.changeable(("int",))
+        name, other = rng.choice([*self.shapes]), rng.choice([*self.shapes])
+        if not targets:
+            return f"{name}.a ^= 3;"
+        to, x = rng.choice(targets), f"(int){self.leaf('int')}"
+        kind = rng.choice(("Square", "Cube"))
+        return rng.choice(
+            (
+                f"{to} = area(&{name}, {x});",
+                f"{to} = sliced({name}, {x}) ^ {other}.both();",
+                f"{{ Shape &w = {name}; w = {other}; {to} = w.area({x}) ^ area(&{name}, 1); }}",
+                f"{{ {kind} *w = dynamic_cast<{kind} *>((Shape *)&{name}); {to} = w ? w->b : area(&{other}, {x}); }}",
+                f"{{ Shape *w[2] = {{&{name}, &{other}}}; w[0]->a ^= {x}; {to} = w[{x} & 1]->both(); }}",
+                f"{{ Shape w[2] = {{Shape({x}), {name}}}; w[0] = w[1]; {to} = area(w, {x}) ^ w[1].a; }}",
             )
         )
 
@@ -433,7 +551,9 @@ class Writer(Expressions):
             return [f"for ({self.arrays[array]} {name} : {array}) {{", *inner, "}"]
         outer, inner = self.fresh("i"), self.fresh("i")
         self.loops += 1
+        self.labels += 1
         before, after = self.block(1, 2), self.block(1, 1)
+        self.labels -= 1
         leave = self.expression("bool", 2)
         self.loops -= 1
         if rng.random() < 0.5:
