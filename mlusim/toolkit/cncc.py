@@ -262,7 +262,9 @@ class CompilerDriver:
             blob = Path(scratch) / "record"
             blob.write_bytes(made.content)
             more += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-            more += ["-include", str(self.home / "include" / "mlusim_no_kernel.h")] if made.no_kernel else []
+            more += self._included("mlusim_no_kernel.h") if made.no_kernel else []
+            links = _links(made)
+            more += [f"-D__mlusim_links__={links}", *self._included("mlusim_links.h")] if links else []
         code = self._call(self._bang(path, target if refused is None else os.devnull, modes, more))
         if code == 0:
             for one in made.warnings if made is not None else ():
@@ -270,6 +272,9 @@ class CompilerDriver:
             if refused is not None:
                 raise refused
         return code
+
+    def _included(self, name: str) -> list[str]:
+        return ["-include", str(self.home / "include" / name)]
 
     def _bang(self, path: str, target: str | None, modes: Sequence[str], more: Sequence[str]) -> list[str]:
         """The words behind clang's name that compile a file with kernels."""
@@ -361,6 +366,22 @@ class CompilerDriver:
                 *("-Wno-unused-command-line-argument", "-o", command.output or "a.out"),
             ]
         )
+
+
+def _links(made: EmbeddedRecord) -> str:
+    """Assembly of symbols for functions of the device, whose own are no host's: by them a linker takes members of archives.
+
+    A name as ``_Z5twicePf.device`` is shown as ``twice(float*) [clone .device]`` where no file defines it.
+    """
+    offered = [
+        f".weak {one}.device\\n.type {one}.device,%object\\n{one}.device: .byte 0" for one in made.defined
+    ]
+    needed = [f".quad {one}.device" for one in made.needed]
+    lines = ['.pushsection .mlusim_device,\\"a\\",%progbits', *offered, ".popsection"] if offered else []
+    if needed:  # words that may be written, for another library may have what they name
+        lines += ['.pushsection .mlusim_needed,\\"aw\\",%progbits', *needed, ".popsection"]
+    text = "\\n".join(lines)
+    return f'__asm__("{text}");' if lines else ""
 
 
 def _system(folder: Path) -> bool:

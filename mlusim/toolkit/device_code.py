@@ -40,6 +40,8 @@ def _embedded(source: RecordSource) -> EmbeddedRecord:
         record.write(source, forms),
         tuple(warnings),
         kinds == {"device"},
+        tuple(dict.fromkeys(one for form in forms for one in record.offered(form, source.path))),
+        tuple(dict.fromkeys(one for form in forms for one in record.wanted(form, source.path))),
         {path: embedded.digest(path) for path in read},
     )
 

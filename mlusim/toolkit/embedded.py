@@ -38,11 +38,14 @@ class EmbeddedRecord:
     """A record, what is to be said of its file, and the digests of all files that it follows from.
 
     ``no_kernel`` tells that the file has functions of the device alone.
+    ``defined`` are the symbols of functions of the device that other files may call, ``needed`` those that this one calls of others.
     """
 
     content: bytes
     warnings: tuple[Diagnostic, ...]
     no_kernel: bool
+    defined: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
     includes: Mapping[str, str] = field(factory=dict)
 
 
@@ -73,7 +76,12 @@ def unpack(content: bytes) -> EmbeddedRecord:
         for file, line, column, message, excerpt, notes in head["warnings"]
     )
     return EmbeddedRecord(
-        content[_HEAD.size + size :], warnings, bool(head["no_kernel"]), dict(head["includes"])
+        content[_HEAD.size + size :],
+        warnings,
+        bool(head["no_kernel"]),
+        tuple(head["defined"]),
+        tuple(head["needed"]),
+        dict(head["includes"]),
     )
 
 
@@ -82,6 +90,8 @@ def pack(made: EmbeddedRecord) -> bytes:
     head = {
         "warnings": [[w.file, w.line, w.column, w.message, w.excerpt, w.notes] for w in made.warnings],
         "no_kernel": made.no_kernel,
+        "defined": made.defined,
+        "needed": made.needed,
         "includes": dict(made.includes),
     }
     text = json.dumps(head).encode()

@@ -53,6 +53,21 @@ def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
     )
 
 
+def offered(form: ir.TranslationUnit, source: str) -> list[str]:
+    """The symbols of the functions of the device that *source* has for other files: not static, and in no header."""
+    own = (
+        f for f in form.functions.values() if f.kind == "device" and not f.external and f.span.file == source
+    )
+    return [f.symbol for f in own if not f.symbol.startswith("_ZL") and "_GLOBAL__N_" not in f.symbol]
+
+
+def wanted(form: ir.TranslationUnit, source: str) -> list[str]:
+    """The symbols of the functions of the device that other files must define for what *source* has."""
+    first = [f.symbol for f in form.functions.values() if f.kind == "kernel"]
+    reached = sorted(_closure(form, [*first, *offered(form, source)], {}))
+    return [one for one in reached if form.functions[one].external and form.functions[one].kind == "device"]
+
+
 def _closure(
     form: ir.TranslationUnit, symbols: Sequence[str], variables: dict[str, ir.Global]
 ) -> frozenset[str]:

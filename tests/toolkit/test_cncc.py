@@ -89,7 +89,7 @@ def test_a_program_of_two_files_runs(cncc, native, tmp_path):
 
 
 def test_a_moved_program_runs_without_its_sources(cncc, native, tmp_path):
-    """The form is in the program; a kernel's device function of another file is found in that file's."""
+    """The form is in the program; a kernel's device function of another file is had from an archive, and missed when it is linked."""
     (tmp_path / "one.mlu").write_text(
         ADD.replace("__bang_add(", "shift(").replace(
             "__mlu_entry__",
@@ -101,7 +101,11 @@ def test_a_moved_program_runs_without_its_sources(cncc, native, tmp_path):
         "  __bang_add(out, a, b, n);\n  __bang_add_scalar(out, out, 10, n);\n}\n"
     )
     (tmp_path / "main.mlu").write_text(MAIN)
-    cncc("one.mlu", "two.mlu", "main.mlu", "-o", "main", "-Wall", "-Werror")
+    cncc("-c", "one.mlu", "two.mlu", "main.mlu", "-Wall", "-Werror")
+    subprocess.run(["ar", "rcs", "libtwo.a", "two.o"], cwd=tmp_path, check=True)
+    missed = cncc("one.o", "main.o", "-o", "main", code=1)
+    assert "undefined reference to `shift(float*, float const*, float const*, int) [clone .device]'" in missed
+    cncc("one.o", "main.o", "-L.", "-ltwo", "-o", "main")
     for name in ("one", "two", "main"):
         (tmp_path / f"{name}.mlu").unlink()
     (tmp_path / "elsewhere").mkdir()
