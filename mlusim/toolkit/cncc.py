@@ -24,7 +24,7 @@ from mlusim.frontend.bangc.errors import Diagnostic, SourceError
 from mlusim.toolkit import embedded
 from mlusim.toolkit.compiler import Compiler, host_compiler
 from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
-from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, taken
+from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
 
 VERSION = "4.15.2"
 """Of the vendor's compiler, whose flags these are."""
@@ -285,13 +285,18 @@ class CompilerDriver:
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
             *("-include", str(self.home / "include" / "mlu.h")),
-            *([] if any(f.startswith(("-std=", "--std")) for f in command.flags) else ["-std=c++17"]),
             *command.flags,
+            f"-std={self._standard()}",  # the last counts
             *QUIET,
             *modes,
             path,
             *(["-o", target] if target else []),
         ]
+
+    def _standard(self) -> str:
+        """The standard of C++ for files with kernels.  Raises `UsageError` for one that they are not compiled as."""
+        given = [flag for flag in self.command.flags if flag.startswith(("-std=", "--std="))]
+        return standard(given[-1].partition("=")[2]) if given else prelude.LANGUAGE
 
     def _call(self, words: Sequence[str]) -> int:
         """Run clang; its exit code.  Raises `UsageError` where the disk is full, of which clang says that it crashed."""
@@ -330,6 +335,7 @@ class CompilerDriver:
             tuple(command.define),
             tuple(self.boards),
             tuple(before),
+            self._standard(),
         )
 
     def _record(self, path: str) -> EmbeddedRecord:

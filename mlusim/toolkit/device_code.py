@@ -17,7 +17,9 @@ def form_of(source: RecordSource, board: Board) -> ir.TranslationUnit:
 
 
 def _options(source: RecordSource, board: Board) -> Options:
-    return Options(source.include, source.define, board, vouched=True, before=source.before)
+    return Options(
+        source.include, source.define, board, vouched=True, before=source.before, standard=source.standard
+    )
 
 
 def embedded_of(source: RecordSource) -> EmbeddedRecord:
@@ -25,7 +27,7 @@ def embedded_of(source: RecordSource) -> EmbeddedRecord:
 
     Raises as `form_of`.
     """
-    prepare(source.boards)
+    prepare(source.boards, source.standard)
     content = trial.in_child(source.path, lambda: embedded.pack(_embedded(source)))
     return _embedded(source) if content is None else embedded.unpack(content)
 

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 import mlusim
 from mlusim.arch.board import Board
-from mlusim.frontend.bangc import cache
+from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.errors import Diagnostic
 
 _HEAD = struct.Struct("<I")
@@ -24,13 +24,14 @@ _ROOT = Path(mlusim.__file__).parent
 
 @frozen
 class RecordSource:
-    """Where device code comes from: the file, folders, macros and first headers of its parse, the boards of its architectures."""
+    """Where device code comes from: the file, folders, macros, first headers and C++ of its parse, the boards of its architectures."""
 
     path: str
     include: tuple[str, ...]
     define: tuple[tuple[str, str | None], ...]
     boards: tuple[Board, ...]
     before: tuple[str, ...] = ()
+    standard: str = prelude.LANGUAGE
 
 
 @frozen
@@ -113,7 +114,7 @@ def _name(source: RecordSource) -> str:
         repr(source.include),
         repr(source.define),
         boards,
-        repr(source.before),
+        repr((source.before, source.standard)),
         mlusim.__version__,
     )
     return f"{cache.FOLDER}/{cache.key_of(state(), *parts)}.ir"

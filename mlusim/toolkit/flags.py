@@ -68,6 +68,8 @@ FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("-idirafter", _S, FlagUse.BOTH, "a folder of headers behind the others"),
     CompilerFlag("-D", _S, FlagUse.BOTH, "define a macro"),
     CompilerFlag("-U", _S, FlagUse.BOTH, "forget a macro"),
+    CompilerFlag("-std", _E, FlagUse.BOTH, "the standard of C++, for kernels c++11, c++14, c++17 or c++20, or gnu++ of them (default: c++17)"),
+    CompilerFlag("--std", _E, FlagUse.BOTH, "the same"),
     CompilerFlag("-include", _N, FlagUse.BOTH, "a header before the source"),
     CompilerFlag("-MD", _A, FlagUse.HOST, "write the dependencies beside the object; -MMD, -MF, -MT, -MQ, -MP and -MG likewise"),
     CompilerFlag("-MF", _S, FlagUse.HOST, "the file of dependencies"),
@@ -118,6 +120,10 @@ ARCHITECTURES: Mapping[str, str] = MappingProxyType(
 """The older numbers of architectures."""
 VENDORS = ("--bang", "-fbang", "-Xbang", "--neuware", "--cnas", "-bang")
 """How flags begin that only the vendor's compiler has: one of them that the table lacks is refused."""
+STANDARDS: Mapping[str, str] = MappingProxyType(
+    {"11": "11", "0x": "11", "14": "14", "1y": "14", "17": "17", "1z": "17", "20": "20", "2a": "20"}
+)
+"""The standards of C++ that the vendor's compiler knows and its headers can be read in, older names too."""
 _BY_SPELLING: Mapping[str, CompilerFlag] = MappingProxyType({flag.spelling: flag for flag in FLAGS})
 _JOINED = tuple(flag for flag in FLAGS if flag.shape is FlagShape.EITHER or flag.spelling == "-Wl,")
 
@@ -158,6 +164,17 @@ def taken(words: Sequence[str], at: int) -> GivenFlag | None:
         hint = f"did you mean {_BY_SPELLING[guess[0]].shown}?" if guess else "see `cncc --help`"
         raise UsageError(f"there is no flag {word}; {hint}")
     return None
+
+
+def standard(value: str) -> str:
+    """The standard of C++ for kernels that *value* names.  Raises `UsageError` for another."""
+    family, plus, year = value.partition("++")
+    if family not in ("c", "gnu") or not plus or year not in STANDARDS:
+        known = ", ".join(f"c++{year}" for year in dict.fromkeys(STANDARDS.values()))
+        raise UsageError(
+            f"-std={value} is no C++ that kernels are compiled as; give one of {known}, or gnu++ of them"
+        )
+    return f"{family}++{STANDARDS[year]}"
 
 
 def architecture(value: str) -> str:

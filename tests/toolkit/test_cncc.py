@@ -88,6 +88,47 @@ def test_a_program_of_two_files_runs(cncc, native, tmp_path):
     assert native.run(tmp_path / "main").stdout == "4.5 3.5\n"
 
 
+STANDARDS = r"""
+#include <cnrt.h>
+#include <cstdio>
+struct Pair { float a, b; };
+#if __cplusplus >= 202002L
+template <class T> concept Wide = sizeof(T) == 4;
+__mlu_func__ auto doubled(Wide auto v) { return v + v; }
+__mlu_func__ Pair made(float x) { return {.a = x, .b = doubled(x)}; }
+#else
+__mlu_func__ Pair made(float x) { Pair p = Pair{x, 2 * x}; return p; }
+#endif
+__mlu_entry__ void NAME(float *x) {
+  auto last = [](Pair p) { return p.b; };
+  *x = last(made(4)) + __cplusplus % 1000;
+}
+#ifdef MAIN
+__mlu_entry__ void older(float *x);
+int main() {
+  float *there, here[2];
+  cnrtMalloc((void **)&there, sizeof here);
+  cnrtDim3_t dim = {1, 1, 1};
+  older<<<dim, cnrtFuncTypeBlock, nullptr>>>(there);
+  NAME<<<dim, cnrtFuncTypeBlock, nullptr>>>(there + 1);
+  cnrtMemcpy(here, there, sizeof here, cnrtMemcpyDevToHost);
+  printf("%g %g\n", here[0], here[1]);
+}
+#endif
+"""
+
+
+def test_kernels_are_of_the_standard_that_is_given(cncc, native, tmp_path):
+    """In C++14 a temporary is moved, which a compiler leaves out; C++20 has concepts; each sees its own ``__cplusplus``."""
+    (tmp_path / "k.mlu").write_text(STANDARDS)
+    cncc("-std=c++14", "-DNAME=older", "-c", "k.mlu", "-o", "older.o", "-Wall", "-Werror")
+    cncc("--std=gnu++2a", "-DNAME=newer", "-DMAIN", "k.mlu", "older.o", "-o", "main", "-Wall", "-Werror")
+
+    assert native.run(tmp_path / "main").stdout == "410 10\n"
+    sentence = "-std=c++98 is no C++ that kernels are compiled as; give one of c++11, c++14, c++17, c++20, or gnu++ of them"
+    assert sentence in cncc("-std=c++98", "-c", "k.mlu", code=2)
+
+
 def test_a_moved_program_runs_without_its_sources(cncc, native, tmp_path):
     """The form is in the program; a kernel's device function of another file is had from an archive, and missed when it is linked."""
     (tmp_path / "one.mlu").write_text(

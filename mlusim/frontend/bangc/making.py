@@ -14,10 +14,10 @@ from mlusim.frontend.bangc.parse.unit import ParsedFile, parsed
 from mlusim.frontend.bangc.translated import Template, Translated
 
 
-def prepare(boards: Sequence[Board]) -> None:
-    """Have the headers for *boards* ready, which a child process would make and forget."""
+def prepare(boards: Sequence[Board], standard: str) -> None:
+    """Have the headers for *boards* in a *standard* of C++ ready, which a child process would make and forget."""
     for board in boards:
-        headers(library(), board)
+        headers(library(), board, standard)
 
 
 def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:

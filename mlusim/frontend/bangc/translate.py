@@ -24,7 +24,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
         *options.include,
         repr(options.define),
         options.board.name,
-        repr((options.vouched, options.before)),
+        repr((options.vouched, options.before, options.standard)),
         *requests,
     )
     name = f"{cache.FOLDER}/{cache.key_of(state(), library_state(), _own(), source, *where)}.ir"
@@ -32,7 +32,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     if kept is not None and _fresh(kept.form):
         return kept
     making = importlib.import_module(_MAKING)
-    making.prepare([options.board])
+    making.prepare([options.board], options.standard)
     content = trial.in_child(path, lambda: form_data.write(making.made(path, options, requests)))
     if content is None:  # it raises, which is for this process to see
         translated: Translated = making.made(path, options, requests)

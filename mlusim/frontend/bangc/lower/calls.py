@@ -49,6 +49,8 @@ _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first u
 def call(scope: FunctionScope, node: Node) -> Expr:
     """The expression that a call is."""
     target = node.decl
+    if target is None and len(node.children) == 1 and _elided(node, node.children[0]):
+        return expressions.value(scope, node.children[0])
     held = target is not None and target.kind in _HOLDING and dispatch.to_function(node.children[0].type)
     if target is None or held or dispatch.returned(node):
         return _through_pointer(scope, node)
@@ -72,6 +74,11 @@ def call(scope: FunctionScope, node: Node) -> Expr:
     if target.from_prelude or (target.name.startswith(_BUILT_IN) and target.definition is None):
         return _supplied(scope, node, target)
     return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
+
+
+def _elided(node: Node, given: Node) -> bool:
+    """Whether *node* moves the temporary *given*, which before C++17 is a call that compilers leave out."""
+    return isinstance(node.type, t.Record) and given.type == node.type
 
 
 def _through_pointer(scope: FunctionScope, node: Node) -> Expr:

@@ -21,6 +21,7 @@ class Options:
     board: Board
     vouched: bool = False
     before: tuple[str, ...] = ()  # headers that are included first
+    standard: str = prelude.LANGUAGE  # of C++
 
     @property
     def flags(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The supplied headers, compiled once for an architecture and kept in the user's cache.
+"""The supplied headers, compiled once for an architecture and a standard of the language, and kept in the user's cache.
 
 The intrinsics' header is made from the instruction set.  Where no cache can be written it is given to the
 parser as text each time, which takes a second longer.
@@ -23,7 +23,7 @@ from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.parse.library import Library, library
 
 FLAGS = (
-    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
+    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-w", "-ferror-limit=100",
     "-nostdinc", "-nostdinc++", "-fspell-checking",
     "-target", "x86_64-unknown-linux-gnu",  # the widths and signs of the vendor's hosts, whatever this machine is
 )  # fmt: skip
@@ -40,15 +40,15 @@ class Headers:
     directory: str
 
 
-def headers(library: Library, board: Board, *, cached: bool = True) -> Headers:
-    """The supplied headers for *board*; without *cached* as text."""
+def headers(library: Library, board: Board, standard: str, *, cached: bool = True) -> Headers:
+    """The supplied headers for *board* in the language *standard*; without *cached* as text."""
     base = user_cache() if cached else None
-    return _headers(library, tuple(prelude.architecture_flags(board)), base)
+    return _headers(library, (f"-std={standard}", *prelude.architecture_flags(board)), base)
 
 
 @functools.lru_cache(maxsize=16)
-def _headers(library: Library, arch: tuple[str, ...], base: Path | None) -> Headers:
-    common = (*FLAGS, *arch, f"-I{prelude.INCLUDE}")
+def _headers(library: Library, given: tuple[str, ...], base: Path | None) -> Headers:
+    common = (*FLAGS, *given, f"-I{prelude.INCLUDE}")
     if base is not None:
         place = base / cache.FOLDER / cache.key_of(state(), library.full_version, *common)
         try:

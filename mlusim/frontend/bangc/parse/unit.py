@@ -81,12 +81,12 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     overlay = _STATEMENT.sub(_blanked, source) + "".join(
         f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted)
     )
-    supply = headers(found, options.board)
+    supply = headers(found, options.board, options.standard)
     tree = _tree(found, path, overlay, supply, options)
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
         if tree is not None:
             found.dispose(tree)
-        supply = headers(found, options.board, cached=False)  # the kept header is not taken
+        supply = headers(found, options.board, options.standard, cached=False)  # the kept header is not taken
         tree = _tree(found, path, overlay, supply, options)
     try:
         broken = _broken(path, source, wanted, tree, vouched=options.vouched)

@@ -7,6 +7,7 @@ from mlusim.arch.board import Board
 
 INCLUDE = Path(__file__).parent / "include"
 STANDARD = INCLUDE / "std"
+LANGUAGE = "c++17"  # of kernels, unless another is given
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
 INTRINSICS = "mlusim_intrinsics.h"  # made from the instruction set
 _NAMES = """
