@@ -1,4 +1,4 @@
-"""``python -m benchmarks vendor CHECKOUT [--board B] [--only TEXT] [--check] [--results FILE] [--page FILE]``."""
+"""``python -m benchmarks vendor CHECKOUT [--board B] [--only TEXT] [--check] [--historic] [--results FILE] [--page FILE]``."""
 
 import argparse
 import re
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.vendor import historic
 from benchmarks.vendor.checkout import Checkout, untranslated
 from benchmarks.vendor.results import Results
 from benchmarks.vendor.suite import check_case, run_case
@@ -32,6 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--build-only", action="store_true", help="run no case")
     parser.add_argument("--check", action="store_true", help="run each case a second time under all checkers")
     parser.add_argument("--no-api", action="store_true", help="leave the tests of the entry points out")
+    parser.add_argument(
+        "--historic", action="store_true", help="look for faults of the library's past, and do nothing else"
+    )
     parser.add_argument("--missing", action="store_true", help="only the cases that the results lack")
     parser.add_argument(
         "--results", type=Path, help="keep what is measured here, and begin with what is there"
@@ -49,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     results = Results() if args.results is None else Results.read(args.results)
     checkout = Checkout(args.checkout.resolve(), find_board(args.board), args.engine)
+    if args.historic:
+        return historic.main(checkout)
     results.board = checkout.board.name
     if not args.no_build:
         log = checkout.root / f"build-{checkout.board.name}.log"

@@ -51,10 +51,14 @@ class Checkout:
         """The folder of the test programs; they take their cases by paths from here."""
         return self.root / "build" / "test"
 
-    def build(self, jobs: int, log: Path) -> int:
-        """Make the folder and run the checkout's own build, of which *log* has all that it says; its exit code."""
+    def make_folder(self) -> None:
+        """Make the toolkit folder."""
         make = [sys.executable, "-m", "mlusim", "toolkit", str(self.folder), "--board", self.board.name]
         subprocess.run(make, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
+
+    def build(self, jobs: int, log: Path) -> int:
+        """Make the folder and run the checkout's own build, of which *log* has all that it says; its exit code."""
+        self.make_folder()
         with log.open("wb") as file:
             words = ["./build.sh", "-j", str(jobs)]
             return subprocess.run(  # noqa: S603 - it is what was asked for
