@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start]``; or `calibration [BOARD ...]`, or `vendor CHECKOUT`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit]``; or `calibration [BOARD ...]`, or `vendor CHECKOUT`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +16,7 @@ from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.start_up import start_up
 from benchmarks.timing import Row
+from benchmarks.toolkit import toolkit
 from benchmarks.vendor import __main__ as vendor
 
 GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
@@ -27,6 +28,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "debugger": debugger,
     "checkers": checkers,
     "start": start_up,
+    "toolkit": toolkit,
 }
 
 
