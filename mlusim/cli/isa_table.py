@@ -75,7 +75,7 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
                 "spaces": [space.name for space in o.spaces],
                 "dtypes": [str(dtype) for dtype in o.dtypes],
                 "partial": o.partial,
-                "overlap": row.overlap.get(o.name),
+                "overlap": row.overlap_on(o.name, 372) if o.name in row.overlap else None,
             }
             for o in row.operands.values()
         ],

@@ -10,6 +10,7 @@ from mlusim.counted import plural
 from mlusim.engine.environment import environment, extent
 from mlusim.errors import Fault, RuleFault, Unsupported, UsageError, WrongSpace
 from mlusim.formula.python import to_python
+from mlusim.isa.declare import READ_FIRST
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
@@ -105,13 +106,18 @@ def foreign(mlu: "Mlu", name: str, pointer: Ptr) -> Fault | None:
     )
 
 
+MOST_READ_FIRST = max(READ_FIRST.values())  # one architecture has it
+
+
 def _allowed(how: str, first: int, last: int, low: int, high: int) -> bool:
     """Whether a row allows its destination from *first* to *last* over a source from *low* to *high*."""
     if how == "tail":
         return first < low and last <= high
     if how == "piece":
         return low <= first and last <= high and (first - low) % (last - first) == 0
-    return first == low and (how == "exact" or (how == "whole" and last == high))
+    if how == "early" and last - first <= MOST_READ_FIRST:
+        return True
+    return first == low and (how in ("exact", "early") or (how == "whole" and last == high))
 
 
 LEGAL: Mapping[str, str] = {
@@ -119,6 +125,7 @@ LEGAL: Mapping[str, str] = {
     "whole": "exactly at {} and as long, or ",
     "tail": "in front of {} and ending with it or before, or ",
     "piece": "exactly at {} or at a piece of it as long as itself, or ",
+    "early": f"exactly at {{}}, or no longer than {MOST_READ_FIRST} bytes, or ",
     "disjoint": "",
 }
 
@@ -198,7 +205,7 @@ def _diagnose(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fau
             first = first or pointer.view
     return (
         check_rules(row, arguments, generation)
-        or _check_ranges(row, arguments)
+        or _check_ranges(row, arguments, mlu.core.session.board.arch.bang_arch)
         or _check_alignment(row, arguments, generation)
         or _contradiction(row)
     )
@@ -248,7 +255,7 @@ def check_kind(
     return None
 
 
-def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
+def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any], bang_arch: int) -> Fault | None:
     spans = {}
     for operand in row.operands.values():
         pointer = arguments[operand.name]
@@ -272,12 +279,15 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | Non
             fault.message = f"{operand.name} takes {to_python(operand.extent)} = {count} {plural(count, 'element')}; {fault.message}"
             return fault
         spans[operand.name] = (pointer, pointer.address, pointer.address + count * pointer.view.itemsize)
-    return _check_overlap(row, spans)
+    return _check_overlap(row, spans, bang_arch)
 
 
-def _check_overlap(row: "Intrinsic", spans: Mapping[str, tuple[Ptr, int, int]]) -> Fault | None:
+def _check_overlap(
+    row: "Intrinsic", spans: Mapping[str, tuple[Ptr, int, int]], bang_arch: int
+) -> Fault | None:
     targets = [o.name for o in row.operands.values() if o.access != "read" and o.name in spans]
-    for source, how in row.overlap.items():
+    for source in row.overlap:
+        how = row.overlap_on(source, bang_arch)
         if source not in spans or how == "free":
             continue
         _, low, high = spans[source]

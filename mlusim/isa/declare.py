@@ -25,6 +25,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from attrs import evolve, field, frozen
 
 from mlusim.arch.dtypes import (
@@ -78,6 +79,14 @@ class CallStyle(Enum):
     BODY = "body(parameters)"
     INTO = "ufunc(sources, destination)"
     ASSIGN = "destination[...] = ufunc(sources)"
+
+
+READ_FIRST = MappingProxyType({372: 1024})
+"""By ``__BANG_ARCH__``, the bytes of a destination up to which an element-wise row has read its sources before it writes.
+
+Prefix_sum_2D, a kernel accepted on MLU370, adds ``a`` to ``a + o`` in place, for o of 1, 2, 4 ... 128 on 256 floats, and is a
+correct scan [C]; that the other rows do as ``__bang_add`` of floats does is inferred.
+"""
 
 
 class Refused(Exception):
@@ -221,6 +230,16 @@ class Intrinsic(Presented):
     def available(self, bang_arch: int) -> bool:
         """Whether the architecture with this ``__BANG_ARCH__`` has the instruction."""
         return bang_arch >= self.since and bang_arch not in self.not_on
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether it is element-wise arithmetic, which reads a short row before it writes (see `READ_FIRST`)."""
+        return self.call is not CallStyle.BODY and isinstance(self.body, np.ufunc)
+
+    def overlap_on(self, source: str, bang_arch: int) -> str:
+        """How *source* may overlap the destination on the architecture with this ``__BANG_ARCH__``: as `overlap` has it, or "early"."""
+        how = self.overlap.get(source, "free")
+        return "early" if how == "exact" and self.reads_first and bang_arch in READ_FIRST else how
 
     @property
     def signature(self) -> str:

@@ -41,7 +41,9 @@ What holds for all of them:
 * Counts are elements, of the type that the pointers have, and at least 1; sizes and strides are bytes.
 * Vector operands lie in NRAM.  From the third generation on any address and any count is legal; MLU2xx wants
   vector operands at multiples of 64 bytes with multiples of 128 bytes, where a row does not say otherwise.
-* A destination may be exactly a source where the row says so; any other overlap is a fault.
+* A destination may be exactly a source where the row says so; any other overlap is a fault.  On mtp_372 element-wise arithmetic
+  has read its sources before it writes a destination of up to 1024 bytes, which may overlap them anyhow (Prefix_sum_2D, a kernel
+  accepted on MLU370, for `__bang_add` of floats; for the others inferred).
 * `T` is one of the operand's types, the same for all operands without a type of their own.  bfloat16 does not exist
   on MLU2xx, and the types of some rows are fewer there.
 * A vector instruction takes as many cycles as its source has lines of 128 bytes; copies and atomics count bytes.
@@ -151,9 +153,11 @@ def _facts(row: Intrinsic) -> Iterator[str]:
         where = f" (generation {', '.join(map(str, rule.generations))})" if rule.generations else ""
         yield f'rule: {rule.legal}{where}; else: "{rule.sentence}"'
     for source, how in row.overlap.items():
+        early = row.reads_first and how == "exact"
         spaces = set(row.operands[source].spaces)
         targets = [o.name for o in row.operands.values() if o.access != "read" and spaces & set(o.spaces)]
-        yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}"
+        more = ", and on mtp_372 up to 1024 bytes may overlap it anyhow" if early else ""
+        yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}{more}"
     yield f"pipe: {row.pipe.value}; cost: {_cost(row)}; definedness travels {row.flow.value}"
     if row.overload is not None:
         longer, operand = ISA[row.overload[0]], row.overload[1]

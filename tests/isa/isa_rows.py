@@ -138,7 +138,8 @@ class Sample:
     def __init__(self, mlu, row, dtypes, heap, counts=None, poison=0xFF, either_as_value=False, room=0):
         self.mlu, self.row, self.dtypes = mlu, row, dtypes
         self.counts = counts_of(row) if counts is None else counts
-        self.arguments = dict(self.counts)
+        left_out = {p.name: p.default for p in row.given if p.name in UNKNOWN}
+        self.arguments = left_out | self.counts
         self.values(dtypes)
         for n, operand in enumerate(row.operands.values()):
             kind = next(p.kind for p in row.parameters if p.name == operand.name)

@@ -325,7 +325,7 @@ class _Door:
             if isinstance(step, steps.Apart):
                 source, target = step.source, step.target
                 spans = f"a_{target.name}, {self._span(target)}, a_{source.name}, {self._span(source)}"
-                yield f"laps({spans}, {int(step.how in ('exact', 'piece'))})"
+                yield f"laps({spans}, {int(step.how in ('exact', 'early', 'piece'))})"
 
     def _condition(self, condition: steps.Condition) -> Iterator[str]:
         """What is true where *condition* does not hold; types are known already."""

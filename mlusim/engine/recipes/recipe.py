@@ -143,7 +143,7 @@ class _Maker:
             yield steps.Aligned(o)
 
     def _apart(self, source: "Operand") -> Iterator[steps.Apart]:
-        how = self.row.overlap.get(source.name, "free")
+        how = self.row.overlap_on(source.name, self.policy.arch.bang_arch)
         for target in self.operands:
             if how != "free" and target.access != "read" and set(target.spaces) & set(source.spaces):
                 yield steps.Apart(target, source, how)

@@ -16,7 +16,16 @@ from mlusim.engine.padding import Padded, count_code, padded_count
 from mlusim.engine.place import caller
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.charges import CHARGES
-from mlusim.engine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
+from mlusim.engine.refuse import (
+    C_TYPES,
+    MOST_READ_FIRST,
+    constant,
+    count_of,
+    overlap,
+    refuse,
+    refuse_body,
+    typed,
+)
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.rows import ONE
@@ -36,6 +45,7 @@ Lines = Iterator[str]
 # What must hold besides, of elements of one view, for an overlap to be a fault.
 SAME_VIEW: Mapping[str, str] = {
     "exact": "i{0} != i{1} and ",
+    "early": f"i{{0}} != i{{1}} and (j{{1}} - i{{1}}) * v{{1}}.itemsize > {MOST_READ_FIRST} and ",
     "whole": "(i{0} != i{1} or j{0} != j{1}) and ",
     "piece": "(i{1} < i{0} or j{0} < j{1} or (i{1} - i{0}) % (j{1} - i{1})) and ",
 }

@@ -160,7 +160,7 @@ class CheckAll:
 
 @frozen
 class Apart:
-    """*target* does not overlap *source* but as *how* says: exact, whole, tail, piece or disjoint."""
+    """*target* does not overlap *source* but as *how* says: exact, whole, tail, piece, early or disjoint."""
 
     target: "Operand"
     source: "Operand"

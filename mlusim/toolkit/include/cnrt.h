@@ -144,6 +144,7 @@ cnrtRet_t cnrtDeviceGetPCIBusId(char *, int, int);
 cnrtRet_t cnrtDeviceGetByPCIBusId(int *, const char *);
 cnrtRet_t cnrtDeviceReset(void);
 cnrtRet_t cnrtSyncDevice(void);
+enum { cnrtDeviceScheduleSpin, cnrtDeviceScheduleBlock, cnrtDeviceScheduleYield };  // how a host waits, which changes nothing here
 cnrtRet_t cnrtSetDeviceFlag(unsigned int);
 cnrtRet_t cnrtGetDeviceFlag(unsigned int *);
 cnrtRet_t cnrtDeviceCanAccessPeer(int *, int, int);
@@ -161,6 +162,7 @@ cnrtRet_t cnrtFreeHost(void *);
 cnrtRet_t cnrtMemcpy(void *, const void *, size_t, cnrtMemTransDir_t);
 cnrtRet_t cnrtMemcpyAsync(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
 cnrtRet_t cnrtMemcpyAsync_V2(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpyAsync_V3(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
 cnrtRet_t cnrtMemcpyPeer(void *, int, void *, int, size_t);
 cnrtRet_t cnrtMemcpyPeerAsync(void *, int, void *, int, size_t, cnrtQueue_t);
 cnrtRet_t cnrtMemset(void *, int, size_t);

@@ -365,6 +365,9 @@ cnrtRet_t cnrtMemcpyAsync(void *target, const void *source, size_t bytes, cnrtQu
 cnrtRet_t cnrtMemcpyAsync_V2(void *target, const void *source, size_t bytes, cnrtQueue_t queue, cnrtMemTransDir_t direction) {
   return copy(target, source, bytes, direction, unwaited(queue), CALLER, "cnrtMemcpyAsync_V2");
 }
+cnrtRet_t cnrtMemcpyAsync_V3(void *target, const void *source, size_t bytes, cnrtQueue_t queue, cnrtMemTransDir_t direction) {
+  return copy(target, source, bytes, direction, unwaited(queue), CALLER, "cnrtMemcpyAsync_V3");
+}
 cnrtRet_t cnrtMemcpyPeer(void *target, int, void *source, int, size_t bytes) {
   return copy(target, source, bytes, cnrtMemcpyPeerToPeer, 0, CALLER, "cnrtMemcpyPeer");
 }

@@ -17,7 +17,7 @@ __nram__ half halves[4] = {(half)-1.5f, (half)0.25};
 __nram__ int32_t pairs[2][2] = {{BASE, sizeof(float)}, {~0}};
 __nram__ float third = 1.0f / 3.0f;
 __ldram__ int16_t far[3] = {-BASE, 'a', BASE << 3};
-__nram__ float a[64], b[64], c[64];
+__nram__ float a[64], b[64], c[64], row[320];
 __nram__ uint32_t index[8];
 __mlu_shared__ float s[64];
 
@@ -70,6 +70,11 @@ __mlu_func__ void looked_up(float *out, uint32_t last) {
   __bang_lut((int32_t *)index, index, mask, 8, 64);
   for (int i = 0; i < 8; i++) out[i] = (int32_t)index[i];
 }
+__mlu_func__ void scanned(float *out, int n) {
+  __bang_write_value(row, 320, 1.0f);
+  for (int o = 1; o < n; o *= 2) __bang_add(row + o, row + o, row, n - o);
+  __memcpy(out, row + n - 12, 48, NRAM2GDRAM);
+}
 __mlu_global__ void K(float *out, int what, int x, int y) {
   out += 12 * taskId;
   if (what == 0) tables(out);
@@ -78,6 +83,7 @@ __mlu_global__ void K(float *out, int what, int x, int y) {
   if (what == 3) inside(out);
   if (what == 4) pooled(out, x, y);
   if (what == 5) looked_up(out, x);
+  if (what == 6) scanned(out, x);
 }
 __mlu_global__ void Behind(float *out) {
   if (__is_mpu()) return;
@@ -92,7 +98,7 @@ __mlu_global__ void Behind(float *out) {
   if (taskId == 0) __memcpy(out, c, 48, NRAM2GDRAM);
 }
 """
-TABLES, KEPT, BESIDE, INSIDE, POOLED, LOOKED_UP = range(6)
+TABLES, KEPT, BESIDE, INSIDE, POOLED, LOOKED_UP, SCANNED = range(7)
 BEGUN = [0, -1, 0, -149, 5, 4, -1, 0, np.float32(1 / 3), -5, 97, 40]
 
 
@@ -149,6 +155,7 @@ def test_what_device_memory_cannot_begin_with_is_said(load, declaration, why):
         ((BESIDE, 0, 0), [4]),  # element -1 of an array of pointers is read and not used
         ((INSIDE, 0, 0), [5] * 12),  # an asynchronous copy inside NRAM is in order with vectors
         ((POOLED, 3, 4), [4, 5, 6, 7, 8, 9, 10, 11, 24, 28, 32, 36]),  # one window onto a pixel of it
+        ((SCANNED, 256, 0), list(range(245, 257))),  # rows of up to 1 KiB are read before they are written
         ((LOOKED_UP, 0, 0), [0, -1] * 4),  # all ones stay what they are in a table of masks
     ],
 )
@@ -166,6 +173,11 @@ def test_what_vendor_kernels_rely_on_is_right(module, arguments, expected):
         ((BESIDE, 7, 0), MemoryFault, "a store through a pointer that was read beside an array of pointers"),
         ((POOLED, 2, 2), RuleFault, "dst lies in src, and is more than one window"),
         ((POOLED, 1, 2), RuleFault, "dst overlaps src by 32 bytes; legal: dst exactly at src or at a piece"),
+        (
+            (SCANNED, 258, 0),
+            RuleFault,
+            "dst overlaps src1 by 1024 bytes; legal: .* no longer than 1024 bytes",
+        ),
         ((LOOKED_UP, 64, 0), RuleFault, r"src\[5\] = 64 is no index into a table of 64"),
     ],
 )
