@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit]``; or `calibration [BOARD ...]`, or `vendor CHECKOUT`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import calibration
+from benchmarks import names as missing_names
 from benchmarks.bangc import bang_c
 from benchmarks.checkers import checkers
 from benchmarks.cost_of_time import cost_of_time
@@ -38,6 +39,12 @@ def main(names: list[str]) -> int:
         return calibration.main(names[1:])
     if names[:1] == ["vendor"]:
         return vendor.main(names[1:])
+    if names[:1] == ["names"]:
+        return missing_names.main(names[1:])
+    if names[:1] == ["contest"]:
+        from benchmarks.contest import __main__ as contest  # noqa: PLC0415 - needs PyTorch
+
+        return contest.main(names[1:])
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         print(f"{__doc__}\nno group is called {', '.join(unknown)}", file=sys.stderr)

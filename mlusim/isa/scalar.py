@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
 from mlusim.arch.pipe import Pipe
@@ -147,6 +148,13 @@ float2half_rm = _to_short("__float2half_rm", half, "rm")
 def half2float(value: Any) -> np.float32:
     """Convert one half to float: returns ``value``, exactly."""
     return np.float32(number(value, half))
+
+
+half2float_rn = evolve(
+    half2float,
+    spelling="__half2float_rn",
+    source="upsample_bilinear2d_out_frame, a kernel accepted on MLU370",
+)
 
 
 @_row("__bfloat162float", "I", c={"value": bfloat16.c}, native="result = GET_$value(value);")

@@ -87,17 +87,26 @@ def _same_kind(weight: str) -> OperandRule:
     spaces={"right": (WRAM,)},
     same=("left", "right"),
     cost=Cost("m * n * k", "left"),
-    rules=(at_least("m", 1), at_least("k", 1), multiple_of("n", LANES), _same_kind("left")),
+    rules=(
+        at_least("m", 1),
+        at_least("k", 1),
+        multiple_of("n", LANES),
+        between("fix_pos", -127, 127),
+        _same_kind("left"),
+    ),
     **CERTAINTY,
 )
-def bang_matmul(dst: Tile, left: Tile, right: Tile, m: int, k: int, n: int, generation: Generation) -> None:
-    """Multiply matrices: ``dst[i][j] = sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
+def bang_matmul(
+    dst: Tile, left: Tile, right: Tile, m: int, k: int, n: int, generation: Generation, fix_pos: int = 0
+) -> None:
+    """Multiply matrices: ``dst[i][j] = 2^fix_pos * sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
 
     *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, *n* a multiple of 64, as
-    ``__bang_reshape_filter`` lays them out.
+    ``__bang_reshape_filter`` lays them out.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
+    that it scales as in ``__bang_conv`` is inferred.
     """
     sums = factor(left.reshape(m, k), generation) @ factor(filters(right, n), generation).T
-    dst.reshape(m, n)[...] = finish(sums, dst.dtype)
+    dst.reshape(m, n)[...] = finish(sums * 2.0**fix_pos if fix_pos else sums, dst.dtype)
 
 
 _CONV_RULES = (

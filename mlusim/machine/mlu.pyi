@@ -342,6 +342,8 @@ class Mlu:
         """Convert one float to half, to the nearest, ties toward plus infinity (inferred): returns ``round(value)``."""
     def half2float(self, value: Scalar) -> np.float32:
         """Convert one half to float: returns ``value``, exactly."""
+    def half2float_rn(self, value: Scalar) -> np.float32:
+        """Convert one half to float: returns ``value``, exactly."""
     def bfloat162float(self, value: Scalar) -> np.float32:
         """Convert one bfloat16 to float: returns ``value``, exactly."""
     def is_dram(self, pointer: Ptr) -> bool:
@@ -1670,11 +1672,21 @@ class Mlu:
         ``OVERLAP_COVER`` the last one stays.  What no window holds becomes 0.  The numbers of both names, and which
         window covers the others, are unknown; these are the default chosen.
         """
-    def bang_matmul(self, dst: Ptr, left: Ptr, right: Ptr, m: Count, k: Count, n: Count) -> None:
-        """Multiply matrices: ``dst[i][j] = sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
+    def bang_matmul(
+        self,
+        dst: Ptr,
+        left: Ptr,
+        right: Ptr,
+        m: Count,
+        k: Count,
+        n: Count,
+        fix_pos: Count = 0,
+    ) -> None:
+        """Multiply matrices: ``dst[i][j] = 2^fix_pos * sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
 
         *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, *n* a multiple of 64, as
-        ``__bang_reshape_filter`` lays them out.
+        ``__bang_reshape_filter`` lays them out.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
+        that it scales as in ``__bang_conv`` is inferred.
         """
     @overload
     def bang_conv(
@@ -1957,6 +1969,11 @@ class Mlu:
         """Convert half to int16, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
 
         *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
         """
     def bang_half2int8_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert half to int8, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.

@@ -63,7 +63,7 @@ isa/test_isa_conversions.py::test_float_to_integer_at_the_edges
     __bang_half2int32_dn __bang_half2int32_rn __bang_half2int32_rm __bang_half2int16_tz
     __bang_half2int16_oz __bang_half2int16_up __bang_half2int16_dn __bang_half2int16_rn
     __bang_half2int16_rm __bang_half2int8_tz __bang_half2int8_oz __bang_half2int8_up
-    __bang_half2int8_rd __bang_half2int8_rn __bang_half2int8_rm __bang_half2uchar_dn
+    __bang_half2int8_rd __bang_half2int8 __bang_half2int8_rn __bang_half2int8_rm __bang_half2uchar_dn
     __bang_float2uchar_dn __bang_float2int_tz __bang_half2int32
 isa/test_isa_conversions.py::test_integer_to_float
     __bang_int322float=17 __bang_int322float_rn=9 __bang_int322float_rd=2 __bang_int82float=1
@@ -82,7 +82,7 @@ isa/test_isa_conversions.py::test_narrowing_of_any_bits
     __bang_float2bfloat16
 isa/test_isa_conversions.py::test_scalar_conversions_are_those_of_one_element
     __float2int32=8 __float2int32_up=6 __float2int32_rd=2 __half2int32=2 __half2int32_up=2
-    __float2half_rn=? __half2float=? __float2int32_tz __float2int32_oz __float2int32_dn
+    __float2half_rn=? __half2float=? __half2float_rn __float2int32_tz __float2int32_oz __float2int32_dn
     __float2int32_rn __float2int32_rm __half2int32_tz __half2int32_oz __half2int32_dn
     __half2int32_rd __half2int32_rn __half2int32_rm __float2half_tz __float2half_oz __float2half_up
     __float2half_dn __float2half_rd __float2half_rm __float2half __float2bfloat16 __float2bfloat16_rn

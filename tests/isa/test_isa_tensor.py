@@ -37,7 +37,15 @@ def test_matmul_is_the_product_with_the_filters(board, dtype, m, k, n):
     left, right = whole(m, k, dtype=dtype), whole(n, k, dtype=dtype)
     out = np.int32 if np.issubdtype(dtype, np.integer) else dtype
     after = execute(
-        "bang_matmul", board, dst=np.zeros((m, n), out), left=left, right=lanes(right), m=m, k=k, n=n
+        "bang_matmul",
+        board,
+        dst=np.zeros((m, n), out),
+        left=left,
+        right=lanes(right),
+        m=m,
+        k=k,
+        n=n,
+        fix_pos=1,
     )
     rows, filters = left.astype(int).tolist(), right.astype(int).tolist()
     for i in range(m):
@@ -46,7 +54,7 @@ def test_matmul_is_the_product_with_the_filters(board, dtype, m, k, n):
             for x in range(k):
                 total += rows[i][x] * filters[j][x]
 
-            assert total == after["dst"][i, j]
+            assert 2 * total == after["dst"][i, j]
 
 
 def test_matmul_takes_no_plain_matrix_for_filters():
