@@ -21,7 +21,7 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import unused_memory
 from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import policy_of
-from mlusim.operators.sweep_file import Keep
+from mlusim.operators.sweep_file import SWEEP, Keep
 from mlusim.report.json_values import plain
 from mlusim.report.record import FAULTED, CallRecord
 from mlusim.report.record_reader import restored
@@ -44,7 +44,7 @@ class Sweep(Iterator[CallRecord]):
     """
 
     def __init__(
-        self, total: int, reused: int, records: Generator[CallRecord, None, None], kept: Keep | None
+        self, total: int, reused: int, records: Generator[CallRecord, None, None], kept: Keep[Job] | None
     ) -> None:
         self.total = total
         self.reused = reused
@@ -91,7 +91,7 @@ def sweep(
     wanted = list(dict.fromkeys(_checked(job) for job in jobs))
     operators = tuple(sorted({job.operator for job in wanted}))
     sources = sources_of(operators)
-    kept = None if keep is None else Keep(fspath(keep), wanted, sources, restart=restart)
+    kept = None if keep is None else Keep(fspath(keep), wanted, sources, SWEEP, restart=restart)
     known = {} if kept is None else dict(kept.known)
     waiting = longest_first([job for job in wanted if job not in known])
     work = partial(_work, operators, sources)
@@ -105,7 +105,7 @@ def _records(
     known: Mapping[Job, Mapping[str, Any]],
     waiting: list[Job],
     ended: Generator[tuple[int, "Future[WorkerAnswer]"], None, None],
-    kept: Keep | None,
+    kept: Keep[Job] | None,
     progress: Callable[[CallRecord], object] | None,
 ) -> Generator[CallRecord, None, None]:
     """Yield the records of *wanted* in order: from *known*, and from *ended* as the order allows."""

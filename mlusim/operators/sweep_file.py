@@ -1,4 +1,4 @@
-"""The file of a sweep: one JSON line for what made it, then one for each result, as they come.
+"""The file of a sweep, or of other long work: one JSON line for what made it, then one for each result, as they come.
 
 A process that is killed leaves at most its last line torn; that one is dropped when the sweep goes on.
 """
@@ -8,11 +8,11 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from attrs import asdict
+from attrs import asdict, frozen
 
 import mlusim
 from mlusim.errors import UsageError
@@ -26,23 +26,47 @@ from mlusim.report.record import CallRecord
 from mlusim.report.record_reader import restored
 
 FORMAT = 2
-_START = b'{"mlusim sweep": '
 
-Documents = dict[Job, Mapping[str, Any]]
+J = TypeVar("J")
 
 
-class Keep:
+@frozen
+class KeptWork(Generic[J]):
+    """The work whose results a file keeps: its *word*, and a job as plain data and back.
+
+    *check* raises `UsageError` where a record is none, or of another job, of which the last word says where.  Where *drops* is set
+    a result of a job that is not asked for is left out; otherwise the file is another's, and refused.  *more* is kept in the first
+    line.
+    """
+
+    word: str
+    facts: Callable[[J], Mapping[str, Any]]
+    job: Callable[[Mapping[str, Any]], J]
+    check: Callable[[J, Mapping[str, Any], str], object]
+    drops: bool = False
+    more: Mapping[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        """What the first line begins with."""
+        return f"mlusim {self.word}"
+
+
+class Keep(Generic[J]):
     """The results in the file *name* that are those of *jobs*, by job, in ``known``; `add` appends to them.
 
     Raises `UsageError` for a file that is no sweep's, is in use by another sweep, was made from other
     *sources*, or holds a job that is none of *jobs*: nothing is ever overwritten but on *restart*.
     """
 
-    def __init__(self, name: str, jobs: Sequence[Job], sources: str, *, restart: bool = False) -> None:
+    def __init__(
+        self, name: str, jobs: Sequence[J], sources: str, work: KeptWork[J], *, restart: bool = False
+    ) -> None:
         self.name = name
-        self.known: Documents = {}
-        self._head = {"mlusim sweep": FORMAT, "mlusim": mlusim.__version__, "sources": sources}
-        self._file = _opened(name)
+        self.known: dict[J, Mapping[str, Any]] = {}
+        self._work = work
+        self._head = {work.key: FORMAT, "mlusim": mlusim.__version__, "sources": sources, **work.more}
+        self._file = _opened(name, work.word)
         try:
             size = 0 if restart and self._is_ours() else self._read(frozenset(jobs))
             self._file.truncate(size)
@@ -56,21 +80,21 @@ class Keep:
             self._file.close()
             raise
 
-    def add(self, job: Job, document: Mapping[str, Any], *, again: bool = False) -> None:
+    def add(self, job: J, document: Mapping[str, Any], *, again: bool = False) -> None:
         """Append the record of *job* (as JSON has it); with *again*, a sweep that goes on runs it once more."""
         self.known[job] = document
-        line = {"job": asdict(job), "record": document} | ({"again": True} if again else {})
+        line = {"job": self._work.facts(job), "record": document} | ({"again": True} if again else {})
         text = _text(line | {"sum": _sum(line)})
         try:
             self._append(text)
         except OSError as error:
             raise self._refused(error, text) from None
 
-    def finish(self, jobs: Sequence[Job]) -> None:
+    def finish(self, jobs: Sequence[J]) -> None:
         """Put the lines into the order of *jobs*, whole or not at all: the file no longer tells who was faster."""
         self._file.seek(0)
         head, *lines = self._file.read().splitlines(keepends=True)
-        latest = {_job(json.loads(line)["job"]): line for line in lines}
+        latest = {self._work.job(json.loads(line)["job"]): line for line in lines}
         with contextlib.suppress(Unwritten):  # the lines are all there, in the order in which they came
             write(self.name, lambda file: file.write(b"".join([head, *(latest[job] for job in jobs)])))
 
@@ -105,12 +129,12 @@ class Keep:
     def _is_ours(self) -> bool:
         """Return whether the file is empty or a sweep's, possibly with a torn first line."""
         self._file.seek(0)
-        start = self._file.read(len(_START))
-        if not _START.startswith(start):
-            raise UsageError(f"{self.name} is not the file of a sweep; name another one")
+        wanted = f'{{"{self._work.key}": '.encode()
+        if not wanted.startswith(self._file.read(len(wanted))):
+            raise UsageError(f"{self.name} is not the file of a {self._work.word}; name another one")
         return True
 
-    def _read(self, jobs: frozenset[Job]) -> int:
+    def _read(self, jobs: frozenset[J]) -> int:
         """Take in what is there, and return where the last whole line ends, in bytes."""
         self._is_ours()
         self._file.seek(0)
@@ -126,9 +150,9 @@ class Keep:
         return whole
 
     def _check_head(self, head: Mapping[str, Any]) -> None:
-        if head.get("mlusim sweep") != FORMAT:
+        if head.get(self._work.key) != FORMAT:
             raise UsageError(
-                f"{self.name} has format {head.get('mlusim sweep')!r:.20}, this mlusim reads {FORMAT}; "
+                f"{self.name} has format {head.get(self._work.key)!r:.20}, this mlusim reads {FORMAT}; "
                 "--restart starts it over"
             )
         if head.get("sources") != self._head["sources"]:
@@ -139,21 +163,25 @@ class Keep:
                 f"({self._head['mlusim']}, {self._head['sources']}); name another file, or --restart to start it over"
             )
 
-    def _take(self, line: Mapping[str, Any], where: str, jobs: frozenset[Job]) -> None:
+    def _take(self, line: Mapping[str, Any], where: str, jobs: frozenset[J]) -> None:
         try:
-            job = _job(line["job"])
+            job = self._work.job(line["job"])
             document, total = line["record"], line["sum"]
         except (KeyError, TypeError):
-            raise UsageError(f"{where} is no result of a sweep; name another file, or --restart") from None
-        record = restored(document, where)
-        if job not in jobs:
             raise UsageError(
-                f"{self.name} belongs to another sweep: it has {_brief(job)}, which is none of these calls; "
+                f"{where} is no result of a {self._work.word}; name another file, or --restart"
+            ) from None
+        if job not in jobs and not self._work.drops:
+            self._work.check(job, document, where)
+            raise UsageError(
+                f"{self.name} belongs to another {self._work.word}: it has {_brief(job)}, which is none of these calls; "
                 "name another file, or --restart to start it over"
             )
-        _refuse_another(job, record, where)
+        self._work.check(job, document, where)
         if total != _sum({key: part for key, part in line.items() if key != "sum"}):
             raise UsageError(f"{where} has been changed since it was written; --restart starts the file over")
+        if job not in jobs:
+            return
         if line.get("again") is True:
             self.known.pop(job, None)
         else:
@@ -174,8 +202,9 @@ def _job(facts: Mapping[str, Any]) -> Job:
     return job
 
 
-def _refuse_another(job: Job, record: CallRecord, where: str) -> None:
-    """Raise `UsageError` where *record* is of another call than *job*."""
+def _refuse_another(job: Job, document: Mapping[str, Any], where: str) -> None:
+    """Raise `UsageError` where *document* is no record, or that of another call than *job*."""
+    record: CallRecord = restored(document, where)
     wanted = (job.operator, job.case, job.board, job.policy)
     if wanted != (record.operator, record.case, record.board, record.policy):
         raise UsageError(
@@ -200,7 +229,10 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
     return found
 
 
-def _opened(name: str) -> io.FileIO:
+SWEEP: KeptWork[Job] = KeptWork("sweep", asdict, _job, _refuse_another)
+
+
+def _opened(name: str, word: str) -> io.FileIO:
     """The file, held for this process alone where the system can; a file that replaces it meanwhile is followed.
 
     No buffer: what a full disk refuses must not be tried again as the file is closed.
@@ -215,7 +247,7 @@ def _opened(name: str) -> io.FileIO:
             file = io.FileIO(path, "r+b")
             if not lock(file):
                 file.close()
-                raise UsageError(f"{name} is in use by another sweep; wait for it, or name another file")
+                raise UsageError(f"{name} is in use by another {word}; wait for it, or name another file")
             if _same(file, path):
                 return file
             file.close()

@@ -67,7 +67,17 @@ class HostSources:
         """What it is kept under: the sources by name, how they are compiled, and the state of mlusim and the compiler."""
         return cache.key_of(
             _state(self.board),
-            repr((FLAGS, self.paths, self.include, self.define, self.texts, self.library, self.first)),
+            repr(
+                (
+                    FLAGS,
+                    self.paths,
+                    self.include,
+                    self.define,
+                    self.texts,
+                    self.library,
+                    self.first,
+                )
+            ),
         )
 
 
@@ -81,6 +91,7 @@ def built(sources: HostSources) -> Path:
         with contextlib.suppress(OSError):
             return _kept(sources, home) or _made(sources, home / FOLDER, home)
     room = Path(_room().name)  # nothing can be kept
+    _lend_toolkit(sources.board, home, room)
     return _kept(sources, room) or _made(sources, room / FOLDER, room)
 
 
@@ -113,13 +124,30 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         objects, read = [], set(before)
         for number, path in enumerate(_files(sources, Path(scratch))):
             target, depends = f"{scratch}/{number}.o", f"{scratch}/{number}.d"
-            flags = ["-c", "-x", "bang", "-fPIC", *FLAGS, *_words(sources, toolkit), "-MMD", "-MF", depends]
+            flags = [
+                "-c",
+                "-x",
+                "bang",
+                "-fPIC",
+                *FLAGS,
+                *_words(sources, toolkit),
+                "-MMD",
+                "-MF",
+                depends,
+            ]
             _compile([*flags, path, "-o", target], toolkit, sources)
             objects.append(target)
             read |= {one for one in _depends(Path(depends)) if not Path(one).is_relative_to(scratch)}
         target = f"{scratch}/built"
         _compile(
-            [*objects, *(["-shared"] if sources.library else []), *FLAGS, *LINKED, "-o", target],
+            [
+                *objects,
+                *(["-shared"] if sources.library else []),
+                *FLAGS,
+                *LINKED,
+                "-o",
+                target,
+            ],
             toolkit,
             sources,
         )
@@ -191,6 +219,22 @@ def _toolkit(board: Board, home: Path) -> Path:
     os.utime(folder)
     cache.bound_folders(folder)
     return folder
+
+
+def prepare_toolkit(board: Board) -> None:
+    """Make the toolkit folder of the user's cache for *board*, where there is none and one can be made."""
+    home = user_cache()
+    if home is not None and not _complete(board, home):
+        with contextlib.suppress(OSError):
+            _toolkit(board, home)
+
+
+def _lend_toolkit(board: Board, home: Path | None, to: Path) -> None:
+    """Let the cache *to* have the toolkit folder of *home*, where there is one, for a process that may not write there."""
+    if home is not None and _complete(board, home) and not _complete(board, to):
+        ours = _place(board, to)
+        make_own_folder(ours.parent)
+        ours.symlink_to(_place(board, home))
 
 
 def _complete(board: Board, home: Path) -> bool:

@@ -34,6 +34,7 @@ LAYERS = {
     "operators": 6,
     "programs": 6,
     "check": 6,
+    "judge": 6,
     "debug": 6,
     "testing": 6,
     "manual": 7,

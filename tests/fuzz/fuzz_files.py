@@ -24,7 +24,7 @@ from mlusim.files.arrays import read_arrays
 from mlusim.operators.campaign import Job, perform
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
-from mlusim.operators.sweep_file import Keep
+from mlusim.operators.sweep_file import SWEEP, Keep
 from mlusim.report.baseline import LAUNCHES, baseline_in, baseline_text
 from mlusim.report.json_values import plain
 from mlusim.report.record_reader import restored
@@ -169,7 +169,7 @@ JOBS = tuple(
 def swept():
     """The lines of a finished sweep."""
     with tempfile.TemporaryDirectory() as folder:
-        keep = Keep(f"{folder}/kept.jsonl", JOBS, "these")
+        keep = Keep(f"{folder}/kept.jsonl", JOBS, "these", SWEEP)
         for job in JOBS:
             keep.add(job, plain(perform(job).to_json()))
         keep.close()
@@ -190,7 +190,7 @@ def sweep(line, structure, flipped, summed):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "sent.jsonl")
         path.write_bytes(content)
-        keep = refused(lambda: Keep(str(path), JOBS, "these"), "sent.jsonl")
+        keep = refused(lambda: Keep(str(path), JOBS, "these", SWEEP), "sent.jsonl")
         if keep is None:
             assert content == path.read_bytes()
         else:

@@ -1,0 +1,90 @@
+"""The arguments of ``mlusim judge``."""
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.arguments.shared import add_source_arguments, whole, workers
+
+EXAMPLES = """examples:
+  mlusim judge candidate.mlu --reference reference.py
+  mlusim judge candidates/ --reference reference.py --board MLU590-H8 --seed 7 -o verdicts.jsonl
+  mlusim judge a.mlu b.mlu --reference model.py --cases n=1024 --seconds 20 --memory 1GiB --json"""
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(|[KMG]iB|[KMG]B?)", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+LEAST = 64 << 20
+
+
+def size(text: str) -> int:
+    """A number of bytes, for argparse: "2GiB", "512MiB"."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no size; write it as 2GiB or 512MiB")
+    nbytes = int(float(found[1]) * _UNITS[found[2][:1].lower()])
+    if nbytes < LEAST:
+        raise ArgumentTypeError(f"{text!r} is too little; give 64MiB or more")
+    return nbytes
+
+
+def seconds(text: str) -> float:
+    """A time, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1e6:
+        raise ArgumentTypeError(f"{text!r} is no time; give a number of seconds above 0")
+    return value
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("candidates", nargs="*", metavar="CANDIDATE", help="BANG C files, or folders of them")
+    add(
+        "--reference",
+        metavar="FILE.py",
+        help="inputs and what is expected: functions of NumPy, or a Model of torch.nn with get_inputs()",
+    )
+    add(
+        "--cases",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="cases of the reference (default: all)",
+    )
+    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add("--kernel", metavar="K<float>", help="the kernel of each candidate (default: its only one)")
+    add(
+        "--function",
+        metavar="F",
+        help="the host function of each candidate (default: bang_func, where it has one)",
+    )
+    add("--dim", metavar="X,Y,Z", help="tasks of a kernel (default: what the reference says, or 1,1,1)")
+    add("--kind", metavar="KIND", help="block, union1, ... (default: what the reference says, or block)")
+    add_source_arguments(parser)
+    add("--draws", metavar="N", type=workers, default=2, help="draws of inputs for each case (default: 2)")
+    add(
+        "--seed",
+        metavar="N",
+        type=whole,
+        help="draw the same inputs again (default: others each time, told in the verdicts)",
+    )
+    add("--seconds", metavar="S", type=seconds, default=60.0, help="time for one candidate (default: 60)")
+    add("--memory", metavar="M", type=size, default=2 << 30, help="memory of one candidate (default: 2GiB)")
+    add(
+        "-o",
+        "--output",
+        metavar="F.jsonl",
+        help="keep each verdict in this file as it comes; where the file has some already, go on from there",
+    )
+    add("--restart", action="store_true", help="start the file over")
+    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU)")
+    add(
+        "--dask",
+        metavar="ADDRESS",
+        help="run on the machines of a Dask scheduler instead, as tcp://host:8786; they share the folder of the files",
+    )
+    add("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = EXAMPLES

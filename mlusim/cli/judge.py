@@ -1,0 +1,154 @@
+"""``mlusim judge``: many candidates against one reference, each in a confined process, a verdict for each."""
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+import mlusim
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.dask import cluster
+from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.plain_text import remark
+from mlusim.cli.settings import boards_in
+from mlusim.cli.show import emit, output, progress
+from mlusim.cli.sources import defines, is_source
+from mlusim.errors import UsageError
+from mlusim.judge.judging import Candidate, candidates, judge, kept_seed, prepare, task_of
+from mlusim.judge.verdict import FAULT, LIMIT, RIGHT
+from mlusim.programs.kernel_call import dim_of, kind_of
+from mlusim.report.quantities import percent
+from mlusim.text_grid import table
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge all; returns 1 where a candidate is not right or has findings."""
+    if args.restart and args.output is None:
+        raise UsageError("--restart starts a file over; name it with -o")
+    if args.dask is not None and args.jobs is not None:
+        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    if args.reference is None:
+        raise UsageError(
+            "nothing says what is right; give a file with inputs and a reference, --reference FILE.py"
+        )
+    if args.kernel is not None and args.function is not None:
+        raise UsageError("--kernel and --function exclude each other; one thing of each candidate is judged")
+    paths = list(_files(args.candidates))
+    wanted = _wanted(args, paths)
+    for sentence in prepare(wanted[0].task):
+        remark(f"note: {sentence}")
+    with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
+        found = _judged(args, wanted, executor)
+    if args.json:
+        emit({"mlusim": mlusim.__version__, "verdicts": found})
+    else:
+        _show(found)
+    return CLEAN if all(one["verdict"] == RIGHT for one in found) else FINDINGS
+
+
+def _files(words: Sequence[str]) -> Iterator[str]:
+    """The files that are judged: those named, and those in folders that are."""
+    if not words:
+        raise UsageError("no candidate was named; give BANG C files or folders of them")
+    for word in words:
+        if Path(word).is_dir():
+            inside = sorted(str(path) for path in Path(word).iterdir() if path.suffix == ".mlu")
+            if not inside:
+                raise UsageError(f"the folder {word} has no .mlu file")
+            yield from inside
+        elif not is_source(word):
+            raise UsageError(f"{word} is no BANG C file; candidates end in .mlu")
+        else:
+            yield word
+
+
+def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
+    seed = args.seed
+    if seed is None and args.output is not None and not args.restart:
+        seed = kept_seed(args.output)
+    if seed is not None and seed < 0:
+        raise UsageError(f"--seed {seed} is below 0; give 0 or more")
+    if args.kind is not None:
+        kind_of(args.kind)
+    (board,) = boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS[:1])
+    task = task_of(
+        args.reference,
+        board,
+        seed,
+        cases=tuple(names_of_cases(args.cases)),
+        draws=args.draws,
+        dim=None if args.dim is None else dim_of(args.dim),
+        kind=args.kind,
+        seconds=args.seconds,
+        memory=args.memory,
+        include=tuple(args.include),
+        define=tuple(defines(args.define).items()),
+        kernel=args.kernel,
+        function=args.function,
+    )
+    return candidates(task, paths)
+
+
+def names_of_cases(words: Sequence[str]) -> list[str]:
+    """The cases that *words* name: a name may have commas in it, as n=4,m=2."""
+    return list(dict.fromkeys(word.strip() for word in words if word.strip()))
+
+
+def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any) -> list[dict[str, Any]]:
+    with progress("judging", len(wanted)) as step:
+        judging = judge(
+            wanted,
+            executor,
+            keep=args.output,
+            workers=args.jobs,
+            restart=args.restart,
+            progress=lambda found: step(str(found["candidate"])),
+        )
+        if judging.reused:
+            remark(f"{args.output}: {judging.reused} of {judging.total} verdicts are there already")
+        try:
+            with judging:
+                return list(judging)
+        except KeyboardInterrupt:
+            if args.output is not None:
+                remark(f"{args.output} holds what has ended; the same command goes on")
+            raise
+
+
+def _show(found: Sequence[Mapping[str, Any]]) -> None:
+    """A row for each candidate, then what is wrong, then the count."""
+    made = table("candidate", "verdict", "time us", "IO", "compute", "bound by", "findings", right=("time us", "IO", "compute", "findings"), fold=("candidate",))  # fmt: skip
+    for one in found:
+        timed = one["time_us"] is not None
+        made.add_row(
+            one["candidate"],
+            one["verdict"],
+            f"{one['time_us']:.2f}" if timed else "-",
+            percent(one["io_efficiency"]) if timed else "-",
+            percent(one["compute_efficiency"]) if timed else "-",
+            one["bound"] or "-",
+            str(len(one["findings"]) + one["more_findings"]),
+        )
+    console = output()
+    console.print(made)
+    for one in found:
+        for line in _wrong(one):
+            console.print(Text(f"{one['candidate']}: {line}"), soft_wrap=True)
+    right = sum(one["verdict"] == RIGHT for one in found)
+    seed = found[0]["seed"]
+    console.print(Text(f"{right} of {len(found)} are right; drawn with --seed {seed}."))
+
+
+def _wrong(one: Mapping[str, Any]) -> Iterator[str]:
+    if one["error"] is not None:
+        yield one["error"]
+    ended = one["verdict"] in (FAULT, LIMIT)  # of which the error is a finding too
+    for finding in () if ended else one["findings"][:3]:
+        place = f" ({finding['file']}:{finding['line']})" if finding.get("file") else ""
+        yield f"{finding['id']}: {finding['message']}{place}"
+    if one["wrote_inputs"]:
+        yield f"it writes to its input {', '.join(one['wrote_inputs'])}"
+    yield from one["notes"]

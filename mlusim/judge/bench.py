@@ -1,0 +1,162 @@
+"""The judge's side of one fork server: sends it the inputs, has it run candidates, and reads what they leave."""
+
+import contextlib
+import io
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.arch.dtypes import as_dtype
+from mlusim.errors import UsageError
+from mlusim.judge.binding import CallOffer, facts_of
+from mlusim.judge.confine import Confinement, environment
+from mlusim.judge.reference import Draw
+from mlusim.judge.wire import (
+    ROOM,
+    SIZE,
+    BrokenDocument,
+    Document,
+    read_exactly,
+    unpacked,
+)
+
+_SERVER = "mlusim.judge.forkserver"
+
+
+@frozen(eq=False)
+class EndedProcess:
+    """What a candidate's process left: its *document*, None where there is no whole one, and its exit *status*, of a signal less than 0.
+
+    *beyond* says for what it was ended: "time", "memory" or "room".
+    """
+
+    document: Document | None = None
+    status: int = 0
+    beyond: str = ""
+
+
+class Bench:
+    """A fork server for the calls of *draws*; it is started at once, and ends with `close`, with this object, or with the process."""
+
+    def __init__(
+        self,
+        board: str,
+        draws: Sequence[Draw],
+        bind: Mapping[str, str],
+        *,
+        seconds: float,
+        memory: int,
+        include: Sequence[str] = (),
+        define: Sequence[tuple[str, str | None]] = (),
+    ) -> None:
+        self._end, theirs = socket.socketpair()
+        words = [sys.executable, "-m", _SERVER, str(theirs.fileno())]
+        with theirs:
+            self._server = subprocess.Popen(  # noqa: S603 - this Python, and a module of ours
+                words,
+                env=environment(os.environ),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        self.close = weakref.finalize(
+            self, _closed, self._end, self._server
+        )  # at the end of this process at the latest
+        self._alone = threading.Lock()  # one candidate at a time, as in the threads of a worker of Dask
+        self._most = sum(d.nbytes for d in draws) + ROOM
+        setup = {
+            "board": board,
+            "seconds": seconds,
+            "memory": memory,
+            "written": self._most,
+            "include": [str(Path(one).resolve()) for one in include],
+            "define": [list(pair) for pair in define],
+            "draws": [_facts(draw, bind) for draw in draws],
+        }
+        inputs = {f"{n}/{name}": a for n, d in enumerate(draws) for name, a in d.inputs.items()}
+        self._send(Document(setup, inputs))
+        ready = self._answer()
+        self.confinement = Confinement(*(bool(ready.get(n)) for n in ("network", "files", "processes")))
+
+    def run(self, path: str, kernel: str | None, function: str | None) -> EndedProcess:
+        """Run the candidate in the file *path* with each draw."""
+        with self._alone, _result() as file:
+            socket.send_fds(self._end, [b"r"], [file.fileno()])
+            self._send(
+                Document(
+                    {
+                        "path": str(Path(path).resolve()),
+                        "kernel": kernel,
+                        "function": function,
+                    }
+                )
+            )
+            answer = self._answer()
+            file.seek(0)
+            data = file.read(self._most + 1)
+        try:
+            document = unpacked(data) if answer["status"] == 0 else None
+        except BrokenDocument:
+            document = None
+        return EndedProcess(document, int(answer["status"]), str(answer["beyond"]))
+
+    def _send(self, document: Document) -> None:
+        data = document.packed()
+        with contextlib.suppress(BrokenPipeError, ConnectionError):  # `_answer` says so
+            self._end.sendall(SIZE.pack(len(data)) + data)
+
+    def _answer(self) -> Mapping[str, Any]:
+        try:
+            (size,) = SIZE.unpack(read_exactly(self._end.recv, SIZE.size))
+            return unpacked(read_exactly(self._end.recv, size)).facts
+        except (EOFError, ConnectionError):
+            code = self._server.wait()
+            raise UsageError(
+                f"the process that starts candidates has ended with {code}; what it said is above"
+            ) from None
+
+
+def _closed(end: socket.socket, server: "subprocess.Popen[bytes]") -> None:
+    """End the server, and what it runs."""
+    end.close()
+    try:
+        server.wait(5)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def _facts(draw: Draw, bind: Mapping[str, str]) -> dict[str, Any]:
+    """Return the facts of *draw* that a candidate's process gets: everything but what is expected."""
+    every = [*draw.inputs.values(), *draw.expected.values()]
+    offered = CallOffer(
+        list(draw.inputs),
+        list(draw.expected),
+        draw.numbers,
+        frozenset(a.size for a in every),
+        bind,
+    )
+    return {
+        "case": draw.case,
+        "draw": draw.number,
+        "outputs": [[name, as_dtype(a.dtype).name, list(a.shape)] for name, a in draw.expected.items()],
+        "dim": list(draw.dim),
+        "kind": draw.kind,
+        "offered": facts_of(offered),
+    }
+
+
+def _result() -> Any:
+    """A file without a name, which takes what a candidate leaves."""
+    if hasattr(os, "memfd_create"):
+        return io.FileIO(os.memfd_create("mlusim-judge"), "r+b")
+    return tempfile.TemporaryFile()

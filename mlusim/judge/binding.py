@@ -1,0 +1,129 @@
+"""Which input, output or number each parameter of a candidate's kernel or host function gets.
+
+By name first: that of an input, an output, or a number; ``bind`` of the reference's file gives names in place of a parameter's
+own.  What is left goes by place: pointers to const take the inputs that are left, in their order, other pointers the outputs that
+are left; one whole number takes the number of elements, where all arrays have the same.  Anything else is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+
+INPUT, OUTPUT, BOTH, NUMBER, NOTHING = "input", "output", "both", "number", "nothing"
+QUEUE = "cnrtQueue_t"
+
+
+@frozen
+class GivenParameter:
+    """What one parameter gets: its ``role``, and the name of the input, output or number (of both: one name for both)."""
+
+    parameter: str
+    role: str
+    name: str = ""
+    value: float = 0
+
+
+@frozen
+class CallOffer:
+    """What a call has to give: names of inputs and outputs in their order, numbers, and the elements of each array."""
+
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    numbers: Mapping[str, float]
+    elements: frozenset[int]
+    bind: Mapping[str, str]
+
+
+def bound(parameters: Sequence[ir.Local], offered: CallOffer, what: str) -> list[GivenParameter]:
+    """What each of *parameters* of *what* gets.  Raises `UsageError` that names those for which there is nothing."""
+    found: dict[int, GivenParameter] = {}
+    for place, parameter in enumerate(parameters):
+        by_name = _by_name(parameter, offered)
+        if by_name is not None:
+            found[place] = by_name
+    taken = {b.name for b in found.values()}
+    inputs = [n for n in offered.inputs if n not in taken]
+    outputs = [n for n in offered.outputs if n not in taken]
+    left = [p for n, p in enumerate(parameters) if n not in found]
+    reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p)]
+    writes = [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
+    if len(reads) == len(inputs) and len(writes) == len(outputs):
+        pairs = [*zip(reads, inputs, strict=True), *zip(writes, outputs, strict=True)]
+    elif not reads and len(writes) == len(inputs) + len(
+        outputs
+    ):  # which the source does not tell apart: inputs come first
+        pairs = list(zip(writes, [*inputs, *outputs], strict=True))
+    else:
+        pairs = []
+    by_place = {id(p): GivenParameter(p.source_name, INPUT if n in inputs else OUTPUT, n) for p, n in pairs}
+    whole = [p for p in left if isinstance(p.type, t.Arithmetic) and p.type.whole and p.type.kind != "bool"]
+    if len(whole) == 1 and len(offered.elements) == 1:
+        (count,) = offered.elements
+        by_place[id(whole[0])] = GivenParameter(whole[0].source_name, NUMBER, "", count)
+    for place, parameter in enumerate(parameters):
+        if place not in found and id(parameter) in by_place:
+            found[place] = by_place[id(parameter)]
+    missing = [p for n, p in enumerate(parameters) if n not in found]
+    given = {b.name for b in found.values()}
+    if missing or not set(offered.outputs) <= given:
+        raise UsageError(_refusal(missing, offered, given, what))
+    return [found[n] for n in range(len(parameters))]
+
+
+def _by_name(parameter: ir.Local, offered: CallOffer) -> GivenParameter | None:
+    own = parameter.source_name
+    name = offered.bind.get(own, own)
+    if parameter.spelling.startswith(QUEUE):
+        return GivenParameter(own, NOTHING)
+    if isinstance(parameter.type, t.Pointer):
+        takes, gives = name in offered.inputs, name in offered.outputs
+        if takes or gives:
+            return GivenParameter(own, BOTH if takes and gives else INPUT if takes else OUTPUT, name)
+        if name in ("null", "nullptr"):
+            return GivenParameter(own, NOTHING)
+    elif name in offered.numbers:
+        return GivenParameter(own, NUMBER, name, offered.numbers[name])
+    return None
+
+
+def _const(parameter: ir.Local) -> bool:
+    return parameter.spelling.startswith("const ") or " const *" in parameter.spelling
+
+
+def _refusal(missing: Sequence[ir.Local], offered: CallOffer, given: set[str], what: str) -> str:
+    have = [f"{role} {', '.join(names)}" for role, names in (
+        ("inputs", offered.inputs), ("outputs", offered.outputs), ("numbers", list(offered.numbers))) if names]  # fmt: skip
+    if missing:
+        names = ", ".join(f"{p.spelling} {p.source_name}".strip() for p in missing)
+        start = f"{what} takes {names}, for which the reference has nothing"
+    else:
+        lost = ", ".join(n for n in offered.outputs if n not in given)
+        start = f"{what} has no parameter for the output {lost}"
+    return f"{start}; it has {'; '.join(have)}: name parameters so, or write bind = {{'parameter': 'name'}} in its file"
+
+
+def facts_of(offered: CallOffer) -> dict[str, Any]:
+    """*offered* as JSON has it."""
+    return {
+        "inputs": list(offered.inputs),
+        "outputs": list(offered.outputs),
+        "numbers": dict(offered.numbers),
+        "elements": sorted(offered.elements),
+        "bind": dict(offered.bind),
+    }
+
+
+def offered_of(facts: Mapping[str, Any]) -> CallOffer:
+    """What `facts_of` was made from."""
+    return CallOffer(
+        facts["inputs"],
+        facts["outputs"],
+        facts["numbers"],
+        frozenset(facts["elements"]),
+        facts["bind"],
+    )

@@ -1,0 +1,366 @@
+"""What runs in the candidate's own process: its file is translated, its kernel or host function called with each draw, all checkers watching."""
+
+import contextlib
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import define, evolve, field
+
+from mlusim.arch.catalog import find_board
+from mlusim.arch.dtypes import as_dtype
+from mlusim.errors import Fault, LimitReached, MlusimError, UsageError, shown_file
+from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
+from mlusim.frontend.bangc.module import Module, load_module
+from mlusim.judge.binding import (
+    BOTH,
+    INPUT,
+    NOTHING,
+    NUMBER,
+    OUTPUT,
+    GivenParameter,
+    bound,
+    offered_of,
+)
+from mlusim.judge.confine import room_for_device
+from mlusim.judge.wire import Array, Document
+from mlusim.machine.device import Device
+from mlusim.machine.events import Effect
+from mlusim.machine.hub import Observer, attending
+from mlusim.machine.launch import Launch
+from mlusim.machine.limits import Limit, limiting
+from mlusim.machine.tensor import DeviceTensor
+from mlusim.memory.allocation import POISON, Allocation
+from mlusim.observe.collect import collecting
+from mlusim.observe.finding import Finding
+from mlusim.programs.kernel_call import kind_of
+from mlusim.report.launches import launch_facts
+from mlusim.report.profiled import Profiled
+
+BUILT = "mlusim.toolkit.built"  # by name: kernels alone need no compiler
+HOST = "bang_func"  # the host function that contests ask for
+MOST_FINDINGS = 50
+MOST_PRINTED = 2000  # characters
+GROWTH = 256 << 20  # bytes that one launch may keep for its end
+
+
+class KernelStores(Observer):
+    """Which bytes of the *outputs* kernels have stored, and which of the *inputs* the host has copied back."""
+
+    name = "kernel-stores"
+
+    def __init__(self, inputs: Mapping[str, DeviceTensor], outputs: Mapping[str, DeviceTensor]) -> None:
+        self._inputs = {t.allocation: n for n, t in inputs.items()}
+        self.stored = {t.allocation: np.zeros(t.allocation.raw.size, np.bool_) for t in outputs.values()}
+        self.fetched_inputs: dict[str, None] = {}
+
+    def effect(self, effect: Effect) -> None:
+        """Note what an instruction stores."""
+        for access in effect.step.writes:
+            flags = self.stored.get(access.allocation)
+            if flags is not None:
+                for start in access.starts:
+                    flags[start : start + access.size] = True
+
+    def fetched(self, allocation: Allocation) -> None:
+        """Note an input that the host copies back."""
+        name = self._inputs.get(allocation)
+        if name is not None:
+            self.fetched_inputs[name] = None
+
+
+@define
+class Judged:
+    """What a candidate has left: *facts* of each call, the *arrays* of its outputs, and its *findings*."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, Array] = field(factory=dict)
+    findings: list[Finding] = field(factory=list)
+
+
+def run(
+    request: Mapping[str, Any],
+    draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]],
+) -> Document:
+    """Translate the candidate of *request* and call it with each of *draws*; everything that a verdict is made of.
+
+    Whatever the candidate does wrong is a fact of the document, and no exception.
+    """
+    judged = Judged({"translated": False, "errors": [], "calls": [], "error": None, "fault": None})
+    try:
+        with limiting(Limit(seconds=request["seconds"], growth=GROWTH)):
+            _translated_and_called(request, draws, judged)
+    except SourceError as error:
+        judged.facts["errors"] = [_diagnostic(d) for d in error.diagnostics[:MOST_FINDINGS]]
+        judged.facts["error"] = str(error.args[0])
+    except LimitReached as reached:
+        judged.facts["error"], judged.facts["fault"] = _late(reached), "limit"
+    except Fault as fault:
+        judged.facts["error"], judged.facts["fault"] = str(fault), type(fault).__name__
+    except MlusimError as error:
+        judged.facts["error"] = " ".join(
+            filter(None, (str(error.args[0]), error.shown.strip()[:MOST_PRINTED]))
+        )
+    except MemoryError:
+        judged.facts["error"], judged.facts["fault"] = (
+            "it takes more memory than --memory allows",
+            "memory",
+        )
+    except RecursionError:
+        judged.facts["error"] = "its functions call each other too deeply"
+    judged.facts["printed"] = _printed()
+    judged.facts["findings"] = [f.to_json() for f in judged.findings[:MOST_FINDINGS]]
+    judged.facts["more_findings"] = max(0, len(judged.findings) - MOST_FINDINGS)
+    return Document(judged.facts, judged.arrays)
+
+
+def _printed() -> str:
+    """The beginning of what the candidate printed: of its kernels, and of its host function."""
+    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        return Path("printed").read_bytes()[:MOST_PRINTED].decode("utf-8", "replace")
+    return ""
+
+
+def _late(reached: LimitReached) -> str:
+    where = "" if reached.file is None else f" ({shown_file(reached.file)}:{reached.line})"
+    return f"{reached.message}; look for a loop that does not end, or raise --seconds{where}"
+
+
+def _diagnostic(told: Any) -> dict[str, Any]:
+    return {
+        "file": told.file,
+        "line": told.line,
+        "column": told.column,
+        "message": told.message,
+    }
+
+
+def _translated_and_called(
+    request: Mapping[str, Any],
+    draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]],
+    judged: Judged,
+) -> None:
+    board = find_board(request["board"])
+    module = load_module(request["path"], request["include"], dict(request["define"]), board)
+    subject = _subject(module, request)
+    judged.facts |= {
+        "translated": True,
+        "subject": subject.name,
+        "host": isinstance(subject, _HostSubject),
+    }
+    judged.facts["errors"] = [_diagnostic(d) for d in module.broken]
+    memory = _Memory(Device(board))
+    for facts, inputs in draws:
+        judged.facts["calls"].append(_call(subject, memory, facts, inputs, judged))
+        gc.collect(1)
+
+
+class _Memory:
+    """The tensors of the calls.
+
+    Those of one case keep their addresses from draw to draw, with other contents: a result that is kept by pointer is a wrong one.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._case = ""
+        self._tensors: dict[str, DeviceTensor] = {}
+
+    def place(
+        self, facts: Mapping[str, Any], inputs: Mapping[str, Array]
+    ) -> tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]]:
+        """The inputs of a call on the device, and its outputs, poisoned but for those that are inputs too."""
+        device, fresh = self.device, facts["case"] != self._case
+        if fresh:
+            for tensor in self._tensors.values():
+                device.free(tensor)
+            self._tensors = {n: device.put(a) for n, a in inputs.items()}
+            self._case = facts["case"]
+        placed = {n: self._tensors[n] for n in inputs}
+        if not fresh:
+            for name, tensor in placed.items():
+                _renew(
+                    tensor.allocation,
+                    np.frombuffer(inputs[name].tobytes(), np.uint8),
+                    filled=True,
+                )
+        outputs = {}
+        for name, dtype, shape in facts["outputs"]:
+            if name not in self._tensors:
+                self._tensors[name] = device.empty(tuple(shape), as_dtype(dtype))
+            elif name not in placed:
+                _renew(self._tensors[name].allocation, POISON, filled=False)
+            outputs[name] = self._tensors[name]
+        for name, tensor in self._tensors.items():
+            tensor.allocation.declared = evolve(tensor.allocation.declared, name=name)
+        return placed, outputs
+
+
+def _renew(allocation: Allocation, content: Any, *, filled: bool) -> None:
+    """Give *allocation* another content, as if it were new."""
+    allocation.raw[:] = content
+    allocation.filled, allocation.given, allocation.shadow, allocation.launches = (
+        filled,
+        (),
+        None,
+        0,
+    )
+
+
+def _call(
+    subject: "_KernelSubject | _HostSubject",
+    memory: _Memory,
+    facts: Mapping[str, Any],
+    inputs: Mapping[str, Array],
+    judged: Judged,
+) -> dict[str, Any]:
+    """Call *subject* once; the facts of the call."""
+    device = memory.device
+    placed, outputs = memory.place(facts, inputs)
+    given = bound(subject.parameters, offered_of(facts["offered"]), subject.name)
+    profile = Profiled(lines=True)
+    stores = KernelStores(placed, outputs) if subject.host else None
+    with collecting() as collector, attending((profile, *([stores] if stores else []))):
+        try:
+            subject.call(device, facts, [_argument(b, placed, outputs) for b in given])
+        except Fault as fault:
+            collector.add(fault)
+            raise
+        finally:
+            collector.close()
+            _keep(judged.findings, collector.found)
+            _keep(
+                judged.findings, [a.finding for a in collector.allowed]
+            )  # a candidate allows itself nothing
+    about: dict[str, Any] = {
+        "case": facts["case"],
+        "draw": facts["draw"],
+        "launches": _launches(profile.launches, facts),
+    }
+    about["wrote"] = [
+        n
+        for n, t in placed.items()
+        if n not in outputs and not np.array_equal(t.allocation.raw, _raw(inputs[n]))
+    ]
+    if stores is not None:
+        about["unstored"] = [n for n, t in outputs.items() if not stores.stored[t.allocation].all()]
+        about["fetched"] = list(stores.fetched_inputs)
+    sys.stdout.writelines(text for made in profile.launches for text in made.printed)
+    for name, tensor in outputs.items():
+        raw = tensor.allocation.raw.view(tensor.dtype.dtype).reshape(tensor.shape)
+        judged.arrays[f"{facts['case']}/{facts['draw']}/{name}"] = raw.copy()
+    return about
+
+
+def _keep(kept: list[Finding], found: Sequence[Finding]) -> None:
+    """Add what of *found* says something new: each call of the same kernel makes the same findings."""
+    known = {(f.id, f.file, f.line, f.message) for f in kept}
+    kept += [f for f in found if (f.id, f.file, f.line, f.message) not in known]
+
+
+def _raw(array: Array) -> Array:
+    return np.frombuffer(array.tobytes(), np.uint8)
+
+
+def _argument(
+    what: GivenParameter,
+    inputs: Mapping[str, DeviceTensor],
+    outputs: Mapping[str, DeviceTensor],
+) -> Any:
+    if what.role in (INPUT, BOTH):
+        return inputs[what.name]
+    if what.role == OUTPUT:
+        return outputs[what.name]
+    assert what.role in (NUMBER, NOTHING)
+    return what.value if what.role == NUMBER else None
+
+
+def _launches(launches: Sequence[Launch], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a verdict takes of *launches*: all of the first draw of a case, of others only the counts."""
+    if facts["draw"] == 1:
+        return [launch_facts(launch) for launch in launches]
+    return [{"kernel": one.kernel, "instructions": dict(one.instructions)} for one in launches]
+
+
+# -- what is called --------------------------------------------------------------------------------
+
+
+class _KernelSubject:
+    """A kernel, launched on the grid of the reference's file."""
+
+    host = False
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self.name = kernel.name
+        self.parameters = kernel.form.parameters
+
+    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> None:
+        """Launch it."""
+        device.launch(
+            self._kernel,
+            tuple(facts["dim"]),
+            kind_of(facts["kind"]),
+            arguments,
+            engine="python",
+        )
+
+
+class _HostSubject:
+    """A host function, which launches as it likes: compiled by ``cncc``, run in a process of its own."""
+
+    host = True
+
+    def __init__(self, module: Module, name: str) -> None:
+        room_for_device(2 * module.options.board.gdram)
+        self._function = module.functions[name]
+        self.name = name
+        if len(self._function.forms) != 1:
+            raise UsageError(f"{name} has several forms; leave one of them in the file")
+        self.parameters = self._function.forms[0].parameters
+
+    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> None:
+        """Call it."""
+        del facts
+        self._function(device, *arguments)
+
+
+def prepare_host(board: str) -> None:
+    """Have ready what host functions are compiled with, which a candidate's process may not write."""
+    with contextlib.suppress(MlusimError):  # which the candidate says
+        importlib.import_module(BUILT).prepare_toolkit(find_board(board))
+
+
+def _subject(module: Module, request: Mapping[str, Any]) -> "_KernelSubject | _HostSubject":
+    """What of the file is called: what the command line names, ``bang_func``, or its only kernel."""
+    if request["function"] is not None:
+        return _HostSubject(module, request["function"])
+    if request["kernel"] is not None:
+        return _KernelSubject(module[request["kernel"]])
+    hosts = [f for _, f in module.functions_of("host") if f.name == HOST]
+    if hosts:
+        return _HostSubject(module, HOST)
+    kernels = list(module.kernels)
+    if len(kernels) == 1:
+        return _KernelSubject(module[kernels[0]])
+    absent = [f for _, f in module.functions_of("kernel") if f.problem is not None]
+    if absent and not kernels:
+        raise SourceError(tuple(diagnostic_of(f) for f in absent))
+    what = f"it has {', '.join(kernels)}" if kernels else "it has no kernel"
+    raise UsageError(f"name what is judged with --kernel or --function; {what}, and no host function {HOST}")
+
+
+def quiet(folder: str) -> None:
+    """Send what the candidate prints to a file in *folder*: standard output of the judge belongs to the verdicts."""
+    out = os.open(Path(folder) / "printed", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for number, file in ((0, null), (1, out), (2, out)):
+        os.dup2(file, number)
+    os.close(out)
+    os.close(null)

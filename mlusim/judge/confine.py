@@ -1,0 +1,205 @@
+"""Confinement of a candidate's process: limits of time, memory and files, no network, no writing outside of its folder.
+
+What the system does not permit is left out, and told: `Confinement` is a part of each verdict.
+"""
+
+import contextlib
+import ctypes
+import os
+import resource
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, frozen
+
+_NEWUSER, _NEWNET = 0x10000000, 0x40000000  # of unshare(2)
+_NO_NEW_PRIVILEGES, _SUBREAPER, _DUMPABLE = 38, 36, 4  # of prctl(2)
+_CREATE, _ADD, _RESTRICT = (
+    444,
+    445,
+    446,
+)  # the system calls of Landlock, the same on every architecture
+_VERSION = 1  # a flag: asks which version there is
+_BENEATH = 1  # a rule about what lies beneath a folder
+_PATH = os.O_RDONLY | getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0)
+# The rights of Landlock that change files, by the version that has them first: bits 1 (write) and 4 to 12, then 13 and 14.
+_WRITES = {1: 0x1FF2, 2: 0x2000, 3: 0x4000}
+_WRITE_FILE, _TRUNCATE = 0x2, 0x4000
+_TCP, _TCP_SINCE = 0x3, 4
+_SCOPES, _SCOPES_SINCE = 0x3, 6  # sockets that have no file, and signals
+DEVICES = ("/dev/null", "/dev/zero", "/dev/tty")  # which may be written
+OPEN_FILES = 256
+
+
+@frozen
+class Confinement:
+    """What a candidate cannot do: reach a network, change ``files`` outside of its folder, and signal or look into other ``processes``."""
+
+    network: bool = False
+    files: bool = False
+    processes: bool = False
+
+    def to_json(self) -> dict[str, bool]:
+        """As plain data."""
+        return asdict(self)
+
+    @property
+    def missing(self) -> str:
+        """What the system has not taken from candidates, in words; empty where nothing is."""
+        words = {
+            "network": "use the network",
+            "files": "change files of this user",
+            "processes": "signal processes of this user",
+        }
+        return " and ".join(text for name, text in words.items() if not getattr(self, name))
+
+
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def without_network() -> bool:
+    """Take the network from this process and those that it starts; whether the system permits that.
+
+    For a process with one thread, before it imports what starts others.
+    """
+    if sys.platform != "linux":
+        return False
+    user, group = os.getuid(), os.getgid()
+    try:
+        if _libc().unshare(_NEWUSER | _NEWNET) != 0:
+            return False
+    except AttributeError:  # another library of C
+        return False
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with contextlib.suppress(OSError):  # the numbers of users only show
+            Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
+    return True
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all that a child leaves behind, so that none of it outlives its candidate."""
+    if sys.platform == "linux":
+        _libc().prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def confined(folder: str, *, network: bool) -> Confinement:
+    """Let this process and its children write beneath *folder* alone; what the system permits of that.
+
+    *network* says whether the network was taken already.
+    """
+    if sys.platform != "linux":
+        return Confinement(network)
+    libc = _libc()
+    version = libc.syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION)
+    libc.prctl(_DUMPABLE, 0, 0, 0, 0)  # no other process of this user reads or changes this one's memory
+    libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    if version < 1:
+        return Confinement(network)
+    writes = sum(bits for since, bits in _WRITES.items() if since <= version)
+    tcp = _TCP if version >= _TCP_SINCE else 0
+    scopes = _SCOPES if version >= _SCOPES_SINCE else 0
+    told = struct.pack("<QQQ", writes, tcp, scopes)
+    told = told[: 24 if scopes else 16 if tcp else 8]
+    rules = libc.syscall(_CREATE, told, ctypes.c_size_t(len(told)), 0)
+    if rules < 0:
+        return Confinement(network)
+    for path, rights in (
+        (folder, writes),
+        *((d, writes & (_WRITE_FILE | _TRUNCATE)) for d in DEVICES),
+    ):
+        with contextlib.suppress(OSError):
+            place = os.open(path, _PATH)
+            libc.syscall(_ADD, rules, _BENEATH, struct.pack("<Qi", rights, place), 0)
+            os.close(place)
+    held = libc.syscall(_RESTRICT, rules, 0) == 0
+    os.close(rules)
+    return Confinement(network, held, held and bool(scopes))
+
+
+def limited(seconds: float, memory: int, written: int) -> None:
+    """Limit this process: *seconds* of CPU time, *memory* bytes beyond what it has, files of *written* bytes, no core dump.
+
+    Memory that is shared, as a native program has that of its device, is counted by `resident`.
+    """
+    for name, most in (
+        ("RLIMIT_CPU", int(seconds) + 2),
+        ("RLIMIT_DATA", _private() + memory),
+        ("RLIMIT_FSIZE", written),
+        ("RLIMIT_NOFILE", OPEN_FILES),
+        ("RLIMIT_CORE", 0),
+    ):
+        number = getattr(resource, name, None)
+        if number is not None:
+            with contextlib.suppress(ValueError, OSError):  # it is lower already
+                hard = resource.getrlimit(number)[1] if name == "RLIMIT_FSIZE" else most
+                resource.setrlimit(number, (most, hard))
+
+
+def room_for_device(nbytes: int) -> None:
+    """Let files be as large as the memory of a device, which a native program maps as one."""
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    wanted = nbytes if most == resource.RLIM_INFINITY else min(nbytes, most)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (wanted, most))
+
+
+def _private() -> int:
+    """The bytes of private memory that this process may write."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return int(text.partition("VmData:")[2].split()[0]) << 10
+    return 1 << 30
+
+
+def family(process: int) -> list[int]:
+    """*process* and all that it has started, as far as the system tells."""
+    found = [process]
+    for one in found:
+        with contextlib.suppress(OSError, ValueError):
+            found += map(
+                int,
+                Path(f"/proc/{one}/task/{one}/children").read_text(encoding="ascii").split(),
+            )
+    return found
+
+
+def resident(processes: Sequence[int]) -> int:
+    """The bytes of memory that *processes* hold, those that they share counted for each."""
+    total = 0
+    for one in processes:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            total += int(Path(f"/proc/{one}/statm").read_text(encoding="ascii").split()[1])
+    return total * resource.getpagesize()
+
+
+def stored(folder: str) -> int:
+    """The bytes on the disk of all files beneath *folder*."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(place) / name).lstat().st_blocks * 512
+    return total
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a candidate sees of those *given*: none that names a server or holds a word of the user's."""
+    kept = (
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "HOME",
+        "LD_LIBRARY_PATH",
+        "SYSTEMROOT",
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+    )
+    own = {k: v for k, v in given.items() if k in kept or k.startswith("MLUSIM_")}
+    return own | {"MLUSIM_PARSE_TRIAL": "0", "OPENBLAS_NUM_THREADS": "1"}

@@ -1,0 +1,247 @@
+"""The process that forks one child for each candidate, with everything imported and warm; it has the inputs, and never what is expected.
+
+``python -m mlusim.judge.forkserver FD`` serves the socket FD: a set-up first, then one candidate after another.
+"""
+
+import contextlib
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mlusim.judge.confine import (
+    adopt_orphans,
+    confined,
+    family,
+    limited,
+    resident,
+    stored,
+    without_network,
+)
+
+if TYPE_CHECKING:
+    from mlusim.judge.wire import Array, Document
+
+CANDIDATE, WIRE = (
+    "mlusim.judge.candidate",
+    "mlusim.judge.wire",
+)  # by name: after the network is gone, which takes a process of one thread
+WARM = """\
+__mlu_entry__ void warm(float *out, const float *x, int n) {
+  __nram__ float buffer[256];
+  for (int i = taskId * 64; i < n; i += taskDim * 64) {
+    __memcpy(buffer, x + i, 64 * sizeof(float), GDRAM2NRAM);
+    __bang_add_scalar(buffer, buffer, 1.0f, 64);
+    __memcpy(out + i, buffer, 64 * sizeof(float), NRAM2GDRAM);
+  }
+}
+"""
+
+
+class Server:
+    """What serves one judge at the other end of *judge*."""
+
+    def __init__(self, judge: socket.socket, *, network: bool) -> None:
+        self._judge = judge
+        self._network = network
+        self._draws: list[tuple[Mapping[str, Any], Mapping[str, Array]]] = []
+        self._setup: Mapping[str, Any] = {}
+
+    def serve(self) -> None:
+        """Answer until the judge has gone."""
+        try:
+            self._take(self._frame())
+            self._answer({"ready": True} | self._probe())
+            while True:
+                some, files, _, _ = socket.recv_fds(self._judge, 1, 1)
+                if not some:
+                    return
+                with contextlib.closing(os.fdopen(files[0], "wb", buffering=0)) as result:
+                    request = self._frame().facts
+                    self._answer(self._run(request, result.fileno()))
+        except (EOFError, ConnectionError, BrokenPipeError):
+            return
+
+    def _frame(self) -> "Document":
+        wire = importlib.import_module(WIRE)
+        (size,) = wire.SIZE.unpack(wire.read_exactly(self._judge.recv, wire.SIZE.size))
+        document: Document = wire.unpacked(wire.read_exactly(self._judge.recv, size))
+        return document
+
+    def _answer(self, facts: Mapping[str, Any]) -> None:
+        wire = importlib.import_module(WIRE)
+        data = wire.Document(facts).packed()
+        self._judge.sendall(wire.SIZE.pack(len(data)) + data)
+
+    # -- warm ------------------------------------------------------------------------------------
+
+    def _take(self, setup: "Document") -> None:
+        """Take the inputs of all calls, and do everything once that takes longer the first time."""
+        self._setup = setup.facts
+        for place, facts in enumerate(setup.facts["draws"]):
+            inputs = {
+                name.partition("/")[2]: a for name, a in setup.arrays.items() if name.startswith(f"{place}/")
+            }
+            self._draws.append((facts, inputs))
+        with tempfile.TemporaryDirectory(prefix="mlusim-judge-") as folder:
+            path = Path(folder) / "warm.mlu"
+            path.write_text(WARM, encoding="ascii")
+            importlib.import_module(CANDIDATE).run(
+                self._request({"path": str(path), "kernel": None, "function": None}),
+                [_warm_draw()],
+            )
+        gc.collect()
+        gc.freeze()  # what is there stays, and a child does not touch it
+
+    def _request(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._setup[name] for name in ("board", "seconds", "include", "define")} | dict(request)
+
+    def _probe(self) -> dict[str, Any]:
+        """What the system lets one take from a child, tried in one."""
+        reads, writes = os.pipe()
+        with tempfile.TemporaryDirectory(prefix="mlusim-judge-") as folder:
+            child = os.fork()
+            if child == 0:
+                try:
+                    held = confined(folder, network=self._network)
+                    os.write(writes, bytes([held.network, held.files, held.processes]))
+                finally:
+                    os._exit(0)
+            os.close(writes)
+            got = os.read(reads, 3)
+            os.close(reads)
+            os.waitpid(child, 0)
+        network, files, processes = (bool(n) for n in got.ljust(3, b"\0"))
+        return {"network": network, "files": files, "processes": processes}
+
+    # -- one candidate ---------------------------------------------------------------------------
+
+    def _run(self, request: Mapping[str, Any], result: int) -> dict[str, Any]:
+        """Fork a child for the candidate, wait until it ends or its time is over; how it ended."""
+        if request["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
+            importlib.import_module(CANDIDATE).prepare_host(self._setup["board"])
+        with tempfile.TemporaryDirectory(prefix="mlusim-judge-", ignore_cleanup_errors=True) as folder:
+            child = os.fork()
+            if child == 0:
+                self._judge.close()
+                self._child(request, result, folder)
+            beyond = self._watched(child, time.monotonic() + self._setup["seconds"] + GRACE, folder)
+            if beyond:
+                os.kill(child, signal.SIGKILL)
+            status = _reaped(child)
+            _end_orphans()
+        return {"status": status, "beyond": beyond}
+
+    def _watched(self, child: int, until: float, folder: str) -> str:
+        """Wait for *child* to end; else what it has gone beyond: "time", "memory", "room", or "judge" where that has gone."""
+        usual = resident([os.getpid()])
+        while not self._waited(child, min(until, time.monotonic() + LOOK)):
+            if time.monotonic() >= until:
+                return "time"
+            processes = family(child)
+            if resident(processes) > self._setup["memory"] + usual * len(processes):
+                return "memory"
+            if stored(folder) > self._setup["written"] + ROOM:
+                return "room"
+            if select.select([self._judge], [], [], 0)[0]:  # it asks for nothing before it has its answer
+                return "judge"
+        return ""
+
+    def _waited(self, child: int, until: float) -> bool:
+        """Wait for *child* to end; False where its time is over or the judge has gone."""
+        poll = select.poll()
+        with contextlib.ExitStack() as stack:
+            try:
+                number = os.pidfd_open(child)
+            except (
+                OSError,
+                AttributeError,
+            ):  # an old kernel, or another system: look now and then
+                return _looked(child, until)
+            stack.callback(os.close, number)
+            poll.register(number, select.POLLIN)
+            poll.register(self._judge.fileno(), select.POLLIN)
+            ready = dict(poll.poll(max(0.0, until - time.monotonic()) * 1000))
+            return number in ready
+
+    def _child(self, request: Mapping[str, Any], result: int, folder: str) -> NoReturn:
+        """Be the candidate's process."""
+        code, room = 1, importlib.import_module(CANDIDATE)
+        try:
+            os.setsid()
+            os.chdir(folder)
+            os.environ["TMPDIR"] = tempfile.tempdir = folder
+            room.quiet(folder)
+            limited(self._setup["seconds"], self._setup["memory"], self._setup["written"])
+            confined(folder, network=self._network)
+            made = room.run(self._request(request), self._draws).packed()
+            with os.fdopen(result, "wb", closefd=False) as file:
+                file.write(made)
+            code = 0
+        finally:
+            os._exit(code)
+
+
+LOOK = 0.2  # seconds between two looks at what a candidate holds
+ROOM = 64 << 20  # bytes of its folder beside what it may write: what is compiled of it
+GRACE = 1.0  # seconds after which a candidate that does not end by itself is killed
+
+
+def _warm_draw() -> "tuple[Mapping[str, Any], Mapping[str, Array]]":
+    offered = {
+        "inputs": ["x"],
+        "outputs": ["out"],
+        "numbers": {"n": 256},
+        "elements": [256],
+        "bind": {},
+    }
+    facts = {
+        "case": "warm", "draw": 1, "outputs": [["out", "float32", [256]]], "dim": [2, 1, 1], "kind": "block", "offered": offered,
+    }  # fmt: skip
+    return facts, {"x": importlib.import_module("numpy").ones(256, "float32")}
+
+
+def _looked(child: int, until: float) -> bool:
+    while time.monotonic() < until:
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def _reaped(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _end_orphans() -> None:
+    """Kill what the candidate has left behind: it is a child of this process now."""
+    tasks = Path(f"/proc/self/task/{os.getpid()}/children")
+    while True:
+        with contextlib.suppress(OSError, ValueError):
+            for pid in map(int, tasks.read_text(encoding="ascii").split()):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def main() -> None:
+    """Serve the socket that the first argument numbers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    judge = socket.socket(fileno=int(sys.argv[1]))
+    network = without_network()  # while there is one thread
+    adopt_orphans()
+    Server(judge, network=network).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""Judging many candidates: over any executor, kept as they come, resumed after a kill."""
+
+import functools
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any, Self
+
+from attrs import frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError, said
+from mlusim.files.paths import shown
+from mlusim.judge.bench import Bench, EndedProcess
+from mlusim.judge.reference import Draw, digest, loaded, with_launch
+from mlusim.judge.verdict import DIED, REFUSED, verdict
+from mlusim.operators.executors import WorkerDied, carried
+from mlusim.operators.source_digest import sources_of
+from mlusim.operators.sweep_file import Keep, KeptWork
+from mlusim.report.json_values import plain
+
+SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2
+TORCH = (
+    "it is written for torch/extension.h; mlusim judge takes kernels and host functions of plain arrays: void bang_func(float *out, "
+    "const float *x, int n)"
+)
+
+
+@frozen
+class JudgeTask:
+    """What all candidates of a run are judged by; ``sources`` is a word for mlusim and the reference's file.
+
+    ``cases`` are names (none: all), ``dim`` and ``kind`` replace those of the file, ``memory`` is bytes.
+    """
+
+    reference: str
+    sources: str
+    board: str
+    seed: int
+    cases: tuple[str, ...] = ()
+    draws: int = DRAWS
+    dim: tuple[int, int, int] | None = None
+    kind: str | None = None
+    seconds: float = SECONDS
+    memory: int = MEMORY
+    include: tuple[str, ...] = ()
+    define: tuple[tuple[str, str | None], ...] = ()
+    kernel: str | None = None
+    function: str | None = None
+
+
+@frozen
+class Candidate:
+    """A candidate's file, and a word for its bytes."""
+
+    path: str
+    digest: str
+    task: JudgeTask
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@frozen
+class Answer:
+    """What a worker sends back: its machine, its sources, and the verdict (None: it has other files)."""
+
+    machine: str
+    verdict: Mapping[str, Any] | None
+
+
+def task_of(reference: str, board: str, seed: int | None, **options: Any) -> JudgeTask:
+    """The task of a reference's file.  Without a *seed* one is drawn, so that no candidate knows its inputs.
+
+    Raises `UsageError` for an unknown board and a file that cannot be read.
+    """
+    if not hasattr(os, "fork"):
+        raise UsageError(
+            "mlusim judge forks a process for each candidate, which this system cannot; run it on Linux"
+        )
+    drawn = int.from_bytes(os.urandom(4), "little") if seed is None else seed
+    return JudgeTask(
+        reference,
+        f"{sources_of(())}-{digest(reference)}",
+        find_board(board).name,
+        drawn,
+        **options,
+    )
+
+
+def candidates(task: JudgeTask, paths: Iterable[str]) -> list[Candidate]:
+    """The candidates in *paths*, each file once.  Raises `UsageError` for a file that cannot be read."""
+    return [Candidate(path, digest(path), task) for path in dict.fromkeys(paths)]
+
+
+@frozen(eq=False)
+class _Workplace:
+    """What a worker has for a task: the draws with what is expected, and a fork server that has only the inputs."""
+
+    draws: Sequence[Draw]
+    weak: Sequence[str]
+    bench: Bench
+
+
+@functools.lru_cache(maxsize=1)
+def _workplace(task: JudgeTask) -> _Workplace:
+    reference = loaded(task.reference)
+    draws, weak = reference.draws(task.seed, task.draws, task.cases)
+    draws = [with_launch(draw, task.dim, task.kind) for draw in draws]
+    bench = Bench(
+        task.board,
+        draws,
+        reference.bind,
+        seconds=task.seconds,
+        memory=task.memory,
+        include=task.include,
+        define=task.define,
+    )
+    return _Workplace(draws, weak, bench)
+
+
+def prepare(task: JudgeTask) -> Sequence[str]:
+    """Draw everything once, so that what is wrong with the reference is said before anything runs; what weakens the verdicts."""
+    reference = loaded(task.reference)
+    return reference.draws(task.seed, task.draws, task.cases)[1]
+
+
+def judged(candidate: Candidate) -> dict[str, Any]:
+    """The verdict of *candidate*, here and now."""
+    task = candidate.task
+    if needs_torch(candidate.path):
+        return _without_process(candidate, REFUSED, TORCH)
+    place = _workplace(task)
+    ended = place.bench.run(candidate.path, task.kernel, task.function)
+    found = verdict(
+        candidate.path,
+        ended,
+        place.draws,
+        _about(task),
+        place.weak,
+        place.bench.confinement,
+    )
+    plained: dict[str, Any] = plain(found)
+    return plained
+
+
+def needs_torch(path: str) -> bool:
+    """Whether the source at *path* is written for PyTorch's headers."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    return "torch/extension.h" in text or "torch::Tensor" in text or "at::Tensor" in text
+
+
+def _about(task: JudgeTask) -> dict[str, Any]:
+    return {"reference": task.reference, "board": task.board, "seed": task.seed}
+
+
+def _without_process(candidate: Candidate, word: str, sentence: str) -> dict[str, Any]:
+    """The verdict of a candidate that no process has run to its end."""
+    lost = verdict(candidate.path, EndedProcess(), (), _about(candidate.task), (), None)
+    plained: dict[str, Any] = plain(lost | {"verdict": word, "error": sentence})
+    return plained
+
+
+def _work(candidate: Candidate) -> Answer:
+    task = candidate.task
+    same = (
+        task.sources == f"{sources_of(())}-{digest(task.reference)}"
+        and digest(candidate.path) == candidate.digest
+    )
+    return Answer(platform.node(), judged(candidate) if same else None)
+
+
+class Judging(Iterator[dict[str, Any]]):
+    """The verdicts of a run, in the order of its candidates: ``total`` of them, of which ``reused`` were in the file."""
+
+    def __init__(
+        self,
+        total: int,
+        reused: int,
+        verdicts: Generator[dict[str, Any], None, None],
+        kept: Keep[Candidate] | None,
+    ) -> None:
+        self.total = total
+        self.reused = reused
+        self._verdicts = verdicts
+        self._kept = kept
+
+    def __next__(self) -> dict[str, Any]:
+        return next(self._verdicts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._verdicts.close()
+        if self._kept is not None:
+            self._kept.close()
+
+
+def judge(
+    wanted: Sequence[Candidate],
+    executor: Executor | None = None,
+    *,
+    keep: str | None = None,
+    workers: int | None = None,
+    restart: bool = False,
+    progress: Callable[[Mapping[str, Any]], object] | None = None,
+) -> Judging:
+    """Judge *wanted*, candidates of one task, and yield their verdicts in order.
+
+    They run in *workers* processes (1: this one; None: one per CPU), or on a given *executor*.  Verdicts are appended to the file
+    *keep* as they come; the same task goes on from there (*restart*: from the start), and a file that has changed is judged again.
+    Raises `UsageError` for a file of something else, and for a worker that has other files.
+    """
+    kept = None
+    if keep is not None and wanted:
+        kept = Keep(
+            keep,
+            wanted,
+            _word(wanted[0].task),
+            _kept_work(wanted[0].task),
+            restart=restart,
+        )
+    known = {} if kept is None else dict(kept.known)
+    waiting = [one for one in wanted if one not in known]
+    number = None if workers == 1 else workers or min(os.cpu_count() or 1, max(1, len(waiting)))
+    ended = carried(_work, waiting, executor=executor, workers=number)
+    return Judging(
+        len(wanted),
+        len(known),
+        _verdicts(wanted, known, waiting, ended, kept, progress),
+        kept,
+    )
+
+
+def _verdicts(
+    wanted: Sequence[Candidate],
+    known: Mapping[Candidate, Mapping[str, Any]],
+    waiting: Sequence[Candidate],
+    ended: Generator[tuple[int, "Future[Answer]"], None, None],
+    kept: Keep[Candidate] | None,
+    progress: Callable[[Mapping[str, Any]], object] | None,
+) -> Generator[dict[str, Any], None, None]:
+    tell = progress or (lambda _: None)
+    ready = {candidate: dict(found) for candidate, found in known.items()}
+    for found in ready.values():
+        tell(found)
+    with closing(ended), closing(kept) if kept is not None else nullcontext():
+        for candidate in wanted:
+            while candidate not in ready:
+                index, future = next(ended)
+                found, again = _outcome(waiting[index], future)
+                ready[waiting[index]] = found
+                try:
+                    if kept is not None:
+                        kept.add(waiting[index], found, again=again)
+                finally:  # a disk may be full
+                    tell(found)
+            yield ready.pop(candidate)
+        if kept is not None:
+            kept.finish(wanted)
+
+
+def _outcome(candidate: Candidate, future: "Future[Answer]") -> tuple[dict[str, Any], bool]:
+    """The verdict of *candidate*, and whether it is of an accident that another attempt may not have."""
+    try:
+        answer = future.result()
+    except Exception as error:
+        if isinstance(error, UsageError) and not isinstance(error, WorkerDied):
+            raise
+        return _without_process(candidate, DIED, f"{type(error).__name__}: {said(error)}"), True
+    if answer.verdict is None:
+        raise UsageError(
+            f"a worker on {answer.machine} has other sources of mlusim, another reference or another {candidate.path}; "
+            "install the same everywhere, and keep the files in a folder that all machines share"
+        )
+    return dict(answer.verdict), False
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+def _word(task: JudgeTask) -> str:
+    """A word that changes with whatever a verdict depends on beside the candidate."""
+    return f"{task.sources}-{hashlib.sha256(repr(task).encode()).hexdigest()[:16]}"
+
+
+def _kept_work(task: JudgeTask) -> KeptWork[Candidate]:
+    def candidate(facts: Mapping[str, Any]) -> Candidate:
+        return Candidate(str(facts["path"]), str(facts["digest"]), task)
+
+    return KeptWork(
+        "judge",
+        lambda one: {"path": one.path, "digest": one.digest},
+        candidate,
+        _check,
+        drops=True,
+        more={"seed": task.seed},
+    )
+
+
+def _check(candidate: Candidate, document: Mapping[str, Any], where: str) -> None:
+    if (
+        not isinstance(document, Mapping)
+        or document.get("candidate") != candidate.path
+        or "verdict" not in document
+    ):
+        raise UsageError(f"{where} is no verdict of {shown(candidate.path)}; --restart starts the file over")
+
+
+def kept_seed(name: str) -> int | None:
+    """The seed of the verdicts in the file *name*; None where there are none."""
+    try:
+        with Path(name).open("rb") as file:
+            seed = json.loads(file.readline()).get("seed")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return seed if isinstance(seed, int) else None

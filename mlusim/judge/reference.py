@@ -1,0 +1,387 @@
+"""The file that candidates are judged by: its inputs, drawn again for each call, and what it expects for them.
+
+Two forms.  Functions of NumPy: ``inputs(rng, case)`` gives arrays and numbers by name, ``reference(**inputs)`` the output.
+A model of PyTorch: ``Model`` with ``get_init_inputs()`` and ``get_inputs()``.  Both may have ``cases``, ``launch``,
+``outputs``, ``bind``, ``tolerance`` and ``operations``; see the how-to on judging many candidates.
+"""
+
+import hashlib
+import inspect
+import random
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mlusim.arch.dtypes import as_dtype
+from mlusim.errors import UsageError, said
+from mlusim.judge.compare import Tolerance, tolerances
+from mlusim.near import near
+
+Array = np.ndarray[Any, Any]
+FORMS = (
+    "write `def inputs(rng, case)` and `def reference(...)` of NumPy, or a class Model of torch.nn with get_inputs() and "
+    "get_init_inputs()"
+)
+OUTPUT = "out"  # the name of an output where the file gives none
+
+
+@frozen(eq=False)
+class Draw:
+    """The inputs of one call and what is expected: arrays and numbers by name, and how the kernel is launched.
+
+    ``number`` counts the draws of a case from 1, ``operations`` is what the case takes at least, where the file says so.
+    """
+
+    case: str
+    number: int
+    inputs: Mapping[str, Array]
+    numbers: Mapping[str, float]
+    expected: Mapping[str, Array]
+    tolerance: Mapping[str, Tolerance]
+    dim: tuple[int, int, int]
+    kind: str
+    operations: int | None
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that any kernel has to move: those of the inputs and the outputs."""
+        return sum(a.nbytes for a in (*self.inputs.values(), *self.expected.values()))
+
+
+@frozen(eq=False)
+class JudgeReference:
+    """A file of a reference, which was executed."""
+
+    path: str
+    names: Mapping[str, Any]
+    cases: Mapping[str, Mapping[str, Any]]
+    bind: Mapping[str, str]
+
+    def draws(self, seed: int, count: int, chosen: Sequence[str] = ()) -> tuple[list[Draw], list[str]]:
+        """*count* draws of each of the *chosen* cases (none: all), and what weakens a verdict, in sentences.
+
+        The same *seed* gives the same draws.  Raises `UsageError` for a file that gives none.
+        """
+        for name in chosen:
+            if name not in self.cases:
+                close = near(name, list(self.cases), 3)
+                raise UsageError(
+                    f"{self.path} has no case {name!r}; there are {', '.join(close or self.cases)}"
+                )
+        made = []
+        for place, (name, case) in enumerate(self.cases.items()):
+            if not chosen or name in chosen:
+                made += self._of_case(name, case, [seed, place], count)
+        return made, list(_weaknesses(made))
+
+    def _of_case(self, name: str, case: Mapping[str, Any], seed: list[int], count: int) -> list[Draw]:
+        drawn: list[Draw] = []
+        for number in range(1, count + 1):
+            rng = np.random.default_rng([*seed, number])
+            arrays, numbers = self._given(rng, case)
+            before = drawn[-1].inputs if drawn else {}
+            arrays = _apart(arrays, before, rng)
+            numbers = {**_numbers_of(case), **numbers}
+            drawn.append(self._drawn(name, number, case, arrays, numbers))
+        return drawn
+
+    def _drawn(
+        self,
+        name: str,
+        number: int,
+        case: Mapping[str, Any],
+        arrays: dict[str, Array],
+        numbers: dict[str, float],
+    ) -> Draw:
+        expected = self._expected(arrays, numbers, case)
+        launch = (
+            self._called("launch", case)
+            if callable(self.names.get("launch"))
+            else self.names.get("launch", {})
+        )
+        if not isinstance(launch, Mapping) or not set(launch) <= {"dim", "kind"}:
+            raise UsageError(
+                f"{self.path}: launch = {launch!r:.80} is none; write {{'dim': (4, 1, 1), 'kind': 'union1'}}"
+            )
+        operations = self._called("operations", case) if "operations" in self.names else None
+        if operations is not None and (not isinstance(operations, int | np.integer) or operations < 0):
+            raise UsageError(
+                f"{self.path}: operations(case) gives {operations!r:.40}; it gives a number of operations"
+            )
+        return Draw(
+            name,
+            number,
+            MappingProxyType(arrays),
+            MappingProxyType(numbers),
+            MappingProxyType(expected),
+            tolerances(self.names.get("tolerance"), expected),
+            _dim(self.path, launch.get("dim", 1)),
+            str(launch.get("kind", "block")),
+            None if operations is None else int(operations),
+        )
+
+    # -- what the file gives -----------------------------------------------------------------------
+
+    def _given(
+        self, rng: np.random.Generator, case: Mapping[str, Any]
+    ) -> tuple[dict[str, Array], dict[str, float]]:
+        seed = int(rng.integers(1 << 31))
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - what files use that were written elsewhere
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            torch.manual_seed(seed)
+        drawn = self.names.get("inputs") is not None
+        given = self._called("inputs", rng, case) if drawn else self._called("get_inputs")
+        if not isinstance(given, Mapping):
+            given = dict(zip(self._parameters(len(given)), given, strict=True))
+        arrays, numbers = {}, {}
+        for name, value in given.items():
+            array = _array(value)
+            if array is None:
+                raise UsageError(
+                    f"{self.path}: the input {name} is {type(value).__name__}; legal: arrays, tensors and numbers"
+                )
+            if array.ndim or hasattr(value, "ndim"):
+                arrays[str(name)] = np.ascontiguousarray(array).reshape(array.shape)
+                as_dtype(array.dtype)
+            else:
+                numbers[str(name)] = array.item()
+        return arrays, numbers
+
+    def _parameters(self, count: int) -> list[str]:
+        """The names of inputs that came without: those of the reference's parameters."""
+        function = self.names["Model"].forward if self._modelled else self.names["reference"]
+        names = [name for name in inspect.signature(function).parameters if name != "self"]
+        return [*names[:count], *(f"input{n}" for n in range(len(names), count))]
+
+    @property
+    def _modelled(self) -> bool:
+        return "reference" not in self.names
+
+    def _expected(
+        self,
+        arrays: Mapping[str, Array],
+        numbers: Mapping[str, float],
+        case: Mapping[str, Any],
+    ) -> dict[str, Array]:
+        if self._modelled:
+            given = self._by_model(arrays, numbers)
+        else:
+            wanted = inspect.signature(self.names["reference"]).parameters
+            every = any(p.kind is p.VAR_KEYWORD for p in wanted.values())
+            known = {**case, **numbers, **{n: a.copy() for n, a in arrays.items()}}
+            given = self._called("reference", **{n: v for n, v in known.items() if every or n in wanted})
+        named = self.names.get("outputs", OUTPUT)
+        kinds = named if isinstance(named, Mapping) else {}
+        names = [named] if isinstance(named, str) else list(named)
+        if not isinstance(given, Mapping):
+            several = list(given) if isinstance(given, tuple | list) else [given]
+            if len(names) != len(several):
+                names = [f"{OUTPUT}{n}" for n in range(len(several))]
+            given = dict(zip(names, several, strict=True))
+        widest = max(
+            (a.dtype for a in arrays.values() if as_dtype(a.dtype).kind == "float"),
+            default=np.dtype("f4"),
+            key=lambda d: d.itemsize,
+        )
+        found = {}
+        for name, value in given.items():
+            array = _array(value)
+            if array is None:
+                raise UsageError(
+                    f"{self.path}: the reference gives {type(value).__name__} for {name}; it gives arrays"
+                )
+            kind = (
+                as_dtype(kinds[name]).dtype
+                if name in kinds
+                else widest
+                if array.dtype == np.float64
+                else array.dtype
+            )
+            with np.errstate(over="ignore"):
+                found[str(name)] = np.ascontiguousarray(array.astype(kind)).reshape(array.shape)
+        if not found:
+            raise UsageError(
+                f"{self.path}: the reference gives no output; it returns an array, or arrays by name"
+            )
+        return found
+
+    def _by_model(self, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Any:
+        torch = sys.modules["torch"]
+        model = self.names["Model"](*self.names.get("get_init_inputs", list)())
+        names = self._parameters(len(arrays) + len(numbers))
+        given = [torch.from_numpy(arrays[n].copy()) if n in arrays else numbers[n] for n in names]
+        with torch.no_grad():
+            return self._guarded("Model.forward", model.eval(), *given)
+
+    def _called(self, name: str, *words: Any, **named: Any) -> Any:
+        return self._guarded(name, self.names[name], *words, **named)
+
+    def _guarded(self, name: str, function: Callable[..., Any], *words: Any, **named: Any) -> Any:
+        try:
+            return function(*words, **named)
+        except Exception as error:
+            raise UsageError(f"{name} of {self.path} ended with {_sentence(error, self.path)}") from error
+
+
+def loaded(path: str) -> JudgeReference:
+    """Execute the file *path*.  Raises `UsageError` for one that is none, with the line."""
+    if not Path(path).is_file():
+        raise UsageError(f"there is no file {path}; --reference takes a file of Python: {FORMS}")
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        names = runpy.run_path(path, run_name="reference")
+    except SystemExit as leaving:
+        raise UsageError(f"{path} ends the program with exit code {said(leaving)}") from None
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise UsageError(f"{path} ends with {_sentence(error, path)}") from error
+    finally:
+        sys.path.pop(0)
+    whole = callable(names.get("reference")) and (
+        callable(names.get("inputs")) or callable(names.get("get_inputs"))
+    )
+    model = isinstance(names.get("Model"), type) and callable(names.get("get_inputs"))
+    if not whole and not model:
+        raise UsageError(f"{path} has no reference with inputs; {FORMS}")
+    bind = names.get("bind", {})
+    if not isinstance(bind, Mapping) or not all(isinstance(w, str) for pair in bind.items() for w in pair):
+        raise UsageError(f"{path}: bind = {bind!r:.80} is none; write {{'parameter': 'input or output'}}")
+    return JudgeReference(path, MappingProxyType(names), _cases(path, names.get("cases", [{}])), bind)
+
+
+def digest(path: str) -> str:
+    """A word that changes with the bytes of the file *path*.  Raises `UsageError` where it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _cases(path: str, given: Any) -> Mapping[str, Mapping[str, Any]]:
+    if isinstance(given, Mapping):
+        named = {str(name): case for name, case in given.items()}
+    else:
+        listed = list(given) if isinstance(given, list | tuple) else [None]
+        named = {
+            ",".join(f"{k}={v}" for k, v in case.items()) or "default": case
+            for case in listed
+            if isinstance(case, Mapping)
+        }
+        if len(named) != len(listed):
+            raise UsageError(
+                f"{path}: cases are mappings that differ, as [{{'n': 1024}}, {{'n': 4099}}], or mappings by name"
+            )
+    if not named or not all(isinstance(case, Mapping) for case in named.values()):
+        raise UsageError(f"{path}: cases = {given!r:.80} has none; write [{{'n': 1024}}, {{'n': 4099}}]")
+    return MappingProxyType(named)
+
+
+def _dim(path: str, given: Any) -> tuple[int, int, int]:
+    sizes = [given] if isinstance(given, int) else list(given) if isinstance(given, tuple | list) else []
+    if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int) for n in sizes):
+        raise UsageError(f"{path}: dim = {given!r:.40} is no grid; write (x, y, z), as (4, 8, 1)")
+    x, y, z = [*sizes, 1, 1][:3]
+    return x, y, z
+
+
+def _numbers_of(case: Mapping[str, Any]) -> dict[str, float]:
+    return {str(n): v for n, v in case.items() if isinstance(v, int | float)}
+
+
+def _array(value: Any) -> Array | None:
+    """*value* as an array; None for what is none."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            return np.asarray(value.float().numpy()).astype(as_dtype("bfloat16").dtype)
+        value = value.numpy()
+    array = np.asarray(value)
+    return array if array.dtype.kind in "fiubV" and array.dtype.names is None else None
+
+
+def _sentence(error: BaseException, path: str) -> str:
+    lines = [
+        f.lineno
+        for f in traceback.extract_tb(error.__traceback__)
+        if Path(f.filename).name == Path(path).name
+    ]
+    where = (
+        f" in line {lines[-1]}"
+        if lines
+        else f" in line {error.lineno}"
+        if isinstance(error, SyntaxError)
+        else ""
+    )
+    return f"{type(error).__name__}{where}: {' '.join(said(error).split())}"
+
+
+# -- inputs that differ ----------------------------------------------------------------------------
+
+
+def _apart(
+    arrays: dict[str, Array], before: Mapping[str, Array], rng: np.random.Generator
+) -> dict[str, Array]:
+    """*arrays* with those of floats shuffled that equal another one, or the same one of the draw *before*.
+
+    A file may give one tensor for three inputs, or seed its own generator: a candidate that swaps inputs, or keeps a result, would
+    not be seen.  Integers may be indices, whose order means something.
+    """
+    made: dict[str, Array] = {}
+    for name, array in arrays.items():
+        others = [*made.values(), *([before[name]] if name in before else [])]
+        if as_dtype(array.dtype).kind == "float" and any(_same(array, other) for other in others):
+            array = rng.permutation(array.reshape(-1)).reshape(array.shape)  # noqa: PLW2901
+        made[name] = array
+    return made
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.size > 1 and a.tobytes() == b.tobytes()
+
+
+def _weaknesses(draws: Sequence[Draw]) -> Iterator[str]:
+    """What a wrong candidate could hide behind, in sentences."""
+    shapes = {tuple((n, a.shape) for n, a in d.inputs.items()) for d in draws}
+    if len(shapes) == 1:
+        yield "every call has the same shapes, so that a kernel for one shape alone would pass; give cases of other shapes"
+    by_case: dict[str, list[Draw]] = {}
+    for draw in draws:
+        by_case.setdefault(draw.case, []).append(draw)
+    told: set[str] = set()
+    for several in by_case.values():
+        first = several[0]
+        for name, expected in first.expected.items():
+            if len(several) > 1 and all(_same(expected, d.expected[name]) for d in several[1:]):
+                told.add(f"the reference gives the same {name} for each draw, so that a constant would pass")
+            equal = next((n for n, a in first.inputs.items() if _same(a, expected)), None)
+            if equal is not None:
+                told.add(f"the reference gives its input {equal} as {name}")
+        for name, array in first.inputs.items():
+            equal = next(
+                (n for n, a in first.inputs.items() if n != name and _same(a, array)),
+                None,
+            )
+            if equal is not None and name < equal:
+                told.add(
+                    f"the inputs {name} and {equal} are equal, so that a kernel that swaps them would pass"
+                )
+    if any(len(several) == 1 for several in by_case.values()):
+        told.add(
+            "each case is drawn once, so that a candidate that keeps its result would pass; give --draws 2 or more"
+        )
+    yield from sorted(told)
+
+
+def with_launch(draw: Draw, dim: tuple[int, int, int] | None, kind: str | None) -> Draw:
+    """*draw* launched as the command line says, where it does."""
+    return evolve(draw, dim=dim or draw.dim, kind=kind or draw.kind)

@@ -1,0 +1,326 @@
+"""The verdict of one candidate: one document of plain data, the same for the same candidate, reference and seed."""
+
+import math
+import signal
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.catalog import find_board
+from mlusim.counted import counted
+from mlusim.judge.bench import EndedProcess
+from mlusim.judge.compare import Difference, compared
+from mlusim.judge.confine import Confinement
+from mlusim.judge.reference import Draw
+from mlusim.judge.wire import Document
+from mlusim.report.efficiency import efficiency
+
+DEAREST = 8  # lines that a verdict names
+RIGHT, WRONG, UNTRANSLATED, REFUSED, FAULT, LIMIT, DIED = (
+    "right", "wrong", "untranslated", "refused", "fault", "limit", "died",
+)  # fmt: skip
+WORDS = {
+    RIGHT: "every output of every call is right, and no checker has found an error",
+    WRONG: "an output is wrong, or a checker has found an error",
+    UNTRANSLATED: "it does not compile or translate",
+    REFUSED: "it cannot be called: its parameters do not fit, or it asks for what is not there",
+    FAULT: "it did what the machine cannot do",
+    LIMIT: "it took more time, memory or room than it may",
+    DIED: "its process ended before it had a result",
+}
+BEYOND = {
+    "time": "it took longer than --seconds allows",
+    "memory": "it held more memory than --memory allows",
+    "room": "it wrote more to files than it may",
+}
+COPIES = (
+    "memcpy",
+    "memcpy_async",
+    "memset",
+    "write_zero",
+    "nramset",
+    "gdramset",
+    "sync",
+)
+"""What the instructions begin with that only move and fill."""
+
+
+def verdict(
+    candidate: str,
+    ended: EndedProcess,
+    draws: Sequence[Draw],
+    about: Mapping[str, Any],
+    weak: Sequence[str],
+    held: Confinement | None,
+) -> dict[str, Any]:
+    """The verdict of *candidate*, whose process has *ended*, on the calls of *draws*.
+
+    *about* is what all verdicts of a run share: the reference, the board, the seed.  *weak* says what a wrong candidate could hide
+    behind, *held* what its process could not do (None: it had none).
+    """
+    found: dict[str, Any] = {
+        "candidate": candidate,
+        **about,
+        **_empty(),
+        "confinement": None,
+    }
+    notes = list(weak)
+    if held is not None:
+        found["confinement"] = held.to_json()
+    if held is not None and held.missing:
+        notes.append(f"the system let the candidate {held.missing}")
+    document = ended.document
+    if document is None:
+        found |= _lost(ended)
+    else:
+        try:
+            _judged(found, document, draws, str(about["board"]), notes)
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ):  # which no honest process sends
+            found |= _empty() | {
+                "verdict": DIED,
+                "error": "what its process left is no result",
+            }
+    found["notes"] = notes
+    return found
+
+
+def _empty() -> dict[str, Any]:
+    return {
+        "verdict": DIED, "translated": False, "errors": [], "right": False, "error": None, "function": None, "difference": None,
+        "cases": [], "wrote_inputs": [], "findings": [], "more_findings": 0, "time_us": None, "time_band": None,
+        "io_efficiency": None, "compute_efficiency": None, "bottleneck": None, "bound": None, "because": [], "advice": [],
+        "lines": [], "launches": 0, "instructions": {}, "printed": "",
+    }  # fmt: skip
+
+
+def _lost(ended: EndedProcess) -> dict[str, Any]:
+    """What is said of a process that has left nothing whole."""
+    beyond = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "room"}.get(ended.status, ended.beyond)
+    if beyond in BEYOND:
+        return {"verdict": LIMIT, "error": f"it was ended: {BEYOND[beyond]}"}
+    if ended.status < 0:
+        return {
+            "verdict": DIED,
+            "error": f"its process was ended by {signal.Signals(-ended.status).name}",
+        }
+    return {
+        "verdict": DIED,
+        "error": f"its process ended with exit code {ended.status} and without a whole result",
+    }
+
+
+def _judged(
+    found: dict[str, Any],
+    document: Document,
+    draws: Sequence[Draw],
+    board: str,
+    notes: list[str],
+) -> None:
+    facts = document.facts
+    for name in ("translated", "errors", "findings", "more_findings"):
+        found[name] = facts[name]
+    found["function"] = facts.get("subject")
+    calls = {(call["case"], call["draw"]): call for call in facts["calls"]}
+    found["printed"] = facts["printed"]
+    found["wrote_inputs"] = sorted({name for call in calls.values() for name in call["wrote"]})
+    found["error"] = facts["error"]
+    if facts["error"] is not None:
+        found["verdict"] = _kind_of_end(facts)
+    differences, cases = _compared(document, draws, calls)
+    found["cases"] = list(cases.values())
+    if differences:
+        draw, name, one = max(differences, key=lambda d: (not d[2].right, d[2].excess))
+        if one.index is not None:
+            found["difference"] = {
+                "case": draw.case,
+                "draw": draw.number,
+                "output": name,
+            } | one.to_json()
+    _timed(found, calls, draws, board, cases)
+    if facts["error"] is None:
+        whole = len(calls) == len(draws)
+        cheat = _cheat(facts, calls, notes) if whole else "it was not called with every draw"
+        errors = [f for f in found["findings"] if f["level"] != "note"]
+        right = whole and all(one.right for _, _, one in differences) and cheat is None
+        found["right"] = right
+        found["verdict"] = RIGHT if right and not errors else WRONG
+        found["error"] = cheat or _told(differences)
+
+
+def _compared(
+    document: Document,
+    draws: Sequence[Draw],
+    calls: Mapping[tuple[str, int], Mapping[str, Any]],
+) -> tuple[list[tuple[Draw, str, Difference]], dict[str, dict[str, Any]]]:
+    """The outputs of all *calls* beside what was expected, and the same by case."""
+    differences: list[tuple[Draw, str, Difference]] = []
+    cases: dict[str, dict[str, Any]] = {}
+    for draw in draws:
+        if (draw.case, draw.number) not in calls:
+            continue
+        shown = cases.setdefault(draw.case, {"case": draw.case, "right": True, "outputs": {}})
+        for name, expected in draw.expected.items():
+            got = document.arrays[f"{draw.case}/{draw.number}/{name}"]
+            if got.dtype != expected.dtype:
+                raise ValueError(got.dtype)
+            one = compared(got, expected, draw.tolerance[name])
+            differences.append((draw, name, one))
+            known = shown["outputs"].get(name)
+            if known is None or one.excess > known["excess"]:
+                shown["outputs"][name] = one.to_json() | {
+                    "draw": draw.number,
+                    "excess": one.excess,
+                }
+            shown["right"] = shown["right"] and one.right
+    return differences, cases
+
+
+def _kind_of_end(facts: Mapping[str, Any]) -> str:
+    if facts["fault"] in ("limit", "memory"):
+        return LIMIT
+    if facts["fault"] is not None:
+        return FAULT
+    return REFUSED if facts["translated"] else UNTRANSLATED
+
+
+def _told(differences: Sequence[tuple[Draw, str, Difference]]) -> str | None:
+    """What is wrong with the outputs, in a sentence."""
+    wrong = [d for d in differences if not d[2].right]
+    if not wrong:
+        return None
+    draw, name, one = max(wrong, key=lambda d: d[2].excess)
+    place = ", ".join(map(str, one.index or ()))
+    return (
+        f"{name}[{place}] is {one.got:.6g} and {one.expected:.6g} was expected, in draw {draw.number} of case {draw.case}; "
+        f"{one.wrong} of {counted(one.elements, 'element is', 'elements are')} wrong there"
+    )
+
+
+def _cheat(
+    facts: Mapping[str, Any],
+    calls: Mapping[tuple[str, int], Mapping[str, Any]],
+    notes: list[str],
+) -> str | None:
+    """Why the outputs are not the kernels' own work, in a sentence; None where they are."""
+    if any(not call["launches"] for call in calls.values()):
+        name = facts["subject"]
+        return f"the host function {name} launches nothing"
+    if not facts["host"]:
+        return None
+    lost = sorted({name for call in calls.values() for name in call["unstored"]})
+    if lost:
+        return f"no kernel has stored all of {', '.join(lost)}: the host function has filled it"
+    fetched = sorted({name for call in calls.values() for name in call["fetched"]})
+    work = Counter[str]()
+    for call in calls.values():
+        for launch in call["launches"]:
+            work.update(launch["instructions"])
+    computes = any(not name.startswith(COPIES) for name in work)
+    if fetched and not computes:
+        return f"the host function copies {', '.join(fetched)} to the host, and its kernels only move data: the host has computed"
+    if fetched:
+        notes.append(f"the host function copies {', '.join(fetched)} to the host; see what it computes there")
+    return None
+
+
+def _timed(
+    found: dict[str, Any],
+    calls: Mapping[tuple[str, int], Mapping[str, Any]],
+    draws: Sequence[Draw],
+    board: str,
+    cases: Mapping[str, dict[str, Any]],
+) -> None:
+    """Add the predicted times: of the first draw of each case, and of all cases together."""
+    every: list[Mapping[str, Any]] = []
+    sizes, operations = 0, 0
+    for draw in draws:
+        call = calls.get((draw.case, draw.number))
+        if call is None:
+            continue
+        found["launches"] += len(call["launches"])
+        if draw.number != 1:
+            continue
+        launches = call["launches"]
+        every += launches
+        sizes += draw.nbytes
+        own = _efficiencies(launches, board, draw, draw.nbytes, draw.operations)
+        operations = -1 if draw.operations is None else operations + draw.operations
+        cases[draw.case] |= own
+    if not every:
+        return
+    found |= _efficiencies(every, board, draws[0], sizes, None if operations < 0 else operations)
+    dearest = max(every, key=lambda launch: launch["time_us"])
+    found["bound"], found["because"], found["advice"] = (
+        dearest["bound"],
+        dearest["because"],
+        dearest["advice"],
+    )
+    found["lines"] = _lines(every)
+    total = Counter[str]()
+    for launch in every:
+        total.update(launch["instructions"])
+    found["instructions"] = dict(sorted(total.items()))
+
+
+def _efficiencies(
+    launches: Sequence[Mapping[str, Any]],
+    board: str,
+    draw: Draw,
+    nbytes: int,
+    operations: int | None,
+) -> dict[str, Any]:
+    """Time, band, efficiencies and bottleneck of *launches* together.
+
+    The bytes are those of inputs and outputs, whatever the kernels move.  Where the reference names no operations, the compute
+    efficiency is the share of the vector or tensor unit that the kernels reach.
+    """
+    time = math.fsum(launch["time_us"] for launch in launches)
+    low, high = (math.fsum(launch["time_band"][n] for launch in launches) for n in (0, 1))
+    first = next(iter(draw.inputs.values()), next(iter(draw.expected.values())))
+    made = efficiency(find_board(board), str(np.dtype(first.dtype)), operations or 0, nbytes, time)
+    compute = made.compute_efficiency
+    if operations is None:
+        compute = _reached(launches, time)
+    return {
+        "time_us": time,
+        "time_band": [low, high],
+        "io_efficiency": made.io_efficiency,
+        "compute_efficiency": compute,
+        "bottleneck": "io" if made.io_efficiency > compute else "compute",
+    }
+
+
+def _reached(launches: Iterable[Mapping[str, Any]], time: float) -> float:
+    """The greatest share of a unit that computes, over the *time* of all launches."""
+    shares = Counter[str]()
+    for launch in launches:
+        for one in launch["achieved"]:
+            if one["what"] in ("vector", "tensor"):
+                shares[one["what"]] += one["share"] * launch["time_us"]
+    return max(shares.values(), default=0.0) / time if time > 0 else 0.0
+
+
+def _lines(launches: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    times: dict[tuple[str, int], float] = {}
+    for launch in launches:
+        for line in launch["lines"]:
+            key = line["file"], line["line"]
+            times[key] = times.get(key, 0.0) + line["time_us"]
+    total = math.fsum(times.values())
+    most = sorted(times.items(), key=lambda item: (-item[1], item[0]))[:DEAREST]
+    return [
+        {
+            "file": file,
+            "line": line,
+            "time_us": time,
+            "share": time / total if total else 0.0,
+        }
+        for (file, line), time in most
+    ]

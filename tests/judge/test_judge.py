@@ -1,0 +1,137 @@
+"""Candidates that are right, wrong and dishonest: one run of all of them, and what each verdict says."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from judged import CANDIDATES, REFERENCE
+
+from mlusim.cli.main import main
+from mlusim.judge.judging import candidates, judge, task_of
+from mlusim.report.json_values import plain
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[2] / "docs/reference/schemas/judge.schema.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the reference and all candidates."""
+    made = tmp_path_factory.mktemp("judge")
+    (made / "reference.py").write_text(REFERENCE)
+    for name, text in CANDIDATES.items():
+        (made / f"{name}.mlu").write_text(text)
+    return made
+
+
+@pytest.fixture(scope="module")
+def task(folder):
+    """What all are judged by."""
+    return task_of(str(folder / "reference.py"), "MLU370-X4", 5, seconds=2.0)
+
+
+@pytest.fixture(scope="module")
+def verdicts(folder, task):
+    """The verdict of each candidate, by its name."""
+    wanted = candidates(task, [str(folder / f"{name}.mlu") for name in CANDIDATES])
+    return dict(zip(CANDIDATES, judge(wanted, workers=1), strict=True))
+
+
+def test_the_right_one(verdicts):
+    """Everything that a verdict has, of a kernel with which nothing is wrong."""
+    found = verdicts["good"]
+
+    assert (found["verdict"], found["right"], found["translated"], found["error"]) == (
+        "right",
+        True,
+        True,
+        None,
+    )
+    assert (found["function"], found["seed"], found["launches"]) == ("Fused", 5, 4)
+    assert found["time_band"][0] < found["time_us"] < found["time_band"][1]
+    assert sum(case["time_us"] for case in found["cases"]) == pytest.approx(found["time_us"])
+    assert found["bottleneck"] == "io"
+    assert found["io_efficiency"] > found["compute_efficiency"] >= 0
+    assert found["lines"][0]["line"] in (8, 9, 12)
+    assert (found["findings"], found["wrote_inputs"], found["notes"]) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "said"),
+    [
+        ("input_returned", "wrong", "elements are wrong there"),
+        ("nothing_written", "wrong", "out[0] is nan and"),
+        ("constant_for_a_shape", "fault", "past its end"),
+        ("other_shapes_left_out", "wrong", "of case n=300"),
+        ("constant_output", "wrong", "is 0.25 and"),
+        ("tail_left_out", "wrong", "1 of 300 elements are wrong"),
+        ("printed_verdict", "wrong", "wrong there"),
+        ("swaps_its_inputs", "wrong", "wrong there"),
+        ("not_c", "untranslated", "__bang_nonsense"),
+        ("out_of_bounds", "fault", "past its end"),
+        ("endless", "limit", "seconds"),
+        ("unknown_parameter", "refused", "takes float factor, for which the reference has nothing"),
+        ("torch", "refused", "torch/extension.h"),
+    ],
+)
+def test_what_is_wrong_with_the_others(verdicts, name, verdict, said):
+    """Each is caught, and told in a sentence."""
+    found = verdicts[name]
+
+    assert (found["verdict"], found["right"]) == (verdict, False)
+    assert said in found["error"]
+
+
+def test_a_candidate_allows_itself_nothing(verdicts):
+    """A comment that allows a finding does not hide it from the judge."""
+    found = verdicts["allows_itself"]
+
+    assert found["verdict"] == "wrong"
+    assert {f["id"] for f in found["findings"]} >= {"racecheck-tasks-same-word"}
+
+
+def test_what_is_written_to_inputs_is_said(verdicts):
+    """Outputs that are right do not hide it."""
+    assert verdicts["changes_its_input"]["wrote_inputs"] == ["x"]
+    assert verdicts["changes_its_input"]["right"]
+
+
+def test_the_place_of_an_error(verdicts, folder):
+    """A file that does not compile has its errors with line and column."""
+    (error,) = verdicts["not_c"]["errors"]
+
+    assert (error["file"], error["line"]) == (str(folder / "not_c.mlu"), 10)
+
+
+def test_the_schema(verdicts):
+    """Every verdict is as the schema says."""
+    Draft202012Validator.check_schema(SCHEMA)
+
+    Draft202012Validator(SCHEMA).validate(plain({"mlusim": "0", "verdicts": list(verdicts.values())}))
+
+
+def test_the_same_seed_gives_the_same_verdict(verdicts, folder, task):
+    """To the last digit, and whatever ran before it."""
+    names = ["nothing_written", "good"]
+    again = judge(candidates(task, [str(folder / f"{name}.mlu") for name in names]), workers=1)
+
+    assert list(again) == [verdicts[name] for name in names]
+
+
+def test_the_command_line(folder, capsys, monkeypatch):
+    """A table, a file from which the next run goes on, and exit code 1 where one is wrong."""
+    monkeypatch.chdir(folder)
+    words = ["judge", "good.mlu", "input_returned.mlu", "--reference", str(folder / "reference.py")]
+    words += ["--jobs", "1", "--seconds", "2"]
+
+    assert main([*words, "-o", "v.jsonl", "--seed", "5"]) == 1
+    shown = capsys.readouterr().out
+    assert "1 of 2 are right; drawn with --seed 5." in shown
+    Path("input_returned.mlu").write_text(CANDIDATES["good"])
+    assert main([*words, "-o", "v.jsonl", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "v.jsonl: 1 of 2 verdicts are there already" in err
+    assert [v["seed"] for v in json.loads(out)["verdicts"]] == [5, 5]
+    (folder / "input_returned.mlu").write_text(CANDIDATES["input_returned"])
