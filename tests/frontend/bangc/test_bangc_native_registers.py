@@ -83,7 +83,9 @@ __mlu_global__ void K(float *o, int n) {
   __vv_store(buf + 3, b, 3); __vv_store(buf + 6, e, 3); __vv_store(buf + 9, array[1], 3); __vv_store(buf + 12, c, 3);
   __vv_store(buf + 15, a, n);
   deep(4, a);
-  __memcpy(o, buf, 72, NRAM2GDRAM);
+  __asm__ volatile("index.vvr.f32 %[dst], %[base], 1;\\n\\t" : [dst] "+r"(d) : [base] "r"(n));
+  __vv_store(buf + 18, d, 3);
+  __memcpy(o, buf, 84, NRAM2GDRAM);
 }
 """
 
@@ -91,12 +93,12 @@ __mlu_global__ void K(float *o, int n) {
 def test_where_registers_are_kept(load):
     """In variables and arrays; passed, returned, referred to, pointed to, captured: a copy is a copy."""
     kernel = load(KEPT)["K"]
-    alike(kernel, (np.zeros(18, np.float32), 3))
-    _, (found,) = run(kernel, (np.zeros(18, np.float32), 3), NATIVE)
+    alike(kernel, (np.zeros(21, np.float32), 3))
+    _, (found,) = run(kernel, (np.zeros(21, np.float32), 3), NATIVE)
 
     a, b = np.arange(1, 4) + 6.5, np.arange(1, 4) * 2.0
     first = 2 * np.arange(1, 4) + 4 * b
-    expected = [a + 10, b, np.full(3, 12.0), (first + 3) * (first + 6), a + b, a]
+    expected = [a + 10, b, np.full(3, 12.0), (first + 3) * (first + 6), a + b, a, np.arange(3, 6)]
     np.testing.assert_array_equal(np.concatenate(expected), found)
 
 

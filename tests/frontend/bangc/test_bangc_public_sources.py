@@ -44,13 +44,15 @@ def test_the_mathematics_of_a_half(load):
         "__mlu_global__ void K(half *o, int n) {\n"
         "  o[1] = round(o[0]); o[2] = ceil(o[0]); o[3] = floor(o[0]); o[4] = trunc(o[0]); o[5] = rint(o[0]);\n"
         "  o[6] = tanh(o[0]); o[7] = round(o[0] * 2.0f);\n"
+        "  o[8] = fmax(o[0], (half)3) + fmin(o[0], (half)1); o[9] = pow(o[0], (half)2); o[10] = fmod(o[0], 1.0f) + hypot(o[0], o[0]);\n"
         "}\n"
     )
-    given = np.array([2.5] + [0] * 7, np.float16)
+    given = np.array([2.5] + [0] * 10, np.float16)
     alike(module["K"], (given, 1))
     _, (out,) = run(module["K"], (given, 1), NATIVE)
 
-    assert [2.5, 3, 3, 2, 2, 2, np.float16(np.tanh(2.5)), 5] == out.tolist()
+    last = np.float16(0.5 + float(np.float16(np.hypot(2.5, 2.5))))
+    assert [2.5, 3, 3, 2, 2, 2, np.float16(np.tanh(2.5)), 5, 4, 6.25, last] == out.tolist()
 
 
 def test_an_alignment_that_is_promised_changes_nothing(load):

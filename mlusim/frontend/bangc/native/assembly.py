@@ -6,6 +6,7 @@ from mlusim.engine.native.door import NUMBERS
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native import registers
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
 from mlusim.isa.assembly import Argument, AssemblyCall, assembly_calls
 from mlusim.time.log import FOR_ALL
@@ -22,11 +23,15 @@ def assembly(c: Any, node: ir.Asm) -> str:
     lines, inputs = [], dict[str, tuple[str, t.Type]]()
     for operand in node.inputs:
         kind, name = operand.value.type, c.temporary()
-        lines.append(f"const {ctype(kind)} {name} = {value(c, operand.value)}; (void){name};")  # type: ignore[arg-type]
+        lines.append(f"{ctype(kind)} {name} = {value(c, operand.value)}; (void){name};")  # type: ignore[arg-type]
         inputs[operand.name] = name, kind
     outputs: dict[str, ir.Place] = {o.name: o.value for o in node.outputs}  # type: ignore[misc]
     lines += [_instruction(c, call, inputs, outputs, node.span) for call in calls]
     return f"({{ {' '.join(lines)} (void)0; }})"
+
+
+def _register(name: str, kind: t.VectorRegister) -> str:
+    return f"a_register({name}, {IDS[dtype_of(kind.of)]})"  # type: ignore[index]
 
 
 def _instruction(
@@ -41,7 +46,7 @@ def _instruction(
     number, site = NUMBERS[call.row], c.site(span)
     if call.row == "sync":
         return f"m->site = {site}; wait_(m, {number}, {FOR_ALL});"
-    given = ", ".join(_argument(c, argument, inputs) for argument in call.arguments)
+    given = ", ".join(_argument(c, argument, inputs, outputs) for argument in call.arguments)
     made = f"UP(m, {number}, {site}, {given})"
     if call.result is None:
         return f"(void){made};"
@@ -57,8 +62,10 @@ def _instruction(
     return f"{{ {ctype(at.type)} {held} = {given}; {stored}; }}"
 
 
-def _argument(c: Any, argument: Argument, inputs: dict[str, tuple[str, t.Type]]) -> str:
-    """An argument for Python: memory as elements of the mnemonic's type, a plain number, a word."""
+def _argument(
+    c: Any, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
+) -> str:
+    """An argument for Python: memory as elements of the mnemonic's type, a register, a plain number, a word."""
     if isinstance(argument, str):
         return f"a_text({c.text(argument)})"
     if isinstance(argument, float):
@@ -66,8 +73,13 @@ def _argument(c: Any, argument: Argument, inputs: dict[str, tuple[str, t.Type]])
     if isinstance(argument, int):
         return f"a_integer({argument}ll, -1)"
     if argument.name not in inputs:
-        raise NoForm("inline assembly that reads what it writes")
+        at = outputs[argument.name]
+        if not isinstance(at.type, t.VectorRegister):
+            raise NoForm("inline assembly that reads what it writes")
+        return _register(registers.place(c, at, at.span), at.type)
     name, kind = inputs[argument.name]
+    if isinstance(kind, t.VectorRegister):
+        return _register(name, kind)
     if argument.memory and isinstance(kind, t.Pointer):
         dtype = argument.dtype or dtype_of(kind.to)
         return f"a_pointer({name}, {-1 if dtype is None else IDS[dtype]})"

@@ -13,6 +13,9 @@
   __mlusim_both__ double name(unsigned long);
 #define __mlusim_real2__(name)                          \
   __mlusim_both__ float name##f(float, float);          \
+  __mlusim_both__ half name(half, half);                \
+  __mlusim_both__ float name(half, float);              \
+  __mlusim_both__ float name(float, half);              \
   __mlusim_both__ float name(float, float);             \
   __mlusim_both__ double name(double, double);          \
   template <class A, class B, class = typename std::enable_if<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>::type> \
