@@ -111,13 +111,13 @@ def _device_launch(folder: Path) -> float:
     """CPU of a launch of the same kernel from Python, in us."""
     (folder / "kernel.mlu").write_text(KERNEL, encoding="utf-8")
     kernel = bangc.load(str(folder / "kernel.mlu"))["nothing"]
-    with mlusim.Device(find_board(BOARD)) as device:
-        a = device.to_device(np.zeros(1024, np.float32))
-        device.launch(kernel, (1, 1, 1), a, 1024)
-        start = time.process_time()
-        for _ in range(TIMES):
-            device.launch(kernel, (1, 1, 1), a, 1024)
-        return (time.process_time() - start) / TIMES * 1e6
+    device = mlusim.Device(find_board(BOARD))
+    a = device.put(np.zeros(1024, np.float32))
+    device.launch(kernel, 1, args=(a, 1024))
+    start = time.process_time()
+    for _ in range(TIMES):
+        device.launch(kernel, 1, args=(a, 1024))
+    return (time.process_time() - start) / TIMES * 1e6
 
 
 def _two(words: Sequence[str], more: Mapping[str, str]) -> float:

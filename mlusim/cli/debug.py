@@ -9,6 +9,7 @@ from typing import Any
 from attrs import evolve
 
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
+from mlusim.cli.foreground import foreground
 from mlusim.cli.plain_text import remark, say
 from mlusim.cli.programs import program_of
 from mlusim.cli.show import emit
@@ -160,7 +161,8 @@ def _conversation(console: Console, *, terminal: bool) -> bool:
     ok = True
     while True:
         try:
-            line = input(PROMPT)
+            with foreground():
+                line = input(PROMPT)
         except EOFError:
             print()
             break

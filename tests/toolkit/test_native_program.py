@@ -2,6 +2,9 @@
 
 import contextlib
 import os
+import pty
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,8 +12,9 @@ import sys
 import pytest
 
 from mlusim.cli.main import main
+from mlusim.cli.programs import is_native
 from mlusim.errors import UsageError
-from mlusim.programs.command_program import CommandProgram, is_command
+from mlusim.programs.command_program import CommandProgram
 
 COUNTS = r"""
 #include "cnrt.h"
@@ -59,14 +63,83 @@ def test_what_is_no_program_is_an_operator(tmp_path):
     """A file that may not be executed is none."""
     plain = tmp_path / "plain"
     plain.write_text("text")
-    assert not is_command(str(plain))
-    assert is_command(sys.executable)
+    assert not is_native(str(plain))
+    assert is_native(sys.executable)
 
     broken = tmp_path / "broken"
     broken.write_bytes(b"\x7fELF no program")
     broken.chmod(0o755)
     with pytest.raises(UsageError, match="cannot be started"):
         CommandProgram(str(broken)).run(())
+
+
+ADDS = r"""
+#include <cnrt.h>
+#include <cstdio>
+__mlu_entry__ void add(int *x, int n) {
+  int sum = x[0] + n;
+  x[0] = sum;
+}
+int main() {
+  int host = 40, *there;
+  cnrtMalloc((void **)&there, sizeof host);
+  cnrtMemcpy(there, &host, sizeof host, cnrtMemcpyHostToDev);
+  cnrtDim3_t dim = {1, 1, 1};
+  add<<<dim, cnrtFuncTypeBlock, nullptr>>>(there, 2);
+  cnrtMemcpy(&host, there, sizeof host, cnrtMemcpyDevToHost);
+  printf("%d\n", host);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="no gdb")
+def test_gdb_on_the_host_and_the_kernels_in_one_terminal(toolkit, tmp_path):
+    """The host's debugger gives the terminal to the program that it runs; the kernels' console takes it while it reads, and gives it back."""
+    (tmp_path / "lab.mlu").write_text(ADDS)
+    words = [str(toolkit / "bin" / "cncc"), "-g", "lab.mlu", "-o", "lab"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        environment = {**os.environ, "TERM": "dumb", "HOME": str(tmp_path)}
+        words = [sys.executable, "-m", "mlusim", "debug", "gdb", "--", "-q", "-nx", "--args", "./lab"]
+        os.execve(sys.executable, words, environment)  # noqa: S606 - ours
+    typed = (
+        ("gdb", "break main"),
+        ("gdb", "run"),
+        ("gdb", "next"),
+        ("gdb", "continue"),
+        ("mlusim", "break lab.mlu:6"),
+        ("mlusim", "continue"),
+        ("mlusim", "print sum"),
+        ("mlusim", "continue"),
+        ("gdb", "quit"),
+        ("mlusim", "quit"),
+    )
+    said = ""
+    for prompt, line in typed:
+        said += _until(terminal, rf"\({prompt}\) $")
+        os.write(terminal, f"{line}\n".encode())
+    said += _until(terminal, r"\Z(?!)")
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for sentence in (
+        "main () at lab.mlu:9",
+        "task 0 in add at lab.mlu:6",
+        "sum = 42",
+        "\n42\r\n",
+        "the program has ended",
+    ):
+        assert sentence in said
+
+
+def _until(terminal, pattern):
+    """What is written to *terminal* up to *pattern*, or to its end."""
+    said = ""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while not re.search(pattern, said):
+            said += os.read(terminal, 4096).decode()
+    return said
 
 
 def test_an_interruption_ends_the_program(native):
