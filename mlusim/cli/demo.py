@@ -1,6 +1,7 @@
 """``mlusim demo``: every operator at network scale on two boards, judged, in one table and one page."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import mlusim
@@ -10,12 +11,16 @@ from mlusim.cli.results import exit_code, perform
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output
 from mlusim.cli.studies import studies_of
+from mlusim.engine.preference import AUTO, NATIVE
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import Job, matching_cases
+from mlusim.operators.long_cases import source_compiles
 from mlusim.operators.registry import operators
 from mlusim.report.page.html import html_text
 from mlusim.report.tables.files import document
 from mlusim.report.tables.records import problems, summary_table
+
+SLOW = 4.0  # seconds in Python: nine tenths of the demonstration would go to a few cases, whose lines no page shows
 
 
 def run(args: argparse.Namespace) -> int:
@@ -23,13 +28,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     html_text([], mlusim.__version__)
     boards = boards_in(args.board, DEFAULT_BOARDS)
-    jobs = [
-        Job(operator.name, case.name, board)
-        for operator in operators().values()
-        for board in boards
-        for case in matching_cases(operator, board, group=GROUP)
-    ]
-    records = perform(jobs, args.jobs)
+    records = perform(demo_jobs(boards), args.jobs)
     studies = studies_of(records, args.jobs)
     page = html_text(records, mlusim.__version__, studies, command=args.typed)
     if args.json:
@@ -43,3 +42,14 @@ def run(args: argparse.Namespace) -> int:
     write_text(args.output, page, keep=True)
     console.print(f"report: {Path(args.output).resolve()}", soft_wrap=True)
     return exit_code(records)
+
+
+def demo_jobs(boards: Sequence[str]) -> list[Job]:
+    """Return every case of the network on *boards*; those of `SLOW` seconds and more take C, where it can be compiled."""
+    compiled = NATIVE if source_compiles() else AUTO
+    return [
+        Job(operator.name, case.name, board, engine=compiled if case.effort >= SLOW else AUTO)
+        for operator in operators().values()
+        for board in boards
+        for case in matching_cases(operator, board, group=GROUP)
+    ]

@@ -22,4 +22,9 @@ def takes_source(case: Case, engine: str, observe: Any, seed: int | None) -> boo
     watched = bool(observe) or seed is not None or looks_inside(attendants())
     if watched or limit_of(None).instructions is not None:
         return False
+    return source_compiles()
+
+
+def source_compiles() -> bool:
+    """Return whether ``kernel.mlu`` can run on the native engine: there are a C compiler and a parser for BANG C."""
     return available() is not None and importlib.util.find_spec(PARSER) is not None

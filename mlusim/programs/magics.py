@@ -29,7 +29,7 @@ def profile_cell(shell: Any, line: str, cell: str) -> None:
     """Run *cell* and show every launch that it makes; *line* names checkers that watch as well."""
     with profiled(check=_names(line)) as found, _launches_unshown(shell):
         shell.run_cell(cell)
-    found.show()
+    shell.display_pub.publish(found._repr_mimebundle_())
 
 
 def check_cell(shell: Any, line: str, cell: str) -> None:

@@ -24,14 +24,16 @@ from mlusim.plan.layout import Layout
 from mlusim.plan.plan import Plan
 from mlusim.plan.render import plan_view
 from mlusim.plan.svg import layout_svg
-from mlusim.report.launches import launch_view
+from mlusim.report.launches import launch_view, launches_view
 from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.page.pipes import chart_html
+from mlusim.report.profiled import Profiled
 from mlusim.report.quantities import size
 from mlusim.text_grid import facts
 
 WIDTH = 110
 MOST = 8  # elements of a tensor that are shown
+MOST_CHARTS = 4  # of launches that were profiled together
 FRAME = '<pre style="line-height:1.25;white-space:pre;overflow-x:auto;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace">{code}</pre>'
 
 
@@ -46,8 +48,15 @@ def html_of(value: Any) -> str:
     told = _console(value).export_html(inline_styles=True, code_format=FRAME)
     if isinstance(value, Layout):
         return f"{layout_svg(value)}{told}"
-    shown = excerpt_of(value) if isinstance(value, Launch) and value.timeline.named else None
-    return f"{chart_html(shown)}{told}" if shown is not None else told
+    launches = (
+        value.launches[:MOST_CHARTS]
+        if isinstance(value, Profiled)
+        else [value]
+        if isinstance(value, Launch)
+        else []
+    )
+    excerpts = (excerpt_of(launch) for launch in launches if launch.timeline.named)
+    return "".join(chart_html(excerpt) for excerpt in excerpts if excerpt is not None) + told
 
 
 def _console(value: Any) -> Console:
@@ -71,6 +80,12 @@ def view(value: Any) -> RenderableType:
 
 
 view.register(Launch)(launch_view)
+
+
+@view.register
+def _profiled(found: Profiled) -> RenderableType:
+    numbered = list(enumerate(found.launches, 1))
+    return launches_view(numbered, every=True) if numbered else Text("nothing was launched")
 
 
 @view.register

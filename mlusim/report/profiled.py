@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.observed import LaunchResult
-from mlusim.presenting import presenter
+from mlusim.presenting import Presented, presenter
 
 
-class Profiled(Observer):
+class Profiled(Observer, Presented):
     """Keeps every launch that it watches in ``launches``; with *lines* they know the time of each line."""
 
     name = "profile"

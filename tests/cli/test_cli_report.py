@@ -14,7 +14,7 @@ from mlusim.cli import report as report_verb
 from mlusim.cli.arguments.report import add_arguments
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import matching_cases
-from mlusim.operators.registry import operators
+from mlusim.operators.registry import find_case, operators
 
 TIN = ("report", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
 SAMPLES = ("report", "sample", "wrong", "faulty", "--jobs", 1)
@@ -245,6 +245,20 @@ def test_all_groups_are_everything():
     assert len(expected) == len(jobs)
     with pytest.raises(UsageError, match="no case is of group 'odd'; the groups are boundary, .*, zero, all"):
         report_verb.jobs(parser.parse_args(["--group", "odd"]))
+
+
+@pytest.mark.parametrize(("compiles", "engine"), [(True, "native"), (False, "auto")])
+def test_demo_takes_c_for_slow_cases_where_it_can(monkeypatch, compiles, engine):
+    """Those of seconds in Python, where a compiler and the parser are there; the others keep to kernel.py."""
+    monkeypatch.setattr(demo_verb, "source_compiles", lambda: compiles)
+    engines = {
+        job.engine: find_case(operators()[job.operator], job.case).effort >= demo_verb.SLOW
+        for job in demo_verb.demo_jobs(["MLU370-X4"])
+    }
+
+    assert ({"native": True, "auto": False} if compiles else {"auto": False}).keys() == engines.keys()
+    assert engine in engines
+    assert not compiles or engines["native"]
 
 
 def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, samples, monkeypatch, tmp_path):

@@ -87,6 +87,12 @@ class _Shell:
     def __init__(self):
         self.magics = {}
         self.display_formatter = _Formatter()
+        self.display_pub = self
+        self.published = []
+
+    def publish(self, data):
+        """Take what is displayed."""
+        self.published.append(data)
 
     def register_magic_function(self, function, kind, name):
         """Keep it."""
@@ -114,15 +120,17 @@ device.launch(racing, args=(device.put(np.ones(64, np.float32)),))
 
 
 def test_magics_profile_and_check_a_cell(capsys):
-    """`%%mlusim_profile` shows the launches of the cell, `%%mlusim_check` the findings."""
+    """`%%mlusim_profile` shows the launches of the cell as values show themselves, with their pipes; `%%mlusim_check` the findings."""
     shell = _Shell()
     mlusim.load_ipython_extension(shell)
     shell.magics["mlusim_profile"][1]("", CELL)
-    profile = capsys.readouterr().out
+    (profile,) = shell.published
     shell.magics["mlusim_check"][1]("racecheck", CELL)
     check = capsys.readouterr().out
 
     assert {"cell"} == {kind for kind, _ in shell.magics.values()}
-    assert profile.startswith("racing on MLU370-X4")
+    assert profile["text/plain"].startswith("racing on MLU370-X4")
+    assert "racing on MLU370-X4" in profile["text/html"]
+    assert "<svg" in profile["text/html"]
     assert "racecheck" in check
     assert "checked by racecheck" in check

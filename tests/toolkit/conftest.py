@@ -30,10 +30,16 @@ class Native:
         return program
 
     def run(self, program, *words, **variables):
-        """What it does: exit code, output, errors."""
+        """What it does in its folder: exit code, output, errors."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MLUSIM_")} | variables
         return subprocess.run(
-            [str(program), *words], capture_output=True, text=True, check=False, env=environment, timeout=300
+            [str(program), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.lib.parent,
+            env=environment,
+            timeout=300,
         )
 
 

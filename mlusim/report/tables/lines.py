@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.counted import plural
+from mlusim.errors import shown_file
 from mlusim.report.quantities import brief, count, share, size
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.text_grid import table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 LEAST = 0.001  # of the time of a launch; lines below are summed up in one
 NUMBERS = ("time", "us", "count", "scalar", "vector", "tensor", "IO", "move", "wait", "bytes")
 
+END = "end of the tasks"
 NOTE = (
     "time: a line's share of everything that cores do or wait for.  us: that, added over all cores; then the share "
     "of it by pipe and in waiting, for pipes, other cores and the memory that all share."
@@ -37,10 +39,15 @@ def lines_table(record: CallRecord) -> RenderableType:
 
 def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> RenderableType:
     """The lines of *launch*, which kept its instructions, the dearest first; at most *most* by themselves."""
-    shown = table("line", *NUMBERS, right=NUMBERS, title=f"lines of {launch.kernel}", tight=True)
     total = sum(line.time_us for line in launch.lines)
     ordered = sorted(launch.lines, key=lambda line: -line.time_us)
     dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us][:most]
+    files = {line.file for line in dear if line.line}
+    title, place = f"lines of {launch.kernel}", _place
+    if len(files) == 1 and (file := shown_file(*files)) != Path(*files).name:
+        title += f" in {file}"
+        place = _place_inside
+    shown = table("line", *NUMBERS, right=NUMBERS, title=title, tight=True)
     for line in dear:
         shown.add_row(place(line), *_cells(line, total))
     rest = ordered[len(dear) :]
@@ -58,9 +65,14 @@ def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> Re
     return shown
 
 
-def place(line: Line) -> str:
-    """The line's file and number; of what no line is of, the end of tasks."""
-    return f"{Path(line.file).name}:{line.line}" if line.line else "end of the tasks"
+def _place(line: Line) -> str:
+    """Return the line's file and number; of what no line is of, the end of tasks."""
+    return f"{shown_file(line.file)}:{line.line}" if line.line else END
+
+
+def _place_inside(line: Line) -> str:
+    """Return the same with the name of the file alone, whose folders the title has."""
+    return f"{Path(line.file).name}:{line.line}" if line.line else END
 
 
 def _cells(line: Line, total: float) -> Iterator[str]:

@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from mlusim.errors import shown_file
+
 _HEADERS = frozenset(
     p.name for p in (Path(__file__).parents[1] / "include").glob("cn*.h")
 )  # with small functions
@@ -22,7 +24,7 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         if self.file is not None:
             inside = f" in {self.function}" if self.function else ""
-            return f"{Path(self.file).name}:{self.line}{inside}"
+            return f"{shown_file(self.file)}:{self.line}{inside}"
         if self.function:
             return f"{self.function} of {self.module}"
         return self.module or "an unknown place"
