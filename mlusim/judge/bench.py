@@ -36,12 +36,13 @@ _SERVER = "mlusim.judge.forkserver"
 class EndedProcess:
     """What a candidate's process left: its *document*, None where there is no whole one, and its exit *status*, of a signal less than 0.
 
-    *beyond* says for what it was ended: "time", "memory" or "room".
+    *beyond* says for what it was ended: "time", "memory" or "room"; *printed* is the beginning of what it printed.
     """
 
     document: Document | None = None
     status: int = 0
     beyond: str = ""
+    printed: str = ""
 
 
 class Bench:
@@ -107,7 +108,7 @@ class Bench:
             document = unpacked(data) if answer["status"] == 0 else None
         except BrokenDocument:
             document = None
-        return EndedProcess(document, int(answer["status"]), str(answer["beyond"]))
+        return EndedProcess(document, int(answer["status"]), str(answer["beyond"]), str(answer["printed"]))
 
     def _send(self, document: Document) -> None:
         data = document.packed()

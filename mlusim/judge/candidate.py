@@ -17,6 +17,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError, shown_file
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.module import Module, load_module
+from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.judge.binding import (
     BOTH,
     INPUT,
@@ -45,7 +46,7 @@ from mlusim.report.profiled import Profiled
 BUILT = "mlusim.toolkit.built"  # by name: kernels alone need no compiler
 HOST = "bang_func"  # the host function that contests ask for
 MOST_FINDINGS = 50
-MOST_PRINTED = 2000  # characters
+MOST_SHOWN = 2000  # characters of what the compiler shows
 GROWTH = 256 << 20  # bytes that one launch may keep for its end
 
 
@@ -91,7 +92,9 @@ def run(
 
     Whatever the candidate does wrong is a fact of the document, and no exception.
     """
-    judged = Judged({"translated": False, "errors": [], "calls": [], "error": None, "fault": None})
+    judged = Judged(
+        {"translated": False, "errors": [], "includes": [], "calls": [], "error": None, "fault": None}
+    )
     try:
         with limiting(Limit(seconds=request["seconds"], growth=GROWTH)):
             _translated_and_called(request, draws, judged)
@@ -103,9 +106,7 @@ def run(
     except Fault as fault:
         judged.facts["error"], judged.facts["fault"] = str(fault), type(fault).__name__
     except MlusimError as error:
-        judged.facts["error"] = " ".join(
-            filter(None, (str(error.args[0]), error.shown.strip()[:MOST_PRINTED]))
-        )
+        judged.facts["error"] = " ".join(filter(None, (str(error.args[0]), error.shown.strip()[:MOST_SHOWN])))
     except MemoryError:
         judged.facts["error"], judged.facts["fault"] = (
             "it takes more memory than --memory allows",
@@ -113,18 +114,10 @@ def run(
         )
     except RecursionError:
         judged.facts["error"] = "its functions call each other too deeply"
-    judged.facts["printed"] = _printed()
+    sys.stdout.flush()
     judged.facts["findings"] = [f.to_json() for f in judged.findings[:MOST_FINDINGS]]
     judged.facts["more_findings"] = max(0, len(judged.findings) - MOST_FINDINGS)
     return Document(judged.facts, judged.arrays)
-
-
-def _printed() -> str:
-    """The beginning of what the candidate printed: of its kernels, and of its host function."""
-    sys.stdout.flush()
-    with contextlib.suppress(OSError):
-        return Path("printed").read_bytes()[:MOST_PRINTED].decode("utf-8", "replace")
-    return ""
 
 
 def _late(reached: LimitReached) -> str:
@@ -155,10 +148,17 @@ def _translated_and_called(
         "host": isinstance(subject, _HostSubject),
     }
     judged.facts["errors"] = [_diagnostic(d) for d in module.broken]
+    judged.facts["includes"] = _includes(module, request["path"])
     memory = _Memory(Device(board))
     for facts, inputs in draws:
         judged.facts["calls"].append(_call(subject, memory, facts, inputs, judged))
         gc.collect(1)
+
+
+def _includes(module: Module, path: str) -> list[str]:
+    """The files that a candidate reads beside its own and the supplied headers."""
+    files = {name for unit in module.units for name in unit.form.includes}
+    return sorted(n for n in files if n != path and not n.startswith(str(INCLUDE)))
 
 
 class _Memory:

@@ -35,7 +35,8 @@ class Difference:
     """An output beside its reference: how many elements are ``wrong``, and the one that is farthest beyond its tolerance.
 
     ``got``, ``expected``, ``allowed`` and ``largest``, the absolute difference, are of the element at ``index``; None where all
-    are equal.  ``diff1``, ``diff2`` and ``diff3`` are the vendor's figures.
+    are equal.  ``typical`` is the median relative error of elements that are not zero; ``diff1``, ``diff2`` and ``diff3`` are the
+    vendor's figures.
     """
 
     wrong: int
@@ -45,6 +46,7 @@ class Difference:
     expected: float | None
     largest: float
     allowed: float
+    typical: float
     diff1: float
     diff2: float
     diff3: float
@@ -92,7 +94,7 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
     if not exact:
         same |= np.isnan(o) & np.isnan(r)
     if same.all():
-        return Difference(0, o.size, None, None, None, 0.0, 0.0, **figures)
+        return Difference(0, o.size, None, None, None, 0.0, 0.0, 0.0, **figures)
     with np.errstate(all="ignore"):
         distance = np.abs(o.astype(np.float64) - r.astype(np.float64))
         magnitude = np.abs(r.astype(np.float64))
@@ -110,12 +112,14 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
         _number(r[at]),
         float(distance[at]),
         0.0 if special[at] else float(allowed[at]),
+        _median(distance[magnitude > 0] / magnitude[magnitude > 0], zero=True),
         **figures,
     )
 
 
-def _median(magnitude: Array) -> float:
-    told = magnitude[np.isfinite(magnitude) & (magnitude > 0)]
+def _median(values: Array, *, zero: bool = False) -> float:
+    """The median of the finite ones of *values* that are greater than 0, or with *zero* of all that are finite."""
+    told = values[np.isfinite(values) & ((values > 0) | zero)]
     return float(np.median(told)) if told.size else 0.0
 
 

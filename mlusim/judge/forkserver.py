@@ -129,7 +129,7 @@ class Server:
         if request["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
             importlib.import_module(CANDIDATE).prepare_host(self._setup["board"])
         with tempfile.TemporaryDirectory(prefix="mlusim-judge-", ignore_cleanup_errors=True) as folder:
-            child = os.fork()
+            child, printed = os.fork(), ""
             if child == 0:
                 self._judge.close()
                 self._child(request, result, folder)
@@ -138,7 +138,9 @@ class Server:
                 os.kill(child, signal.SIGKILL)
             status = _reaped(child)
             _end_orphans()
-        return {"status": status, "beyond": beyond}
+            with contextlib.suppress(OSError):
+                printed = (Path(folder) / "printed").read_bytes()[:PRINTED].decode("utf-8", "replace")
+        return {"status": status, "beyond": beyond, "printed": printed}
 
     def _watched(self, child: int, until: float, folder: str) -> str:
         """Wait for *child* to end; else what it has gone beyond: "time", "memory", "room", or "judge" where that has gone."""
@@ -191,6 +193,7 @@ class Server:
 
 
 LOOK = 0.2  # seconds between two looks at what a candidate holds
+PRINTED = 2000  # bytes that a verdict has of what a candidate prints
 ROOM = 64 << 20  # bytes of its folder beside what it may write: what is compiled of it
 GRACE = 1.0  # seconds after which a candidate that does not end by itself is killed
 

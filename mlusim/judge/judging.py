@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import closing, nullcontext
@@ -24,6 +25,7 @@ from mlusim.operators.source_digest import sources_of
 from mlusim.operators.sweep_file import Keep, KeptWork
 from mlusim.report.json_values import plain
 
+_TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen)/", re.MULTILINE)
 SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2
 TORCH = (
     "it is written for torch/extension.h; mlusim judge takes kernels and host functions of plain arrays: void bang_func(float *out, "
@@ -152,7 +154,7 @@ def judged(candidate: Candidate) -> dict[str, Any]:
 def needs_torch(path: str) -> bool:
     """Whether the source at *path* is written for PyTorch's headers."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
-    return "torch/extension.h" in text or "torch::Tensor" in text or "at::Tensor" in text
+    return _TORCH.search(text) is not None
 
 
 def _about(task: JudgeTask) -> dict[str, Any]:

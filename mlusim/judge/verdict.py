@@ -3,7 +3,7 @@
 import math
 import signal
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from mlusim.judge.reference import Draw
 from mlusim.judge.wire import Document
 from mlusim.report.efficiency import efficiency
 
+ROUGH = 5e-5  # a median relative error that float has not, and half has
 DEAREST = 8  # lines that a verdict names
 RIGHT, WRONG, UNTRANSLATED, REFUSED, FAULT, LIMIT, DIED = (
     "right", "wrong", "untranslated", "refused", "fault", "limit", "died",
@@ -71,6 +72,7 @@ def verdict(
         found["confinement"] = held.to_json()
     if held is not None and held.missing:
         notes.append(f"the system let the candidate {held.missing}")
+    found["printed"] = ended.printed
     document = ended.document
     if document is None:
         found |= _lost(ended)
@@ -93,7 +95,7 @@ def verdict(
 
 def _empty() -> dict[str, Any]:
     return {
-        "verdict": DIED, "translated": False, "errors": [], "right": False, "error": None, "function": None, "difference": None,
+        "verdict": DIED, "translated": False, "errors": [], "includes": [], "right": False, "error": None, "function": None, "difference": None,
         "cases": [], "wrote_inputs": [], "findings": [], "more_findings": 0, "time_us": None, "time_band": None,
         "io_efficiency": None, "compute_efficiency": None, "bottleneck": None, "bound": None, "because": [], "advice": [],
         "lines": [], "launches": 0, "instructions": {}, "printed": "",
@@ -124,11 +126,10 @@ def _judged(
     notes: list[str],
 ) -> None:
     facts = document.facts
-    for name in ("translated", "errors", "findings", "more_findings"):
+    for name in ("translated", "errors", "includes", "findings", "more_findings"):
         found[name] = facts[name]
     found["function"] = facts.get("subject")
     calls = {(call["case"], call["draw"]): call for call in facts["calls"]}
-    found["printed"] = facts["printed"]
     found["wrote_inputs"] = sorted({name for call in calls.values() for name in call["wrote"]})
     found["error"] = facts["error"]
     if facts["error"] is not None:
@@ -144,6 +145,7 @@ def _judged(
                 "output": name,
             } | one.to_json()
     _timed(found, calls, draws, board, cases)
+    notes += _doubts(differences, calls)
     if facts["error"] is None:
         whole = len(calls) == len(draws)
         cheat = _cheat(facts, calls, notes) if whole else "it was not called with every draw"
@@ -182,6 +184,25 @@ def _compared(
     return differences, cases
 
 
+def _doubts(
+    differences: Sequence[tuple[Draw, str, Difference]], calls: Mapping[tuple[str, int], Mapping[str, Any]]
+) -> Iterator[str]:
+    """What is odd about outputs that may be right, in sentences."""
+    rough = sorted(
+        {n for d, n, one in differences if d.expected[n].dtype == np.float32 and one.typical > ROUGH}
+    )
+    if rough:
+        yield f"the elements of {', '.join(rough)} are right to three digits or so, as if they were computed in half"
+    first = {case: _shape(call) for (case, number), call in calls.items() if number == 1}
+    if any(_shape(call) != first.get(case) for (case, _), call in calls.items()):
+        yield "its launches differ from draw to draw of one case; times are those of the first draw"
+
+
+def _shape(call: Mapping[str, Any]) -> list[Any]:
+    """The launches of *call*, without what depends on the contents of its inputs."""
+    return [(launch["kernel"], launch["instructions"]) for launch in call["launches"]]
+
+
 def _kind_of_end(facts: Mapping[str, Any]) -> str:
     if facts["fault"] in ("limit", "memory"):
         return LIMIT
@@ -209,9 +230,10 @@ def _cheat(
     notes: list[str],
 ) -> str | None:
     """Why the outputs are not the kernels' own work, in a sentence; None where they are."""
-    if any(not call["launches"] for call in calls.values()):
-        name = facts["subject"]
-        return f"the host function {name} launches nothing"
+    idle = next((call for call in calls.values() if not call["launches"]), None)
+    if idle is not None:
+        name, case, number = facts["subject"], idle["case"], idle["draw"]
+        return f"the host function {name} launches nothing in draw {number} of case {case}"
     if not facts["host"]:
         return None
     lost = sorted({name for call in calls.values() for name in call["unstored"]})

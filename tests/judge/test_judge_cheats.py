@@ -1,0 +1,157 @@
+"""Candidates with host functions that cheat or attack, and kernels that lean on their neighbours: what the verdicts say."""
+
+import shutil
+import socket
+
+import pytest
+from judged import LOADS, REFERENCE, STORES, WORK, kernel
+
+from mlusim.judge.judging import candidates, judge, task_of
+
+HEAD = "#include <cnrt.h>\n#include <map>\n#include <vector>\n"
+CALL = "  cnrtDim3_t dim = {2, 1, 1};\n  Fused<<<dim, cnrtFuncTypeBlock, queue>>>(out, x, y, slope, n);\n  cnrtQueueSync(queue);\n"
+FUNCTION = "void bang_func(float *out, const float *x, const float *y, float slope, int n, cnrtQueue_t queue) {\n%s}\n"
+HOST = {
+    # a result by pointer, from the second call on
+    "keeps_by_pointer": HEAD
+    + kernel()
+    + "static std::map<void *, std::vector<float>> kept;\n"
+    + FUNCTION
+    % (
+        "  std::vector<float> &known = kept[out];\n"
+        "  if (known.size() == n) {\n"
+        "    cnrtMemcpy(out, known.data(), n * sizeof(float), cnrtMemcpyHostToDev);\n"
+        "    return;\n  }\n" + CALL + "  known.resize(n);\n"
+        "  cnrtMemcpy(known.data(), out, n * sizeof(float), cnrtMemcpyDevToHost);\n"
+    ),
+    # the work on the host, and a kernel that only carries it
+    "computes_on_the_host": HEAD
+    + kernel(work="").replace("Fused", "Carry")
+    + FUNCTION
+    % (
+        "  std::vector<float> a(n), b(n);\n"
+        "  cnrtMemcpy(a.data(), (void *)x, n * sizeof(float), cnrtMemcpyDevToHost);\n"
+        "  cnrtMemcpy(b.data(), (void *)y, n * sizeof(float), cnrtMemcpyDevToHost);\n"
+        "  for (int i = 0; i < n; ++i) { a[i] = a[i] * slope + b[i]; }\n"
+        "  float *made;\n  cnrtMalloc((void **)&made, n * sizeof(float));\n"
+        "  cnrtMemcpy(made, a.data(), n * sizeof(float), cnrtMemcpyHostToDev);\n"
+        "  cnrtDim3_t dim = {2, 1, 1};\n"
+        "  Carry<<<dim, cnrtFuncTypeBlock, queue>>>(out, made, made, slope, n);\n"
+        "  cnrtQueueSync(queue);\n  cnrtFree(made);\n"
+    ),
+    # everything that could harm the judge, and an early end that looks well
+    "attacks": "#include <stdio.h>\n#include <stdlib.h>\n#include <cnrt.h>\n"
+    'extern "C" { int getppid(); int fork(); int setsid(); int kill(int, int); int close(int); unsigned sleep(unsigned); int open(const char *, int);\n'
+    "int socket(int, int, int); int connect(int, const void *, unsigned); }\n"
+    + FUNCTION
+    % (
+        "  int server = 0;\n  char line[64];\n"
+        '  snprintf(line, sizeof line, "/proc/%d/stat", getppid());\n'
+        '  FILE *parent = fopen(line, "r");\n'
+        '  if (parent) { fscanf(parent, "%*d (%*[^)]) %*c %d", &server); }\n'
+        '  int file = open("REFERENCE", 1 | 1024);\n'  # O_WRONLY | O_APPEND
+        "  unsigned char there[16] = {2, 0, PORT / 256, PORT % 256, 127, 0, 0, 1};\n"
+        "  int network = connect(socket(2, 1, 0), there, 16);\n"
+        "  int told = server > 1 ? kill(server, 15) : -1;\n"
+        "  if (fork() == 0) { setsid(); for (int i = 0; i < 256; ++i) { close(i); } for (;;) { sleep(1); } }\n"
+        '  printf("{\\"verdict\\": \\"right\\"} file %d network %d signal %d\\n", file, network, told);\n'
+        "  fflush(stdout);\n  exit(0);\n"
+    ),
+}
+KERNELS = {
+    "good": kernel(),
+    # the file of another candidate
+    "includes_another": '#include "good.mlu"\n',
+    # places that blame another file
+    "blames_another": '#line 1 "good.mlu"\n' + kernel(work=""),
+    # float in the precision of half
+    "half_precision": kernel(
+        work="  __nram__ half c[256];\n  __nram__ half d[256];\n"
+        "  __bang_float2half_rn(c, a, 256);\n  __bang_half2float(a, c, 256);\n"
+        "  __bang_float2half_rn(d, b, 256);\n  __bang_half2float(b, d, 256);\n" + WORK,
+        loads="  __bang_write_value(a, 256, 0.0f);\n  __bang_write_value(b, 256, 0.0f);\n" + LOADS,
+    ),
+    # what the other task has left: right in one order alone
+    "races": kernel(stores=STORES + "\n  if (taskId == 0) { out[n - 1] = out[n - 1]; }"),
+    # on-chip memory that was never written
+    "reads_what_was_left": kernel(loads="  __memcpy(a, x + begin, count * sizeof(float), GDRAM2NRAM);\n"),
+    # beyond the input, where the other one lies
+    "reads_its_neighbour": kernel(
+        loads="  __memcpy(a, x + begin, count * sizeof(float), GDRAM2NRAM);\n  __memcpy(b, x + n + begin, count * sizeof(float), GDRAM2NRAM);\n"
+    ),
+    # an output that is right where NaN is compared with nothing
+    "not_a_number": kernel(work="  a[0] = 0.0f / 0.0f;\n"),
+    # a file that never ends
+    "reads_for_ever": '#include "/dev/zero"\n' + kernel(),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the reference."""
+    made = tmp_path_factory.mktemp("cheats")
+    (made / "reference.py").write_text(REFERENCE)
+    return made
+
+
+def _judged(folder, sources):
+    paths = []
+    for name, text in sources.items():
+        (folder / f"{name}.mlu").write_text(text.replace("REFERENCE", str(folder / "reference.py")))
+        paths.append(str(folder / f"{name}.mlu"))
+    task = task_of(str(folder / "reference.py"), "MLU370-X4", 5, seconds=60.0)
+    return dict(zip(sources, judge(candidates(task, paths), workers=1), strict=True))
+
+
+@pytest.fixture(scope="module")
+def verdicts(folder):
+    """The verdict of each kernel."""
+    return _judged(folder, KERNELS)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "said"),
+    [
+        ("half_precision", "wrong", "as if they were computed in half"),
+        ("blames_another", "wrong", "wrong there"),
+        ("races", "wrong", "racecheck"),
+        ("reads_what_was_left", "wrong", "initcheck"),
+        ("reads_its_neighbour", "fault", "past its end"),
+        ("not_a_number", "wrong", "is nan and"),
+        ("reads_for_ever", "untranslated", "/dev/zero"),
+    ],
+)
+def test_kernels_that_lean_on_something(verdicts, name, verdict, said):
+    """Each is caught, or its verdict says what is odd about it."""
+    found = verdicts[name]
+
+    assert found["verdict"] == verdict
+    assert said in str((found["error"], found["notes"], found["findings"]))
+
+
+def test_files_that_a_candidate_reads_are_named(verdicts, folder):
+    """One that includes a neighbour is as good as that, and does not hide it."""
+    assert verdicts["good"]["includes"] == []
+    assert verdicts["includes_another"]["includes"] == [str(folder / "good.mlu")]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="host functions need a compiler")
+def test_host_functions_that_cheat(folder):
+    """What is kept, computed on the host or claimed is caught, and nothing outside of the candidate is touched."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        found = _judged(folder, {name: text.replace("PORT", port) for name, text in HOST.items()})
+
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "keeps_by_pointer": "wrong",
+        "computes_on_the_host": "wrong",
+        "attacks": "refused",
+    }
+    assert "launches nothing in draw 2 of case n=512" in found["keeps_by_pointer"]["error"]
+    assert "its kernels only move data" in found["computes_on_the_host"]["error"]
+    assert "exit(0)" in found["attacks"]["error"]
+    told, held = found["attacks"]["printed"], found["attacks"]["confinement"]
+    assert '{"verdict": "right"}' in told
+    for name, word in (("files", "file -1"), ("network", "network -1"), ("processes", "signal -1")):
+        assert word in told or not held[name], told
+    assert (folder / "reference.py").read_text() == REFERENCE
