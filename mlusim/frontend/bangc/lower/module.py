@@ -53,6 +53,7 @@ from mlusim.frontend.bangc.lower.scope import (
 from mlusim.frontend.bangc.lower.storage import settle
 from mlusim.frontend.bangc.parse.broken import broken_in
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.referred import referred
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
@@ -72,20 +73,66 @@ class Lowering:
         self.as_bytes: set[str] = set()
         self._work: deque[Declaration] = deque()
         self._asked: set[str] = set()
+        self._of_host: dict[int, Declaration] = {}  # functions that the host runs, by their identity
         self._without: dict[str, Untranslatable] = {}  # variables whose initial value does not translate
         self.around = Surroundings(unit, self.need, self.variable, self.as_bytes)
 
-    def run(self, *, host: bool = True) -> TranslationUnit:
-        """Every function of the file, those that were requested, and those that these reach."""
+    def run(self) -> TranslationUnit:
+        """The kernels and device functions of the file, those that were requested, and what these reach; of the host's the signatures."""
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
-            # The function around a lambda comes first: it knows what is captured.
-            if not declaration.of_lambda and (host or kind_of(declaration) != "host"):
+            if (
+                kind_of(declaration) == "host"
+            ):  # of lambdas, too: the function around one knows what is captured
+                self._host(declaration)
+            else:
                 self.need(declaration)
         while self._work or dispatch.fill(self.around):
             while self._work:
                 self._function(self._work.popleft())
         settle(self.module.functions.values(), self.as_bytes)
         return self.module
+
+    def _host(self, first: Declaration) -> None:
+        """Note *first* and the functions of the host that it reaches; have the kernels lowered that they launch."""
+        work = [first]
+        while work:
+            declaration = work.pop()
+            found = declaration.definition or declaration
+            if id(found) in self._of_host:
+                continue
+            self._of_host[id(found)] = found
+            kind = kind_of(found)
+            if kind == "kernel":
+                self.need(found)
+                continue
+            if kind == "host" and not found.of_lambda and found.symbol not in self.module.functions:
+                self.module.functions[found.symbol] = self._signature(found)
+            work += referred(self.unit.reader, found)
+
+    def _signature(self, declaration: Declaration) -> Function:
+        """A function of the host, which the compiler has the body of."""
+        parameters = [
+            Local(p.name or "unnamed", p.name, p.type, p.spelling, p.span, parameter=True)
+            for p in declaration.parameters
+        ]
+        if calls.takes_this(declaration):
+            parameters.insert(0, _this(FunctionScope(self.around, t.VOID), declaration))
+        broken = broken_in(declaration, self.unit.broken)
+        return Function(
+            declaration.title,
+            declaration.symbol,
+            "host",
+            tuple(parameters),
+            (),
+            declaration.result,
+            (),
+            declaration.span,
+            None if broken is None else _problem(broken),
+            declaration.body is None and not declaration.defined and broken is None,
+            declaration.variadic,
+            True,
+            declaration.scope,
+        )
 
     def need(self, declaration: Declaration) -> str:
         """Have a function lowered; its symbol."""
@@ -139,7 +186,7 @@ class Lowering:
             problem,
             external,
             declaration.variadic,
-            declaration.scope,
+            scope=declaration.scope,
         )
 
     def _captures(self, declaration: Declaration) -> Captures:

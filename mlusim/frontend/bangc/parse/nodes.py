@@ -64,7 +64,7 @@ def _integer(cursor: Any, n: int) -> int:
     return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
 
 
-_FUNCTIONS = (
+FUNCTIONS = (
     "FUNCTION_DECL",
     "CXX_METHOD",
     "CONSTRUCTOR",
@@ -227,7 +227,7 @@ class Declaration:
     def of_function(self) -> bool:
         """Whether it is a variable of a function."""
         parent = self._cursor.semantic_parent
-        return self.kind == "VAR_DECL" and parent is not None and parent.kind.name in _FUNCTIONS
+        return self.kind == "VAR_DECL" and parent is not None and parent.kind.name in FUNCTIONS
 
     def inside(self, symbol: str) -> bool:
         """Whether it is declared in the function of that symbol."""

@@ -2,7 +2,7 @@
 
 import ctypes
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlusim.frontend.bangc.ir.names import Span
@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.types import Array, Record, Type, referent
 _RECURSE, _CONTINUE = 2, 1
 SPELLS = 19  # the version from which on the library says where in a macro's body a piece stands
 _EXPRESSIONS = range(100, 200)
-_REFERRING = frozenset((101, 102, 103))  # DeclRefExpr, MemberRefExpr, CallExpr
+REFERRING = frozenset((101, 102, 103))  # DeclRefExpr, MemberRefExpr, CallExpr
 _BINARY = frozenset((114, 115))  # BinaryOperator, CompoundAssignOperator
 _UNARY = 112
 _CALL = 103
@@ -185,13 +185,31 @@ class CursorReader:
             raise failed[0]
         return top
 
+    def visit(self, root: Any, met: Callable[[Any], None]) -> None:
+        """Call *met* with every cursor in *root*."""
+        unit = root._tu
+        failed: list[BaseException] = []
+
+        def visit(cursor: Any, _parent: Any, _: Any) -> int:
+            cursor._tu = unit
+            try:
+                met(cursor)
+            except BaseException as error:  # noqa: BLE001 - no exception passes through C
+                failed.append(error)
+                return 0
+            return _RECURSE
+
+        self._visit(root, self._visitor_type(visit), None)
+        if failed:
+            raise failed[0]
+
     def _node(self, cursor: Any, unit: Any) -> Node:
         cursor._tu = unit
         number = cursor._kind_id
         node = Node(self.kinds[number], self._span(cursor), cursor)
         if number in _EXPRESSIONS:
             node.type = self.types.of_cursor(cursor)
-            if number in _REFERRING:
+            if number in REFERRING:
                 lib = self.library.lib
                 found = lib.clang_getCursorReferenced(cursor)
                 if found is not None:
