@@ -12,7 +12,7 @@ from mlusim.frontend.bangc import types as t
 _LEAVES = (ir.Local, ir.Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
 _STATEMENTS = (
     ir.Declare, ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Section, ir.Break, ir.Continue, ir.Return, ir.Block,
-    ir.Labelled, ir.Goto, ir.Finally, ir.Handler, ir.Try,
+    ir.Labelled, ir.Goto, ir.Finally,
 )  # fmt: skip
 
 

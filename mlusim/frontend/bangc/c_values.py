@@ -24,7 +24,6 @@ from mlusim.frontend.bangc.c_syntax import (
     Tree,
     TypeName,
 )  # fmt: skip
-from mlusim.frontend.bangc.runtime.classes.vectors import Vector
 from mlusim.frontend.bangc.runtime.layouts import RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.frontend.bangc.runtime.resolve import layout
@@ -201,8 +200,6 @@ def decayed(given: Typed) -> Typed:
 
 
 def _item(base: Typed, index: Typed, what: str) -> Typed:
-    if what == "[]" and isinstance(base.value, Vector):
-        return _element(base, index)
     if not isinstance(base.type, t.Pointer):
         raise _refused(
             base, f"{base.text or 'the operand'} of type {base.type} is not a pointer, as {what} wants"
@@ -220,22 +217,6 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
         here = getattr(place, "here", place)
         return Typed(here, kind, place, text)
     return Typed(base.value[index.number], kind, place, text)
-
-
-def _element(base: Typed, index: Typed) -> Typed:
-    """An element of a ``std::vector`` or ``std::array``."""
-    assert isinstance(base.type, t.ClassType)
-    n, kind = index.number, base.type.arguments[0]
-    if not isinstance(n, int) or not 0 <= n < base.value.size():
-        raise UsageError(f"{base.text} has {base.value.size()} elements, and no element {n}")
-    assert not isinstance(kind, int)
-    held = base.value.first + n
-    return Typed(
-        getattr(held, "here", held) if isinstance(kind, t.Record) else held[0],
-        kind,
-        held,
-        f"{base.text}[{n}]",
-    )
 
 
 def _part(tree: MemberAccess, scope: "FrameNames") -> Typed:

@@ -22,7 +22,7 @@ import attrs
 from mlusim.counted import plural
 from mlusim.frontend.bangc import form_checks, ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import expressions, host, names, statements
+from mlusim.frontend.bangc.ir import expressions, names, statements
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.translated import Template, Translated
 
@@ -60,9 +60,7 @@ _CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = MappingProxyType(
         (expressions.Update, "op"): _OPERATOR,
         (expressions.Call, "symbol"): _SYMBOL,
         (expressions.FunctionAddress, "symbol"): _SYMBOL,
-        (expressions.KernelLaunch, "symbol"): _SYMBOL,
         (expressions.LibraryCall, "name"): _WORDS,
-        (expressions.Method, "name"): _WORDS,
     }
 )
 """What the strings must look like that code is made of."""
@@ -75,7 +73,7 @@ class DataError(ValueError):
 
 def _classes() -> tuple[type, ...]:
     found: dict[type, None] = {Translated: None, Template: None, ir.TranslationUnit: None, ir.Function: None}
-    for module in (names, statements, expressions, host, t):
+    for module in (names, statements, expressions, t):
         for value in vars(module).values():
             if (
                 isinstance(value, type)
@@ -96,7 +94,7 @@ _BY_OBJECT = frozenset(
 """Those of which two are never equal."""
 _SPACE = {
     name: value
-    for module in (typing, ir, t, names, statements, expressions, host)
+    for module in (typing, ir, t, names, statements, expressions)
     for name, value in vars(module).items()
 }
 
@@ -274,7 +272,7 @@ class FormReader:
     def _references(self) -> dict[int, list[int]]:
         """Which values of each class's rows are numbers of expressions and statements."""
         wanted = {*typing.get_args(ir.Statement), *typing.get_args(ir.Expr), *typing.get_args(ir.Place)}
-        wanted |= {statements.Section, statements.Handler, expressions.AsmOperand}
+        wanted |= {statements.Section, expressions.AsmOperand}
         found = {}
         for number, cls in enumerate(CLASSES):
             found[number] = [
@@ -385,8 +383,6 @@ def _declared(function: ir.Function) -> None:
     for node in walk(function.body):
         if type(node) is statements.Declare:
             there.add(id(node.local))
-        elif type(node) is statements.Try:
-            there |= {id(handler.held) for handler in node.handlers}
     if any(id(one) not in there for one in risky):
         raise DataError(f"{function.name!r:.40} does not declare a variable")
 

@@ -94,14 +94,6 @@ def _finally(node: ir.Finally, depth: int) -> Iterator[str]:
     yield from _body(node.last, depth + 1)
 
 
-def _try(node: ir.Try, depth: int) -> Iterator[str]:
-    yield "try:"
-    yield from _body(node.body, depth + 1)
-    for handler in node.handlers:
-        yield _INDENT * depth + f"catch {handler.name or '...'}:"
-        yield from _body(handler.body, depth + 1)
-
-
 def _return(node: ir.Return, _depth: int) -> Iterator[str]:
     yield "return" if node.value is None else f"return {expression_text(node.value)}"
 
@@ -134,7 +126,6 @@ _STATEMENTS: Mapping[type, Callable[[Any, int], Iterator[str]]] = MappingProxyTy
         ir.Labelled: _labelled,
         ir.Goto: lambda n, _: iter((f"goto {n.label}",)),
         ir.Finally: _finally,
-        ir.Try: _try,
     }
 )
 _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
@@ -169,19 +160,11 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         ir.Call: lambda n: f"{n.name}({_arguments(n.arguments)})",
         ir.IntrinsicCall: lambda n: f"{n.row}({_arguments(n.arguments)})",
         ir.LibraryCall: lambda n: f"{n.name}({_arguments(n.arguments)})",
-        ir.Construct: lambda n: f"{n.type}({_arguments(n.arguments)})",
-        ir.New: lambda n: f"new {n.of}{'' if n.count is None else f'[{expression_text(n.count)}]'}",
-        ir.Delete: lambda n: f"delete {expression_text(n.pointer)}",
-        ir.Throw: lambda n: f"throw {'' if n.value is None else expression_text(n.value)}",
         ir.Dispatch: lambda n: f"virtual {n.name}({_arguments(n.arguments)})",
         ir.DynamicCast: lambda n: f"dynamic<{n.name}>({expression_text(n.value)})",
-        ir.Method: lambda n: f"{expression_text(n.receiver)}.{n.name}({_arguments(n.arguments)})",
         ir.Compose: lambda n: f"{{{_arguments(n.values)}}}",
         ir.FunctionAddress: lambda n: f"&{n.name}",
         ir.Invoke: lambda n: f"({expression_text(n.function)})({_arguments(n.arguments)})",
-        ir.KernelLaunch: lambda n: (
-            f"{n.name}<<<{_arguments((n.dim, n.kind, n.queue))}>>>({_arguments(n.arguments)})"
-        ),
         ir.Asm: _asm,
     }
 )

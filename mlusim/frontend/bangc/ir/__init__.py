@@ -8,7 +8,7 @@ macros expanded, default arguments filled in, and *every* conversion is a `Conve
 `Compare` have one type between them, and an argument has the type of its parameter.
 
 **Statements** are `Declare`, `Evaluate`, `If`, `Loop`, `Switch`, `Break`, `Continue`, `Return`,
-`Block`, and in host code `Labelled`, `Goto`, `Finally` and `Try`.  **Expressions** have a value and a ``type``.  **Places** are what may be stored to or have
+`Block`, `Labelled`, `Goto` and `Finally`.  **Expressions** have a value and a ``type``.  **Places** are what may be stored to or have
 its address taken: `LocalStorage`, `Element`, `Member`, `GlobalPlace`.  A place becomes a value by `Load`
 and a pointer by `AddressOf`.
 
@@ -41,22 +41,21 @@ from mlusim.frontend.bangc.ir.expressions import (
     Compose,
     Conditional,
     Const,
-    Construct,
     Convert,
+    Dispatch,
     Distance,
+    DynamicCast,
     Element,
     Expr,
     FunctionAddress,
     GlobalPlace,
     IntrinsicCall,
     Invoke,
-    KernelLaunch,
     LibraryCall,
     Load,
     LocalStorage,
     Logical,
     Member,
-    Method,
     Offset,
     Place,
     Temporary,
@@ -64,7 +63,6 @@ from mlusim.frontend.bangc.ir.expressions import (
     Unary,
     Update,
 )
-from mlusim.frontend.bangc.ir.host import Delete, Dispatch, DynamicCast, New, Throw
 from mlusim.frontend.bangc.ir.module import (
     REST,
     Function,
@@ -85,7 +83,6 @@ from mlusim.frontend.bangc.ir.statements import (
     Evaluate,
     Finally,
     Goto,
-    Handler,
     If,
     Labelled,
     Loop,
@@ -93,7 +90,6 @@ from mlusim.frontend.bangc.ir.statements import (
     Section,
     Statement,
     Switch,
-    Try,
 )
 
 __all__ = [
@@ -112,11 +108,9 @@ __all__ = [
     "Compose",
     "Conditional",
     "Const",
-    "Construct",
     "Continue",
     "Convert",
     "Declare",
-    "Delete",
     "Dispatch",
     "Distance",
     "DynamicCast",
@@ -129,11 +123,9 @@ __all__ = [
     "Global",
     "GlobalPlace",
     "Goto",
-    "Handler",
     "If",
     "IntrinsicCall",
     "Invoke",
-    "KernelLaunch",
     "Labelled",
     "LibraryCall",
     "Load",
@@ -142,8 +134,6 @@ __all__ = [
     "Logical",
     "Loop",
     "Member",
-    "Method",
-    "New",
     "Offset",
     "Place",
     "Return",
@@ -154,10 +144,8 @@ __all__ = [
     "Switch",
     "Temporary",
     "Text",
-    "Throw",
     "TranslationProblem",
     "TranslationUnit",
-    "Try",
     "Unary",
     "Update",
 ]

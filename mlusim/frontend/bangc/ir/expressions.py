@@ -4,7 +4,6 @@ from typing import Any
 
 from attrs import define
 
-from mlusim.frontend.bangc.ir.host import Delete, Dispatch, DynamicCast, New, Throw
 from mlusim.frontend.bangc.ir.names import Global, Local, Span
 from mlusim.frontend.bangc.types import Type
 
@@ -267,33 +266,13 @@ class IntrinsicCall:
 
 @define(eq=False)
 class LibraryCall:
-    """A call of the C library or of the driver by name: ``sqrtf``, ``printf``, ``cnrtMalloc``, ``std::max``."""
+    """A call of the C library by name: ``sqrtf``, ``std::max``."""
 
     name: str
     arguments: "tuple[Expr, ...]"
     type: Type
     span: Span
     template: "tuple[Type | int, ...]" = ()
-
-
-@define(eq=False)
-class Construct:
-    """An object of a library class: its constructor by the types of its parameters."""
-
-    arguments: "tuple[Expr, ...]"
-    type: Type
-    span: Span
-
-
-@define(eq=False)
-class Method:
-    """A call of a method of a library class; ``receiver`` is the object's place or value."""
-
-    name: str
-    receiver: "Place | Expr"
-    arguments: "tuple[Expr, ...]"
-    type: Type
-    span: Span
 
 
 @define(eq=False)
@@ -329,15 +308,22 @@ class Invoke:
 
 
 @define(eq=False)
-class KernelLaunch:
-    """``kernel<<<dim, kind, queue>>>(arguments)`` in host code."""
+class Dispatch:
+    """A call of a virtual method: *targets* are the symbols by the class of the first argument's object."""
 
-    symbol: str
     name: str
-    dim: "Expr"
-    kind: "Expr"
-    queue: "Expr"
+    targets: dict[str, str]
     arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class DynamicCast:
+    """``dynamic_cast``: the pointer, or null where its object is no *name*."""
+
+    value: "Expr"
+    name: str
     type: Type
     span: Span
 
@@ -382,16 +368,10 @@ Expr = (
     | Call
     | IntrinsicCall
     | LibraryCall
-    | Construct
-    | New
-    | Delete
-    | Throw
     | Dispatch
     | DynamicCast
-    | Method
     | Compose
     | FunctionAddress
     | Invoke
-    | KernelLaunch
     | Asm
 )

@@ -104,25 +104,6 @@ class Finally:
 
 
 @define(eq=False)
-class Handler:
-    """A ``catch``: of exceptions of the type called *name*, all of them where it is ""; *held* takes the value."""
-
-    name: str
-    held: "Local | None"
-    body: "tuple[Statement, ...]"
-    span: Span
-
-
-@define(eq=False)
-class Try:
-    """``try`` with its handlers in order."""
-
-    body: "tuple[Statement, ...]"
-    handlers: tuple[Handler, ...]
-    span: Span
-
-
-@define(eq=False)
 class Break:
     """Leave the innermost loop or switch."""
 
@@ -153,17 +134,5 @@ class Block:
 
 
 Statement = (
-    Declare
-    | Evaluate
-    | If
-    | Loop
-    | Switch
-    | Break
-    | Continue
-    | Return
-    | Block
-    | Labelled
-    | Goto
-    | Finally
-    | Try
+    Declare | Evaluate | If | Loop | Switch | Break | Continue | Return | Block | Labelled | Goto | Finally
 )

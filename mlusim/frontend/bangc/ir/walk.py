@@ -10,7 +10,7 @@ import attrs
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.expressions import Assign, Convert, Load, LocalStorage, Update
 from mlusim.frontend.bangc.ir.names import Global, Local
-from mlusim.frontend.bangc.ir.statements import Block, Finally, Goto, If, Labelled, Return, Try
+from mlusim.frontend.bangc.ir.statements import Block, Finally, Goto, If, Labelled, Return
 
 
 def parts_of(node: Any) -> list[tuple[Any, ...]]:
@@ -23,8 +23,6 @@ def parts_of(node: Any) -> list[tuple[Any, ...]]:
         return list(node.sections)
     if isinstance(node, Finally):
         return [node.body, node.last]
-    if isinstance(node, Try):
-        return [node.body, *(h.body for h in node.handlers)]
     return []
 
 

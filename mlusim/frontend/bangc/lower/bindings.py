@@ -7,8 +7,6 @@ from mlusim.frontend.bangc.lower.calls import argument
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
-_TUPLE = "std::tuple<"  # each has the first element, and the others as another tuple
-
 
 def binds(node: Node) -> bool:
     """Whether a declaration names the parts of its value."""
@@ -49,11 +47,6 @@ def bound(scope: FunctionScope, node: Node, value: Expr) -> Declare:
 
 def _part(scope: FunctionScope, held: Place, whole: t.Type, n: int, part: Declaration) -> Place:
     if isinstance(whole, t.Record):
-        if whole.name.startswith(_TUPLE) and n:
-            rest = whole.fields[1]
-            return _part(
-                scope, Member(held, rest.name, rest.offset, rest.type, part.span), rest.type, n - 1, part
-            )
         field = whole.fields[n]
         at = Member(held, field.name, field.offset, field.type, part.span)
         if isinstance(field.type, t.Pointer) and field.type.reference:

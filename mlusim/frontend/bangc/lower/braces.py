@@ -10,7 +10,6 @@ from mlusim.frontend.bangc.ir import (
     Comma,
     Compose,
     Const,
-    Construct,
     Expr,
     Load,
     LocalStorage,
@@ -18,7 +17,6 @@ from mlusim.frontend.bangc.ir import (
     Span,
 )
 from mlusim.frontend.bangc.lower import calls, copies, dispatch, expressions
-from mlusim.frontend.bangc.lower.containers import LISTED, element
 from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -28,9 +26,7 @@ def value(scope: FunctionScope, node: Node) -> Expr:
     """The value of a list in braces."""
     if isinstance(node.type, t.Array | t.Record):
         return compose(scope, node, node.type)
-    if isinstance(node.type, t.ClassType):
-        values = tuple(expressions.value(scope, c) for c in node.children)
-        return Compose(values, node.type, node.span)
+    scope.refuse_class(node.type, node.span)
     if not node.children:
         return convert(scope, number(0, t.INT32, node), node.type, node.span)
     return expressions.valued(scope, node.children[0], node.type)
@@ -108,13 +104,6 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, spa
     return scope.refuse("designator", "this designator is not supported", span)
 
 
-def _elements(scope: FunctionScope, child: Node, kind: t.ClassType) -> Compose:
-    """The elements of a container from inner braces."""
-    of = element(kind)
-    values = tuple(_part(scope, c, iter(()), of, child) for c in child.children)
-    return Compose(values, t.Array(of, len(values)), child.span)
-
-
 def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
     if child.kind == "INIT_LIST_EXPR":
         return _listed(scope, child, part)
@@ -127,8 +116,6 @@ def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Ty
         return made
     if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
         return _filled(scope, itertools.chain((child,), given), part, node)
-    if isinstance(part, t.ClassType) and child.type != part:
-        return Construct((expressions.value(scope, child),), part, child.span)
     return expressions.valued(scope, child, part)
 
 
@@ -139,11 +126,6 @@ def _listed(scope: FunctionScope, child: Node, part: t.Type) -> Expr:
         return made
     if isinstance(part, t.Array | t.Record):
         return compose(scope, child, part)
-    if isinstance(part, t.ClassType):
-        inner = tuple(expressions.value(scope, c) for c in child.children)
-        if part.name in LISTED and inner:
-            inner = (_elements(scope, child, part),)
-        return Construct(inner, part, child.span)
     return value(scope, child) if child.type == part else expressions.valued(scope, child, part)
 
 
@@ -262,9 +244,7 @@ def has_values(scope: FunctionScope, kind: t.Type) -> bool:
 
 
 def constructor_of(scope: FunctionScope, kind: t.Record) -> Declaration | None:
-    """The constructor without arguments that does something; that of a pair only sets zeros."""
-    if kind.name.startswith("std::pair<"):
-        return None
+    """The constructor without arguments that does something."""
     for found in scope.around.unit.reader.constructors(kind):
         if calls.acts(found) and all(p.default is not None for p in found.parameters):
             return found

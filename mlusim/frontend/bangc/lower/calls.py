@@ -5,29 +5,24 @@ from types import MappingProxyType
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    REST,
     Assign,
-    Builtin,
     Call,
     Comma,
     Compose,
-    Construct,
     Convert,
     Element,
     Expr,
     FunctionAddress,
     IntrinsicCall,
     Invoke,
-    KernelLaunch,
     LibraryCall,
     Load,
     LocalStorage,
     Member,
-    Method,
     Place,
     Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import braces, containers, copies, dispatch, expressions, lambdas, places
+from mlusim.frontend.bangc.lower import braces, copies, dispatch, expressions, lambdas, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
 from mlusim.frontend.bangc.lower.storage import to_memory
@@ -37,9 +32,6 @@ from mlusim.frontend.bangc.runtime.library import LIBRARY
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _FRESH = "__mlusim_fresh"  # an object that no constructor has made
-START = "__mlusim_va_start"  # how a function takes the arguments behind its parameters
-FUNCTION = "std::function"
-_REFERRING = ("operator>>", "get")  # methods that store to what they are given
 _HOLDING = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
 _ALIGNED = "__builtin_assume_aligned"
 _PRINT = "bang_printf"  # what printf is on the device
@@ -60,7 +52,7 @@ def call(scope: FunctionScope, node: Node) -> Expr:
         (c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE), None
     )
     if config is not None:
-        return _launch(scope, node, target, config)
+        return scope.refuse("launch", "kernels are launched by the host, not by the device", node.span)
     if target.kind == "CONVERSION_FUNCTION":
         return _converted(scope, node, target)
     if target.kind not in ("FUNCTION_DECL", "CXX_METHOD"):
@@ -100,8 +92,7 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if reference is None or not reference.children:
         return expressions.known(scope, node)
     inner = reference.children[0]
-    if isinstance(inner.type, t.ClassType):
-        return Method(target.name, places.place(scope, inner), (), target.result, node.span)
+    scope.refuse_class(inner.type, node.span)
     if dispatch.to_function(node.type):
         expressions.value(scope, inner)  # its captures are known from here on
         called = lambdas.of_object(scope, inner)
@@ -222,17 +213,11 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
         body is not None and body.children
     ):  # without any it is the run-time's, of a type that only the source has
         return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
-    if target.name == START:
-        rest = Builtin(REST, t.Pointer(t.VOID), node.span)
-        return LibraryCall(START, (rest,), target.result, node.span)
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
         return scope.refuse("call", f"the compiler's own {target.name} is not supported", node.span)
-    if not scope.host and target.name not in LIBRARY:
+    if target.name not in LIBRARY:
         return _of_device(scope, node, target)
     arguments = passed(scope, node, target, _given(node), by_value=True)
-    for argument_, parameter in zip(arguments, target.parameters, strict=False):
-        if scope.host and isinstance(parameter.type, t.Pointer) and isinstance(parameter.type.to, t.Void):
-            to_memory(argument_)  # its bytes are wanted
     result = node.type if _refers(target.result) else target.result
     return LibraryCall(target.name, arguments, result, node.span, target.type_arguments)
 
@@ -243,7 +228,7 @@ def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> Expr | N
         return expressions.value(scope, _given(node)[0])
     if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
         return convert(scope, expressions.value(scope, _given(node)[0]), node.type, node.span)
-    if target.name == "printf" and not scope.host:
+    if target.name == "printf":
         made = passed(scope, node, target, _given(node))
         return IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
     return None
@@ -335,17 +320,7 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     receiver = _receiver(scope, node)
     operator = target.name.startswith("operator") and _reference(node) is None
     given = _given(node)[1:] if operator else _given(node)
-    if isinstance(receiver.type, t.ClassType):
-        arguments = passed(
-            scope,
-            node,
-            target,
-            given,
-            by_value=not (receiver.type.name == FUNCTION or target.name in _REFERRING),
-        )
-        if containers.indexed(receiver.type, target.name):
-            return containers.item(receiver, receiver.type, _signed(arguments[0]), node.span)
-        return Method(_name_of(target), receiver, arguments, target.result, node.span)
+    scope.refuse_class(receiver.type, node.span)
     if target.name == "operator=" and target.implicit:
         kind = receiver.type if target.parent is None else target.parent.type
         if isinstance(kind, t.Record) and isinstance(receiver.type, t.Record):
@@ -362,30 +337,12 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     return _ordinary(scope, node, target, (this, *arguments))
 
 
-def _signed(index: Expr) -> Expr:
-    """An index before it is made unsigned, so that one below zero is said as it is."""
-    inner = index.value if isinstance(index, Convert) else index
-    return inner if isinstance(inner.type, t.Arithmetic) and inner.type.whole else index
-
-
-def _name_of(target: Declaration) -> str:
-    """The name of a method of a library class; what streams write differently has one of its own."""
-    if target.name == "operator<<" and target.parameters:
-        word = target.parameters[0].spelling
-        return target.name + {"char": "char", "const void *": "void"}.get(word, "")
-    return target.name
-
-
 def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     given = [c for c in node.children if c.type is not None]
     kind = node.type
     if isinstance(kind, t.Array):
         return braces.made(scope, kind, node.span)
-    if isinstance(kind, t.ClassType):
-        if kind.name == FUNCTION and given and not target.makes_copy:
-            return lambdas.function(scope, given[0], kind, node.span)
-        arguments = passed(scope, node, target, given, by_value=True)
-        return Construct(arguments, kind, node.span)
+    scope.refuse_class(kind, node.span)
     if isinstance(kind, t.VectorRegister):
         return expressions.value(scope, given[0]) if given else Compose((), kind, node.span)
     if target.makes_copy and given and target.implicit:
@@ -467,12 +424,3 @@ def acts(target: Declaration) -> bool:
         return False
     body = definition.body
     return bool((body is not None and body.children) or definition.initialisers)
-
-
-def _launch(scope: FunctionScope, node: Node, target: Declaration, config: Node) -> Expr:
-    assert config.decl is not None  # by which it was found
-    given = [c for c in config.children if c.type is not None][1:]
-    dim, kind, queue = passed(scope, node, config.decl, given)
-    arguments = passed(scope, node, target, _given(node))
-    symbol = scope.around.need(target)
-    return KernelLaunch(symbol, target.title, dim, kind, queue, arguments, t.VOID, node.span)

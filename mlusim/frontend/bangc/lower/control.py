@@ -1,33 +1,23 @@
-"""Statements that leave others: ``goto``, ``try``, and the ends of objects at the end of their block."""
+"""Statements that leave others: ``goto``, and the ends of objects at the end of their block."""
 
 from collections.abc import Callable
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    AddressOf,
-    Declare,
-    Element,
-    Expr,
     Finally,
     Goto,
-    Handler,
     If,
     Labelled,
     Load,
-    Local,
     LocalStorage,
-    Span,
     Statement,
-    Throw,
-    Try,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import endings
-from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
-from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.lower.scope import FunctionScope
+from mlusim.frontend.bangc.parse.nodes import Node
 
 Body = tuple[Statement, ...]
 Lower = Callable[[FunctionScope, Node], list[Statement]]  # what makes statements of a node
-Inner = Callable[[FunctionScope, Node], Body]
 
 
 def block(scope: FunctionScope, children: list[Node], statement: Lower) -> Body:
@@ -90,54 +80,3 @@ def goto(scope: FunctionScope, node: Node) -> list[Statement]:
             "goto", f"{label} is in a block that this goto is not in, which is not supported", node.span
         )
     return [Goto(label, node.span)]
-
-
-# -- exceptions --------------------------------------------------------------------------------------
-
-
-def attempt(scope: FunctionScope, node: Node, body: Inner) -> list[Statement]:
-    """``try`` and its handlers."""
-    inner = body(scope, node.children[0])
-    handlers = []
-    for child in node.children[1:]:
-        scope.blocks.append(child.span)
-        handlers.append(_handler(scope, child, body))
-        scope.blocks.pop()
-    return [Try(inner, tuple(handlers), node.span)]
-
-
-def _handler(scope: FunctionScope, node: Node, inner: Inner) -> Handler:
-    declared = next((c.decl for c in node.children if c.kind == "VAR_DECL"), None)
-    if declared is None:
-        return Handler("", None, inner(scope, node.children[-1]), node.span)
-    kind = declared.type
-    reference = isinstance(kind, t.Pointer) and kind.reference
-    caught = kind.to if isinstance(kind, t.Pointer) and kind.reference else kind
-    held = scope.hold(t.Pointer(caught) if isinstance(caught, t.Record) else caught, node.span)
-    bound = _bound(scope, declared, held, caught, reference=reference, span=node.span)
-    body = (bound, *inner(scope, node.children[-1]))
-    return Handler(str(caught), held, body, node.span)
-
-
-def _bound(
-    scope: FunctionScope, declared: Declaration, held: Local, caught: t.Type, *, reference: bool, span: Span
-) -> Declare:
-    """The variable of a handler."""
-    value: Expr = Load(LocalStorage(held, held.type, span), held.type, span)
-    if isinstance(caught, t.Record):
-        if not reference:
-            value = Load(Element(value, number(0, t.INT64, span), caught, span), caught, span)
-    elif reference:
-        value = AddressOf(temporary(value), declared.type, span)
-    return Declare(scope.add(declared), value, span)
-
-
-def throw(value: Expr | None, node: Node) -> Throw:
-    """``throw value`` and ``throw``."""
-    if value is None:
-        return Throw(None, (), t.VOID, node.span)
-    kind = value.type
-    if isinstance(kind, t.Array):
-        kind = t.Pointer(kind.of)
-    names = kind.names if isinstance(kind, t.Record) else (str(kind),)
-    return Throw(value, names, t.VOID, node.span)

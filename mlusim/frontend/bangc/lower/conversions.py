@@ -94,7 +94,7 @@ def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, 
     if isinstance(seen, t.Record):
         scope.refuse_beside(seen, other, span)
     puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
-    if puns and not scope.host and _variable(value):
+    if puns and _variable(value):
         what = (
             "a pointer is seen as a number"
             if isinstance(seen, t.Pointer)

@@ -110,8 +110,6 @@ def _calls(scope: FunctionScope, kind: t.Type, span: Span, find: Find, *, moved:
 
 def _constructor(scope: FunctionScope, kind: t.Record, span: Span, moved: bool) -> Declaration | None:
     """The constructor of the sources that copies, or moves, objects of a class."""
-    if kind.name.startswith("std::"):
-        return None
     reader = scope.around.unit.reader
     found = [c for c in reader.constructors(kind) if c.makes_copy and not c.implicit]
     if not found and reader.hides(kind, "CONSTRUCTOR"):
@@ -121,8 +119,6 @@ def _constructor(scope: FunctionScope, kind: t.Record, span: Span, moved: bool) 
 
 def _assignment(scope: FunctionScope, kind: t.Record, span: Span, moved: bool) -> Declaration | None:
     """The ``operator=`` of the sources for objects of a class."""
-    if kind.name.startswith("std::"):
-        return None
     reader = scope.around.unit.reader
     found = [m for m in reader.assignments(kind) if not m.implicit]
     if not found and reader.hides(kind, "CXX_METHOD"):

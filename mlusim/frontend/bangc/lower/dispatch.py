@@ -4,7 +4,6 @@ from typing import Any
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import Dispatch, DynamicCast, Expr, LibraryCall, Span, Text
-from mlusim.frontend.bangc.lower import endings
 from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
@@ -26,11 +25,11 @@ def become(this: Expr, kind: t.Record, span: Span) -> LibraryCall:
 def fill(around: Surroundings) -> bool:
     """Find the targets of what was called so far; whether there are new ones."""
     reader, found = around.unit.reader, False
-    for kind, made, *signature in around.dispatches:
+    for kind, made, signature in around.dispatches:
         for record in list(reader.types.records.values()):
             if (record is not kind and kind not in record.bases) or record.name in made.targets:
                 continue
-            target = _target(reader, record, made.name, signature[0] if signature else None)
+            target = _target(reader, record, made.name, signature)
             if target is not None:
                 made.targets[record.name] = around.need(target)
                 found = True
@@ -40,7 +39,7 @@ def fill(around: Surroundings) -> bool:
 def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declaration | None:
     """The method that objects of *record* have."""
     for one in (record, *record.bases):
-        method = reader.destructor(one) if name == endings.NAME else reader.method(one, name, signature)
+        method = reader.method(one, name, signature)
         if method is not None:
             return None if method.pure else method
     return None

@@ -4,7 +4,6 @@ from mlusim.frontend.bangc.ir import (
     Assign,
     Call,
     Comma,
-    Delete,
     Expr,
     Invoke,
     Load,
@@ -17,7 +16,7 @@ from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Node
 
-_STORES = (Assign, Update, Delete)
+_STORES = (Assign, Update)
 _CALLS = (Call, Invoke)
 
 

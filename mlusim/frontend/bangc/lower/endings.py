@@ -2,31 +2,21 @@
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    Assign,
     Call,
-    Comma,
-    Conditional,
-    Const,
-    Dispatch,
     Element,
     Evaluate,
-    Expr,
-    Load,
     Local,
     LocalStorage,
     Member,
-    Method,
     Place,
     Span,
     Statement,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import END
 from mlusim.frontend.bangc.parse.type_reader import ends
 
 Statements = tuple[Statement, ...]
-NAME = "~"  # of destructors where virtual ones are told apart
 
 
 def of_local(scope: FunctionScope, local: Local) -> Statements:
@@ -37,8 +27,6 @@ def of_local(scope: FunctionScope, local: Local) -> Statements:
 def of_place(scope: FunctionScope, at: Place, span: Span) -> Statements:
     """What happens where the object at a place ends."""
     kind = at.type
-    if isinstance(kind, t.ClassType):
-        return (Evaluate(Method("close", at, (), t.VOID, span), span),)
     if isinstance(kind, t.Array):
         scope.refuse("destructor", f"an array of {kind.of}, which has a destructor, is not supported", span)
     assert isinstance(kind, t.Record)
@@ -66,26 +54,3 @@ def of_parts(scope: FunctionScope, kind: t.Record, at: Place, span: Span) -> Sta
         this = scope.address(at, t.Pointer(base), span)
         made += of_place(scope, Element(this, number(0, t.INT64, span), base, span), span)
     return tuple(made)
-
-
-def deleted(scope: FunctionScope, pointer: Expr, span: Span) -> tuple[Expr, Expr | None]:
-    """*pointer*, held, and the end of what it points to; None where nothing happens there."""
-    kind = pointer.type.to if isinstance(pointer.type, t.Pointer) else t.VOID
-    if not isinstance(kind, t.Record) or not (kind.destroyed or kind.virtual):
-        return pointer, None
-    held = LocalStorage(scope.hold(pointer.type, span), pointer.type, span)
-    here = Load(held, pointer.type, span)
-    if kind.virtual:
-        end: Expr = Dispatch(NAME, {}, (here,), t.VOID, span)
-        scope.around.dispatches.append((kind, end))
-    else:
-        made = of_place(scope, Element(here, number(0, t.INT64, span), kind, span), span)
-        end = Const(0, t.INT32, span)
-        for statement in reversed(made):
-            assert isinstance(statement, Evaluate)
-            end = Comma(statement.value, end, t.INT32, span)
-    nothing = Const(0, t.INT32, span)
-    whole = Conditional(
-        convert(scope, here, t.BOOL, span), Comma(end, nothing, t.INT32, span), nothing, t.INT32, span
-    )
-    return here, Comma(Assign(held, pointer, pointer.type, span), whole, t.INT32, span)

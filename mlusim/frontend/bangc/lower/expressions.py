@@ -27,7 +27,7 @@ from mlusim.frontend.bangc.ir import (
     Unary,
     Update,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, control, dispatch, effects, places
+from mlusim.frontend.bangc.lower import calls, dispatch, effects, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -41,6 +41,13 @@ _CASTS = (
     "CXX_REINTERPRET_CAST_EXPR",
     "CXX_CONST_CAST_EXPR",
 )
+
+_OF_HOST = {
+    "CXX_NEW_EXPR": ("new", "declare an array, or give the kernel memory"),
+    "CXX_DELETE_EXPR": ("delete", "declare an array, or give the kernel memory"),
+    "CXX_THROW_EXPR": ("throw", "return a status"),
+}
+"""What device code has not: the word, and what to do instead."""
 
 
 def value(scope: FunctionScope, node: Node) -> Expr:
@@ -101,7 +108,7 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
             return made
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
     made = value(scope, inner)
-    if isinstance(made, Text) and not scope.host and isinstance(node.type, t.Pointer):
+    if isinstance(made, Text) and isinstance(node.type, t.Pointer):
         other = isinstance(node.type.to, t.Arithmetic) and node.type.to != t.INT8
         return Convert(made, node.type, node.span) if other else made
     if (
@@ -362,18 +369,13 @@ def _lambda(scope: FunctionScope, node: Node) -> Expr:
     return lambdas.value(scope, node)
 
 
-def _throw(scope: FunctionScope, node: Node) -> Expr:
-    return control.throw(value(scope, node.children[0]) if node.children else None, node)
-
-
 def _dynamic(scope: FunctionScope, node: Node) -> Expr:
     return dispatch.dynamic(scope, node, value(scope, node.children[-1]))
 
 
-def _object(scope: FunctionScope, node: Node) -> Expr:
-    from mlusim.frontend.bangc.lower import objects  # noqa: PLC0415 - it takes expressions apart, too
-
-    return objects.new(scope, node) if node.kind == "CXX_NEW_EXPR" else objects.delete(scope, node)
+def _of_host(scope: FunctionScope, node: Node) -> Expr:
+    what, instead = _OF_HOST[node.kind]
+    return scope.refuse(what, f"{what} is of the host, not of the device; {instead}", node.span)
 
 
 _MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
@@ -401,9 +403,8 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
         "COMPOUND_LITERAL_EXPR": _inside,
         "CALL_EXPR": _called,
         "LAMBDA_EXPR": _lambda,
-        "CXX_THROW_EXPR": _throw,
         "CXX_DYNAMIC_CAST_EXPR": _dynamic,
-        **dict.fromkeys(("CXX_NEW_EXPR", "CXX_DELETE_EXPR"), _object),
+        **dict.fromkeys(_OF_HOST, _of_host),
     }
 )
 

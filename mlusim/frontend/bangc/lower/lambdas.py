@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     Compose,
-    Construct,
     Element,
     Expr,
-    FunctionAddress,
     Load,
     LocalStorage,
     Member,
     Place,
     Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, copies, expressions, places
+from mlusim.frontend.bangc.lower import copies, expressions, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -32,7 +30,7 @@ def value(scope: FunctionScope, node: Node) -> Expr:
     wanted = list(_wanted(scope, node, kind))
     if len(wanted) != len(kind.fields):
         scope.refuse("lambda", "what this lambda captures is not known; name each variable in [ ]", node.span)
-    captures = Captures(scope.host)
+    captures = Captures()
     names: dict[str, None] = {}
     for captured in wanted:
         name = THIS if captured is None else captured.name
@@ -130,8 +128,6 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
         scope.refuse(
             "lambda", f"{captured.name} is an array that is captured by value; capture it by reference", span
         )
-    if isinstance(kind, t.ClassType):
-        return Construct((Load(at, kind, span),), kind, span)
     return copies.copied(scope, at, kind, span)
 
 
@@ -174,17 +170,3 @@ def of_object(scope: FunctionScope, node: Node) -> Declaration | None:
     if not isinstance(node.type, t.Record):
         return None
     return scope.around.unit.reader.class_of(node).call_operator
-
-
-def function(scope: FunctionScope, node: Node, kind: t.ClassType, span: Span) -> Construct:
-    """A ``std::function`` of a lambda, of an object with ``operator()``, or of a pointer to a function."""
-    given = expressions.value(scope, node)
-    if not isinstance(node.type, t.Record):
-        return Construct((given,), kind, span)
-    target = of_object(scope, node)
-    if target is None:
-        scope.refuse(
-            "std::function", "a std::function of what takes auto is not supported; name the types", span
-        )
-    called = FunctionAddress(scope.around.need(target), target.title, t.Pointer(t.VOID), span)
-    return Construct((called, given) if calls.takes_this(target) else (called,), kind, span)

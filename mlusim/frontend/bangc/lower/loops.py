@@ -5,14 +5,12 @@ from mlusim.frontend.bangc.ir import (
     Block,
     Call,
     Compare,
-    Construct,
     Declare,
     Element,
     Expr,
     Load,
     LocalStorage,
     Loop,
-    Method,
     Offset,
     Place,
     Statement,
@@ -20,7 +18,6 @@ from mlusim.frontend.bangc.ir import (
     Update,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import bindings, copies, places, statements
-from mlusim.frontend.bangc.lower.containers import ITERATED, element
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import BEGIN, STOP, Node
@@ -42,9 +39,7 @@ def each(scope: FunctionScope, node: Node) -> list[Statement]:
     else:
         element_at = Element(here, number(0, t.INT64, node), kind.to, span)
         value = Load(element_at, kind.to, span)
-        if isinstance(kind.to, t.ClassType):
-            value = Construct((value,), kind.to, span)
-        elif isinstance(kind.to, t.Record) and isinstance(declaration.type, t.Record):
+        if isinstance(kind.to, t.Record) and isinstance(declaration.type, t.Record):
             value = copies.copied(scope, element_at, declaration.type, span)
         else:
             value = convert(scope, value, declaration.type, span)
@@ -65,10 +60,6 @@ def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
         return first, Offset(first, number(kind.count, t.INT64, source), False, first.type, span)
-    if isinstance(kind, t.ClassType) and kind.name in ITERATED:
-        pointer = t.Pointer(element(kind))
-        held = _held(scope, source, before)
-        return Method("begin", held, (), pointer, span), Method("end", held, (), pointer, span)
     if isinstance(kind, t.Record):
         this = places.address_of(scope, _held(scope, source, before), span)
         begin, end = (_own_end(scope, kind, word, this, source) for word in (BEGIN, STOP))

@@ -11,7 +11,6 @@ from mlusim.frontend.bangc.ir import (
     Call,
     Compose,
     Const,
-    Construct,
     Element,
     Evaluate,
     Expr,
@@ -145,12 +144,9 @@ class Lowering:
     # -- functions -----------------------------------------------------------------------------
 
     def _function(self, declaration: Declaration) -> None:
-        scope = FunctionScope(
-            self.around, declaration.result, declaration.symbol, host=kind_of(declaration) == "host"
-        )
+        scope = FunctionScope(self.around, declaration.result, declaration.symbol)
         if declaration.of_lambda:
             scope.captures = self._captures(declaration)
-            scope.host = scope.captures.host
         parameters: list[Local] = []
         body: tuple[Statement, ...] = ()
         problem: TranslationProblem | None = None
@@ -177,7 +173,7 @@ class Lowering:
         self.module.functions[declaration.symbol] = Function(
             declaration.title,
             declaration.symbol,
-            kind_of(declaration) if scope.captures is None else ("host" if scope.host else "device"),
+            kind_of(declaration) if scope.captures is None else "device",
             tuple(parameters),
             tuple(scope.locals),
             declaration.result,
@@ -194,7 +190,7 @@ class Lowering:
         parent = declaration.parent
         kind = parent.type if parent is not None else None
         known = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None
-        return known or Captures(kind_of(declaration) == "host")
+        return known or Captures()
 
     # -- variables at file scope ---------------------------------------------------------------
 
@@ -405,8 +401,6 @@ def _assigned(
             span = given.span
             first = calls.argument(scope, given, field.type)  # a reference is bound
         at = Member(_object(scope.this, kind, span), field.name, field.offset, field.type, span)
-        if isinstance(first, Load) and isinstance(field.type, t.ClassType):
-            first = Construct((first,), field.type, span)  # a copy
         yield Evaluate(Assign(at, first, field.type, span), span)
 
 

@@ -171,8 +171,6 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         member = lambdas.found(scope, declaration, node.span)
         if member is not None:
             return member
-    if local is None and declaration.from_prelude and isinstance(declaration.type, t.ClassType):
-        return temporary(expressions.value(scope, node))  # a stream
     if local is None:
         local = scope.static(declaration)
     if local is None:

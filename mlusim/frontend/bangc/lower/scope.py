@@ -30,7 +30,6 @@ from mlusim.frontend.bangc.parse.type_reader import ends
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
 
-_OWNERS = ("std::unique_ptr<", "std::shared_ptr<")
 HELPERS = "_c_"  # how names begin that a rendering may add
 _PYTHONS = re.compile(r"(__\w*__|None|True|False)\Z")  # names that Python has a meaning for
 
@@ -45,12 +44,11 @@ class Untranslatable(Exception):
 
 @define(eq=False)
 class Captures:
-    """What one lambda captures: the names of its record's members, by variable; ``host`` as the function around it.
+    """What one lambda captures: the names of its record's members, by variable.
 
     The object around it is None.  A variable is its declaration: one macro declares several at one place.
     """
 
-    host: bool
     members: dict[Declaration | None, str] = field(factory=dict)
 
 
@@ -79,7 +77,6 @@ class FunctionScope:
     result: t.Type
     symbol: str = ""
     this: Local | None = None
-    host: bool = False
     captures: Captures | None = None  # where it is the body of a lambda
     locals: list[Local] = field(factory=list)
     hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
@@ -107,6 +104,7 @@ class FunctionScope:
     def add(self, declaration: Declaration, *, parameter: bool = False) -> Local:
         """The local that *declaration* declares."""
         kind = declaration.type
+        self.refuse_class(kind, declaration.span)
         if parameter:
             self.refuse_destructor(kind, declaration.span)
         local = Local(
@@ -125,7 +123,6 @@ class FunctionScope:
             if local.storage is Storage.STATIC:
                 self.refuse("destructor", f"{kind} has a destructor, and is static", declaration.span)
             self.owned.append(local)
-        self.refuse_elements(kind, declaration.span)
         return local
 
     def unnamed(self, declaration: Declaration) -> Local:
@@ -145,8 +142,6 @@ class FunctionScope:
             local.storage, local.space = Storage.MEMORY, words[0]
         elif isinstance(local.type, t.Array):
             numbers = isinstance(inner, t.Arithmetic) and inner != t.DOUBLE
-            if self.host:  # the driver copies it
-                numbers = _plain(inner)
             local.storage = Storage.MEMORY if numbers else Storage.CELL
             local.space = "ldram" if numbers else ""
             local.stack = numbers
@@ -211,24 +206,17 @@ class FunctionScope:
                 "inheritance", f"{base} is a base of {kind} behind the first, which is not supported", span
             )
 
+    def refuse_class(self, kind: t.Type, span: Span) -> None:
+        """Refuse objects of classes of the C++ library, which the device has not."""
+        inner = element_of(kind)
+        if isinstance(inner, t.ClassType) and inner.name.startswith("std::"):
+            self.refuse("class", f"{inner.name} is of the host, not of the device; use an array", span)
+
     def refuse_destructor(self, kind: t.Type, span: Span) -> None:
         """Refuse objects with a destructor: it would not be called."""
         inner = element_of(kind)
         if ends(inner):
             self.refuse("destructor", f"{inner} has a destructor, which would not be called", span)
-
-    def refuse_elements(self, kind: t.Type, span: Span) -> None:
-        """Refuse containers and owners of objects with a destructor: it would not be called."""
-        inner = kind.arguments if isinstance(kind, t.ClassType) else ()
-        if isinstance(kind, t.Record) and kind.name.startswith(_OWNERS):
-            inner = tuple(f.type.to for f in kind.fields if isinstance(f.type, t.Pointer))
-        for one in inner:
-            if not isinstance(one, int):
-                if ends(element_of(one)):
-                    self.refuse(
-                        "destructor", f"{one} in {kind} has a destructor, which would not be called", span
-                    )
-                self.refuse_elements(one, span)
 
     def forget(self, pointer: Expr) -> None:
         """Have no temporary: *pointer* is the address of one that a local takes the place of."""
@@ -285,14 +273,6 @@ def element_of(kind: t.Type) -> t.Type:
     while isinstance(kind, t.Array):
         kind = kind.of
     return kind
-
-
-def _plain(kind: t.Type) -> bool:
-    """Whether values of a type are numbers alone."""
-    kind = element_of(kind)
-    return isinstance(kind, t.Arithmetic) or (
-        isinstance(kind, t.Record) and all(_plain(f.type) for f in kind.fields)
-    )
 
 
 def number(value: float, kind: t.Type, node: "Node | Span") -> Const:

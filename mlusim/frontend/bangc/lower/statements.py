@@ -178,7 +178,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
         return []
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
         value: Expr | None = braces.compose(scope, initial, kind)
-    elif isinstance(kind, t.Array) and initial.kind == "STRING_LITERAL" and not scope.host:
+    elif isinstance(kind, t.Array) and initial.kind == "STRING_LITERAL":
         value = letters(expressions.string(scope, initial).value, kind, span)
     elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
         return _constructed(scope, declaration, initial, span)
@@ -372,7 +372,7 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
 
 
 def _try(scope: FunctionScope, node: Node) -> list[Statement]:
-    return control.attempt(scope, node, body)
+    return scope.refuse("try", "try is of the host, not of the device; return a status", node.span)
 
 
 _MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[Statement]]] = MappingProxyType(

@@ -8,7 +8,6 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.lower.endings import NAME as ENDS
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype
 
 BECOME = "__mlusim_become"
@@ -122,5 +121,4 @@ def _chosen(c: Any, place: int, node: ir.Dispatch) -> str:
             cases.append(f"case {n}: {called} return;" if void else f"case {n}: return {called}")
     lost = f"CALL_UP(m, {c.function('__pure')}, site, a_text({c.text(node.name)})); __builtin_unreachable();"
     looked = f"class_(m, a_0, {number(c, kind)}, {int(kind.derived)}, site)"
-    end = "return;" if node.name == ENDS else lost
-    return f"{_head(place, node)} {{ switch ({looked}) {{ {' '.join(cases)} default: break; }} {end} }}"
+    return f"{_head(place, node)} {{ switch ({looked}) {{ {' '.join(cases)} default: break; }} {lost} }}"

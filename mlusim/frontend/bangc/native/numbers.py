@@ -19,21 +19,13 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-_WORDS = {
-    "Construct": "an object of a library class",
-    "Method": "a method of a library class", "New": "new", "Delete": "delete", "Throw": "throw", "Try": "try",
-    "KernelLaunch": "a launch of a kernel",
-}  # fmt: skip
-
-
 class NoForm(Exception):
     """Something that has no C here; the message says what."""
 
 
 def no_form(node: object) -> NoForm:
-    """What *node*, an expression or a statement, is in the words of C++."""
-    name = type(node).__name__
-    return NoForm(_WORDS.get(name, name.lower()))
+    """What *node*, an expression or a statement, is called."""
+    return NoForm(type(node).__name__.lower())
 
 
 def floating(kind: t.Arithmetic) -> str:

@@ -35,7 +35,6 @@ SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
         39: t.BFLOAT16,
     }
 )
-CLOSING = ("std::ofstream", "std::fstream")  # classes of the library that write at their end
 CLOSURE = "(lambda"  # how the library calls the class of a lambda
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY = 111, 112, 114
@@ -256,6 +255,4 @@ def _leaf(kind: t.Type) -> t.Type:
 
 def ends(kind: t.Type) -> bool:
     """Whether something happens at the end of an object."""
-    return (isinstance(kind, t.Record) and kind.destroyed) or (
-        isinstance(kind, t.ClassType) and kind.name in CLOSING
-    )
+    return isinstance(kind, t.Record) and kind.destroyed

@@ -31,7 +31,6 @@ class Context:
     """One function while it is rendered."""
 
     uses: Uses = field(factory=Uses)
-    host: bool = False  # whether a text is memory, which there is on the host
     known: dict[str, ranges.Range] = field(factory=dict)  # values of locals that are bounded
     begins: dict[str, ranges.Range] = field(factory=dict)  # values that locals have at first
     changed: Mapping[ir.Local, int] = field(factory=dict)  # how many places store to a local
@@ -73,7 +72,7 @@ def cell(local: ir.Local) -> bool:
     )
 
 
-def refers(c: Context, at: ir.Element) -> bool:
+def refers(at: ir.Element) -> bool:
     """Whether *at* is the number that a variable points or refers to, which has it as ``v``.
 
     An object seen as bytes has none.
@@ -85,12 +84,4 @@ def refers(c: Context, at: ir.Element) -> bool:
     first = isinstance(at.index, ir.Const) and at.index.value == 0
     if not (isinstance(kind, t.Pointer) and first and isinstance(at.type, t.Arithmetic)):
         return False
-    return kind.reference or not (c.host or (at.type.size == 1 and at.type.kind != "bool"))
-
-
-def elements(node: ir.Expr) -> bool:
-    """Whether *node* is the first element of a vector."""
-    if not (isinstance(node, ir.Method) and node.name == "data"):
-        return False
-    kind = node.receiver.type
-    return isinstance(kind, t.ClassType) and kind.name == "std::vector"
+    return kind.reference or at.type.size > 1 or at.type.kind == "bool"

@@ -10,7 +10,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.render import arithmetic, casts, checked, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
+from mlusim.frontend.bangc.render.context import Context, cell, refers
 from mlusim.frontend.bangc.render.rows import typed_arguments
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
@@ -47,7 +47,7 @@ def _may_lack(node: ir.Expr) -> bool:
     return any(isinstance(n, _LOADING) for n in walk(node))
 
 
-_LOADING = (ir.Load, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Method, ir.Invoke)
+_LOADING = (ir.Load, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Invoke)
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at.type, t.VectorRegister):
         return record(c, at)
     if isinstance(at, ir.LocalStorage):
-        return _variable(c, at)
+        return _variable(at)
     if isinstance(at.type, t.Record):
         if isinstance(at, ir.Element) and at.type.derived:  # what is there may be more
             return b.call("_c_copy_as", record(c, at), c.layout(at.type))
@@ -68,11 +68,11 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at, ir.Member):
         return _got(c, b.attribute(record(c, at.base), at.name), at.type)
     if isinstance(at, ir.GlobalPlace):
-        return as_number(c, b.item(_global(c, at), b.constant(0)), at.type)
+        return as_number(b.item(_global(c, at), b.constant(0)), at.type)
     return value(c, at.value)
 
 
-def _variable(c: Context, at: ir.LocalStorage) -> ast.expr:
+def _variable(at: ir.LocalStorage) -> ast.expr:
     local = at.local
     if isinstance(local.type, t.Record):
         return b.call("_c_copy", b.name(local.name))
@@ -80,12 +80,12 @@ def _variable(c: Context, at: ir.LocalStorage) -> ast.expr:
         return b.name(local.name)
     if local.storage is ir.Storage.CELL:
         return b.attribute(b.name(local.name), "v")
-    return as_number(c, b.item(b.name(local.name), b.constant(0)), local.type)
+    return as_number(b.item(b.name(local.name), b.constant(0)), local.type)
 
 
-def as_number(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
-    """What memory gives back, as a number of Python, which host memory does by itself save for half and bool."""
-    if not isinstance(kind, t.Arithmetic) or (c.host and kind.kind != "bool" and kind.size > 2):
+def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
+    """What memory gives back, as a number of Python."""
+    if not isinstance(kind, t.Arithmetic):
         return made
     if kind.kind == "float":
         return b.call("float", made)
@@ -98,13 +98,13 @@ def _got(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
 
 
 def _element(c: Context, at: ir.Element) -> ast.expr:
-    if refers(c, at):
+    if refers(at):
         made = _got(c, b.attribute(value(c, at.pointer), "v"), at.type)
         return b.call("bool", made) if at.type.kind == "bool" else made  # type: ignore[union-attr]
     pointer, index = value(c, at.pointer), place(c, at.index, at.type)
     if isinstance(at.type, t.Pointer):
         return b.call("_c_pointer_at", pointer, index, c.layout(at.type.to))
-    return as_number(c, b.item(pointer, index), at.type)
+    return as_number(b.item(pointer, index), at.type)
 
 
 def record(c: Context, at: ir.Place) -> ast.expr:
@@ -310,7 +310,7 @@ def _intrinsic(c: Context, node: ir.IntrinsicCall) -> ast.expr:
         _operand(c, row, n, a, k) for n, (a, k) in enumerate(zip(node.arguments, node.overload, strict=False))
     ]
     made += [_given(c, a) for a in node.arguments[len(node.overload) :]]
-    return as_number(c, b.call(row.spelling, *made), node.type)
+    return as_number(b.call(row.spelling, *made), node.type)
 
 
 def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> ast.expr:
@@ -338,19 +338,6 @@ def _library(c: Context, node: ir.LibraryCall) -> ast.expr:
     return made
 
 
-def _method(c: Context, node: ir.Method) -> ast.expr:
-    receiver = node.receiver
-    places = (ir.LocalStorage, ir.GlobalPlace, ir.Element, ir.Member, ir.Temporary)
-    made = record(c, receiver) if isinstance(receiver, places) else value(c, receiver)
-    if elements(node):
-        return b.attribute(made, "first")
-    return b.call(b.attribute(made, layouts.method(node.name)), *(value(c, a) for a in node.arguments))
-
-
-def _construct(c: Context, node: ir.Construct) -> ast.expr:
-    return b.call(b.attribute(c.layout(node.type), "make"), *(value(c, a) for a in node.arguments))
-
-
 def compose(c: Context, node: ir.Compose) -> ast.expr:
     """A record or an array from its parts."""
     parts = [_own(c, v) for v in node.values]
@@ -373,10 +360,21 @@ def _invoked(c: Context, node: ir.Invoke) -> ast.expr:
     return b.call(value(c, node.function), *(value(c, a) for a in node.arguments))
 
 
-def _of_host(c: Context, node: Any) -> ast.expr:
-    from mlusim.frontend.bangc.render import host  # noqa: PLC0415 - two halves of one subject
+def _dispatch(c: Context, node: ir.Dispatch) -> ast.expr:
+    """A call of the method that the object's class chooses."""
+    c.uses.symbols.update(dict.fromkeys(node.targets.values()))
+    first, *rest = node.arguments
+    held = c.temporary()
+    names: list[ast.expr | None] = [b.constant(n) for n in node.targets]
+    targets = ast.Dict(names, [b.name(s) for s in node.targets.values()])
+    chosen = b.call("_c_class", b.held(held, value(c, first)))
+    absent = b.call("_c_pure", b.constant(node.name))
+    method = b.call(b.attribute(targets, "get"), chosen, absent)
+    return b.call(method, b.name(held), *(value(c, a) for a in rest))
 
-    return host.VALUES[type(node)](c, node)
+
+def _dynamic(c: Context, node: ir.DynamicCast) -> ast.expr:
+    return b.call("_c_dynamic", value(c, node.value), b.constant(node.name))
 
 
 def _asm(c: Context, node: ir.Asm) -> ast.expr:
@@ -394,7 +392,7 @@ def _text(c: Context, node: ir.Text) -> ast.expr:
 
 def _given(c: Context, node: ir.Expr) -> ast.expr:
     """An argument of a row or of the library; the device's take a string as it is."""
-    if isinstance(node, ir.Text) and not c.host:
+    if isinstance(node, ir.Text):
         return b.at(b.constant(node.value), node.span)  # type: ignore[no-any-return]
     return value(c, node)
 
@@ -437,14 +435,11 @@ _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
         ir.Call: _call,
         ir.IntrinsicCall: _intrinsic,
         ir.LibraryCall: _library,
-        ir.Construct: _construct,
-        ir.New: _of_host,
-        ir.Delete: _of_host,
-        ir.Method: _method,
         ir.Compose: compose,
         ir.FunctionAddress: _function,
         ir.Invoke: _invoked,
-        **dict.fromkeys((ir.KernelLaunch, ir.Throw, ir.Dispatch, ir.DynamicCast), _of_host),
+        ir.Dispatch: _dispatch,
+        ir.DynamicCast: _dynamic,
         ir.Asm: _asm,
     }
 )

@@ -26,7 +26,7 @@ class Rendered:
 
 def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     """What a host variable at file scope begins with, as an expression that is evaluated once."""
-    c = statements.BodyContext(host=True)
+    c = statements.BodyContext()
     local = ir.Local(variable.name, variable.name, variable.type, "", variable.span, ir.Storage.CELL)
     return declarations.made(c, local, expression, variable.symbol), c.uses
 
@@ -36,7 +36,7 @@ def render(function: ir.Function, *, deep: bool = False, checked: bool = False) 
 
     *deep* ones look how deep they are, *checked* ones report values that change without a word.
     """
-    c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
+    c = statements.BodyContext(symbol=function.symbol)
     c.names = frozenset(local.name for local in function.locals)
     c.checked = checked
     nodes = walk(function.body)

@@ -1,4 +1,4 @@
-"""Statements that leave others, in Python: gotos, ends of objects, exceptions.
+"""Statements that leave others, in Python: gotos, and the ends of objects.
 
 Statements with labels are a loop that runs once; a goto says at which label the next turn begins.
 """
@@ -94,27 +94,3 @@ def ended(c: "BodyContext", node: ir.Finally) -> Statements:
 
     last = b.at(ast.If(b.call("_c_ending"), body(c, node.last), []), node.span)
     return [ast.Try(suite(c, node.body, node.span), [], [], [last])]
-
-
-def attempt(c: "BodyContext", node: ir.Try) -> Statements:
-    """``try`` and its handlers."""
-    from mlusim.frontend.bangc.render.statements import body, suite  # noqa: PLC0415 - two halves of one subject
-
-    caught = c.temporary()
-    tail: Statements = [b.at(ast.Raise(None, None), node.span)]
-    for handler in reversed(node.handlers):
-        inner: Statements = []
-        if handler.held is not None:
-            inner.append(
-                b.at(
-                    b.assign(b.target(handler.held.name), b.attribute(b.name(caught), "value")), handler.span
-                )
-            )
-        inner += body(c, handler.body) or [b.at(ast.Pass(), handler.span)]
-        if not handler.name:
-            tail = inner
-            continue
-        test = b.compare(b.constant(handler.name), ast.In(), b.attribute(b.name(caught), "names"))
-        tail = [b.at(ast.If(test, inner, tail), handler.span)]
-    except_ = ast.ExceptHandler(b.name("_c_Thrown"), caught, tail)
-    return [ast.Try(suite(c, node.body, node.span), [b.at(except_, node.span)], [], [])]

@@ -17,8 +17,8 @@ from mlusim.frontend.bangc.render.expressions import condition, value
 
 Statements = list[ast.stmt]
 _EFFECTS = (
-    ir.Assign, ir.Update, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Construct, ir.Method, ir.Invoke, ir.KernelLaunch,
-    ir.Asm, ir.New, ir.Delete, ir.Throw, ir.Dispatch,
+    ir.Assign, ir.Update, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Invoke,
+    ir.Asm, ir.Dispatch,
 )  # fmt: skip
 
 
@@ -198,6 +198,5 @@ _STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = MappingPr
         ir.Labelled: leaving.labelled,
         ir.Goto: leaving.goto,
         ir.Finally: leaving.ended,
-        ir.Try: leaving.attempt,
     }
 )

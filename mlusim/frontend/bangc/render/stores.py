@@ -6,7 +6,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import arithmetic, checked, ranges
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
+from mlusim.frontend.bangc.render.context import Context, cell, refers
 from mlusim.frontend.bangc.render.expressions import constant_of, moved, place, record, residue, value
 
 
@@ -42,8 +42,6 @@ def stored(c: Context, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
         return [b.assign(b.target(name), given), ast.Expr(stored)]
     if isinstance(at.type, t.VectorRegister):
         return [ast.Expr(b.call("_c_set_register", record(c, at), given))]
-    if isinstance(at, ir.Element) and elements(at.pointer) and at.type == t.FLOAT:
-        given = arithmetic.unrounded(given)  # the bytes of a vector round
     return [b.assign(_target(c, at), given)]
 
 
@@ -55,7 +53,7 @@ def _target(c: Context, at: ir.Place) -> ast.expr:
         if local.storage is ir.Storage.CELL:
             return ast.Attribute(b.name(local.name), "v", b.STORE)
         return ast.Subscript(b.name(local.name), b.constant(0), b.STORE)
-    if isinstance(at, ir.Element) and refers(c, at):
+    if isinstance(at, ir.Element) and refers(at):
         return ast.Attribute(value(c, at.pointer), "v", b.STORE)
     if isinstance(at, ir.Element):
         return ast.Subscript(value(c, at.pointer), place(c, at.index, at.type), b.STORE)

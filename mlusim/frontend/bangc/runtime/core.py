@@ -19,7 +19,6 @@ from mlusim.frontend.bangc.runtime.constants import constant
 from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
 from mlusim.frontend.bangc.runtime.following import Following
-from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
     ArrayLayout,
@@ -114,7 +113,7 @@ def _member(record: Any, name: str) -> Any:
 
 def _pointer_at(pointer: Any, i: int, layout: Any) -> Any:
     found = pointer[i]
-    return see(found, layout) if isinstance(found, Ptr | HostPtr | Address) else found
+    return see(found, layout) if isinstance(found, Ptr | Address) else found
 
 
 def _register(layout: Any, source: Any = None) -> Any:

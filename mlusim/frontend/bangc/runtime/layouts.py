@@ -8,9 +8,9 @@ from typing import Any
 from mlusim.arch.dtypes import DType, uint8, uint64
 from mlusim.errors import MlusimError, Unsupported
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr
 from mlusim.frontend.bangc.runtime.pointers import Address, Items, copy, no_number, number, see, within
 from mlusim.frontend.bangc.runtime.referred import Referred
+from mlusim.frontend.bangc.runtime.scratch import ScratchPointer
 from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, past, size_of
 from mlusim.memory.pointer import Ptr
 
@@ -52,7 +52,7 @@ class RecordLayout:
         """A union that holds what *made* has in *names*, stored in order: all members show its bytes; what has none shows zeros."""
         name = names[-1]
         value = made.__dict__[name]
-        raw: Any = HostPtr(HostBlock(HostMemory(), bytearray(self.size), self.name).view(uint8), 0)
+        raw: Any = ScratchPointer(bytearray(self.size))
         with contextlib.suppress(MlusimError, AttributeError):  # a pointer to a variable has no bytes
             for stored in names:
                 setattr(RecordPointer(raw, self), stored, made.__dict__[stored])
@@ -65,7 +65,7 @@ class RecordLayout:
         """*pointer* as one to this record; where it is only declared, the pointer keeps what it knows."""
         if not self.fields and isinstance(pointer, RecordPointer | Object):
             return pointer
-        if isinstance(pointer, Ptr | HostPtr):
+        if isinstance(pointer, Ptr | ScratchPointer):
             return RecordPointer(pointer.cast(uint8), self)
         if isinstance(pointer, RecordPointer):
             return pointer if pointer.layout is self else RecordPointer(pointer.raw, self)
@@ -340,7 +340,9 @@ class PointerLayout:
         """*pointer* as one to pointers."""
         if isinstance(pointer, RecordPointer):
             pointer = pointer.raw
-        return PointerArray(pointer.cast(uint64), self) if isinstance(pointer, Ptr | HostPtr) else pointer
+        return (
+            PointerArray(pointer.cast(uint64), self) if isinstance(pointer, Ptr | ScratchPointer) else pointer
+        )
 
     def make(self, *values: Any) -> Any:
         """The value, null without one."""

@@ -86,10 +86,9 @@ def _not_a_number(x: float) -> bool:
     return x != x  # noqa: PLR0124 - NaN is what differs from itself
 
 
-def _unreturned(text: Any) -> None:
+def _unreturned(text: str) -> None:
     """The end of a function that has a result, and has returned none."""
-    said = text if isinstance(text, str) else text.view.block.text
-    raise RuleFault(said, hint="return a value on every way through the function")
+    raise RuleFault(text, hint="return a value on every way through the function")
 
 
 def _infinity() -> float:

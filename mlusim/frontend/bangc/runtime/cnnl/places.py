@@ -7,6 +7,7 @@ import numpy as np
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     Array,
     Descriptor,
+    device_bytes,
     dtype_of,
     numbers,
     scalar,
@@ -14,7 +15,6 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     store,
     values,
 )  # fmt: skip
-from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
@@ -154,4 +154,4 @@ def put(driver: "StandInDevice", pointer: Any, array: Array) -> None:
     """Store an array from where *pointer* is on the device."""
     raw = np.ascontiguousarray(array).tobytes()
     device_bytes(pointer, len(raw), "store")[:] = raw
-    driver.filled(plain(pointer), len(raw))
+    driver.filled(pointer, len(raw))

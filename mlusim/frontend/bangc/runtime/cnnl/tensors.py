@@ -8,9 +8,9 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.arch.dtypes import as_dtype, float64
-from mlusim.errors import Unsupported
-from mlusim.frontend.bangc.runtime.classes.objects import HostObject
-from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
+from mlusim.counted import plural
+from mlusim.errors import Ended, MemoryFault, OutOfBounds, Unsupported, WrongSpace
+from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
@@ -25,7 +25,7 @@ DTYPES: Mapping[int, Any] = MappingProxyType(
 
 
 @define(eq=False)
-class Descriptor(HostObject):
+class Descriptor:
     """A descriptor that is no tensor's: what was set, by name."""
 
     values: dict[Any, Any] = field(factory=dict)
@@ -44,6 +44,31 @@ def shape_of(desc: Any) -> tuple[int, ...]:
     return tuple(int(desc.dims[axis]) for axis in range(int(desc.dim)))
 
 
+def device_bytes(pointer: Any, count: int, verb: str) -> Any:
+    """The *count* bytes of the device from *pointer* on.
+
+    Raises `WrongSpace` for a pointer of the host, `MemoryFault` for the null pointer and for bytes that are not there.
+    """
+    what = f"a {verb} of {count} {plural(count, 'byte')} of device memory"
+    if pointer is None:
+        raise MemoryFault(f"{what} through the null pointer", hint="test the pointer first")
+    if not isinstance(pointer, Ptr):
+        raise WrongSpace(f"{what} through a pointer of the host", hint="look at the order of the pointers")
+    allocation, start = pointer.view.allocation, pointer.offset
+    if not allocation.live:
+        fault = Ended(f"{what} that was freed", address=pointer.address)
+        fault.rule = "hostcheck-use-after-free"
+        raise fault
+    if start < 0 or start + count > allocation.nbytes:
+        rest = max(allocation.nbytes - start, 0)
+        raise OutOfBounds(
+            f"{what} at byte {start} of {allocation.nbytes}",
+            address=pointer.address,
+            legal=f"{rest} {plural(rest, 'byte')} are there",
+        )
+    return allocation.raw.data[start : start + count]
+
+
 def values(desc: Any, pointer: Any, verb: str = "load") -> Array:
     """A tensor's elements on the device, as an array that shares them."""
     dtype, shape = dtype_of(desc), shape_of(desc)
@@ -58,7 +83,7 @@ def store(driver: "StandInDevice", desc: Any, pointer: Any, result: Any) -> int:
     """Give a tensor on the device its elements; the status of success."""
     target = values(desc, pointer, "store")
     target[...] = np.asarray(result).reshape(target.shape)
-    driver.filled(plain(pointer), target.nbytes)
+    driver.filled(pointer, target.nbytes)
     return 0
 
 

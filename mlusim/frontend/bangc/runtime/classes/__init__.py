@@ -1,1 +1,0 @@
-"""Classes of the C++ library in a host program."""
