@@ -214,6 +214,19 @@ __mlu_entry__ void K(long long *o) { B q; o[0] = q.x; C c; o[1] = c.x; c.init();
 """,
         False,
     ),
+    "ends": (
+        """
+struct L { long long *n; int i; __mlu_func__ L(long long *n, int i) : n(n), i(i) {} __mlu_func__ ~L() { *n = *n * 7 + i; } __mlu_func__ L(const L &o) : n(o.n), i(o.i + 1) {} };
+struct P { L a; L b; __mlu_func__ P(long long *n, int i) : a(n, i), b(n, i + 1) {} __mlu_func__ ~P() { *a.n += 5; } };
+__mlu_func__ int early(long long *n, int k) { L x(n, 1); if (k == 1) return *n; L y(n, 2); for (int i = 0; i < 4; i++) { L z(n, 3); if (i == k) return *n + i; } return *n; }
+__mlu_func__ void loops(long long *n, int k) { for (int i = 0; i < 5; i++) { L x(n, i); if (i == 1) continue; { L y(n, 4); if (i == k) break; } L w(n, 6);
+  switch (i) { case 0: { L s(n, 8); break; } default: { L s(n, 9); if (i == 2) continue; } } *n %= 10007; } }
+__mlu_func__ int jump(long long *n) { int k = 0; again: { L x(n, 3); if (k++ < 2) goto again; } return k; }
+__mlu_entry__ void K(long long *o) { long long n = 1; o[0] = early(&n, 1); o[0] = o[0] * 1000 + n; n = 1; o[1] = early(&n, 2) + n; n = 1; o[2] = early(&n, 9) + n; n = 1; loops(&n, 3); o[3] = n; n = 1; loops(&n, 9);
+  o[4] = n; n = 1; { P p(&n, 2); L c = p.a; o[5] = n; } o[5] = o[5] * 100000 + n; n = 1; o[6] = jump(&n) * 1000000 + n; }
+""",
+        True,
+    ),
     "temporaries": (
         """
 struct L { int *n; int i; __mlu_func__ L(int *n, int i) : n(n), i(i) {} __mlu_func__ ~L() { *n = *n * 7 + i; } __mlu_func__ int get() { return i++; } };
@@ -222,7 +235,7 @@ __mlu_func__ L make(int *n) { return L(n, 3); }
 __mlu_entry__ void K(long long *o) { int n = 3; L(&n, 6); o[0] = n; int k = take(L(&n, 2)) + 1; o[1] = n * 10 + k; k = L(&n, 4).get(); o[2] = n * 10 + k; make(&n); o[3] = n; { L x = make(&n); o[4] = n; } o[5] = n; (void)take(make(&n)); o[6] = n;
  { auto f = [l = L(&n, 5)] { return 1; }; o[7] = n; } o[7] = o[7] * 1000 + n; }
 """,
-        False,
+        True,
     ),
     "results": (
         """
@@ -235,7 +248,7 @@ __mlu_func__ M mk(int *n) { return M{L(n, 1), 2}; }
 __mlu_entry__ void K(long long *o) { int n = 1; { L y = make(&n, 4); o[0] = n * 10 + y.i; } o[1] = n; { L y = make(&n, 5); o[1] = n * 10 + y.i; } n = n % 1000; o[2] = val(&n) * 10000 + n; n = 1;
  { L a(&n, 1), b(&n, 2); L c = a + b + a; o[3] = n * 10 + c.i; a = a + b; o[3] += a.i * 1000; } o[4] = n % 100000; n = 1; { M m = mk(&n); o[5] = n; M q = m; } o[6] = n; n = 1; o[7] = L(&n, 3).add(4).i * 1000; o[7] += n; mk(&n); o[7] += n * 1000000; }
 """,
-        False,
+        True,
     ),
 }
 
