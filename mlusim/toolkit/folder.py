@@ -106,6 +106,7 @@ def _public() -> Iterator[Path]:
 
 def _headers() -> Iterator[Path]:
     yield from (prelude.INCLUDE / name for name in SHARED)
+    yield from sorted(prelude.DRIVER.glob("*.h"))
     yield from sorted(INCLUDE.rglob("*.h"))
 
 

@@ -13,9 +13,10 @@ from mlusim.errors import UsageError
 from mlusim.files.locking import changing
 from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.user_cache import FOLDER, OFF, user_cache
+from mlusim.frontend.bangc import prelude
 
 SOURCES = Path(__file__).parent
-INCLUDE = SOURCES.parent / "include"
+INCLUDE = prelude.DRIVER
 LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
         "cnrt": (("wire", "kernels", "cnrt", "cnrt_numbers"), ()),

@@ -8,9 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from mlusim.frontend.bangc import prelude
+
 _ROOM = Path(__file__).parents[1]
 _PROTOCOL = (_ROOM / "lib" / "protocol.h").read_text(encoding="utf-8")
-_CNRT = (_ROOM / "include" / "cnrt.h").read_text(encoding="utf-8")
+_CNRT = (prelude.DRIVER / "cnrt.h").read_text(encoding="utf-8")
 
 OPS: Mapping[str, int] = MappingProxyType(
     {name: int(number) for name, number in re.findall(r"\bOP_(\w+) = (\d+)", _PROTOCOL)}

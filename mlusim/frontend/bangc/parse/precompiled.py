@@ -48,7 +48,7 @@ def headers(library: Library, board: Board, standard: str, *, cached: bool = Tru
 
 @functools.lru_cache(maxsize=16)
 def _headers(library: Library, given: tuple[str, ...], base: Path | None) -> Headers:
-    common = (*FLAGS, *given, f"-I{prelude.INCLUDE}")
+    common = (*FLAGS, *given, f"-I{prelude.INCLUDE}", f"-I{prelude.DRIVER}")
     if base is not None:
         place = base / cache.FOLDER / cache.key_of(state(), library.full_version, *common)
         try:

@@ -1,4 +1,4 @@
-"""Headers that stand in for the vendor's and for the C++ library, and where the parser finds them."""
+"""Headers of the device and of the driver, those that stand in for the C++ library, and where the parser finds them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +7,7 @@ from mlusim.arch.board import Board
 
 INCLUDE = Path(__file__).parent / "include"
 STANDARD = INCLUDE / "std"
+DRIVER = INCLUDE / "driver"  # its headers, which programs get as they are
 LANGUAGE = "c++17"  # of kernels, unless another is given
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
 INTRINSICS = "mlusim_intrinsics.h"  # made from the instruction set

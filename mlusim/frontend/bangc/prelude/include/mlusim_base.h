@@ -1,5 +1,6 @@
 // Types and constants of the C library, and what templates of kernels use of the C++ library.
 #pragma once
+#define __mlusim_stands_in__ 1  // for the headers of the C and C++ library
 
 typedef signed char int8_t;
 typedef unsigned char uint8_t;

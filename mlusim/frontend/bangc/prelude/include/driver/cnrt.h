@@ -1,9 +1,11 @@
 // The run-time of the driver.  Numbers of errors, attributes and types are inferred; programs have them by name.
 #pragma once
+#ifndef __mlusim_stands_in__
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#endif
 
 #pragma GCC visibility push(default)
 
