@@ -51,7 +51,7 @@ class HostSources:
     """Files that make one program, or with *library* a shared library, for *board*.
 
     *texts* are parts of it that are generated, by a name; *first* is a folder of the toolkit's headers that comes before
-    those of *include*.
+    those of *include*; *instead* are files, by their paths, that the host's compiler reads otherwise than they are.
     """
 
     paths: tuple[str, ...]
@@ -61,6 +61,7 @@ class HostSources:
     texts: tuple[tuple[str, str], ...] = ()
     library: bool = False
     first: str = ""
+    instead: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> str:
@@ -76,6 +77,7 @@ class HostSources:
                     self.texts,
                     self.library,
                     self.first,
+                    self.instead,
                 )
             ),
         )
@@ -122,6 +124,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as scratch:
         before = {path: embedded.digest(path) for path in sources.paths}
         objects, read = [], set(before)
+        overlay = _overlay(sources, Path(scratch))
         for number, path in enumerate(_files(sources, Path(scratch))):
             target, depends = f"{scratch}/{number}.o", f"{scratch}/{number}.d"
             flags = [
@@ -131,6 +134,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
                 "-fPIC",
                 *FLAGS,
                 *_words(sources, toolkit),
+                *overlay,
                 "-MMD",
                 "-MF",
                 depends,
@@ -169,6 +173,22 @@ def _files(sources: HostSources, scratch: Path) -> Iterator[str]:
     for name, text in sources.texts:
         (scratch / name).write_text(text, encoding="utf-8")
         yield str(scratch / name)
+
+
+def _overlay(sources: HostSources, scratch: Path) -> list[str]:
+    """The flag by which the compiler reads other texts under the names of files."""
+    if not sources.instead:
+        return []
+    roots = []
+    for number, (path, text) in enumerate(sources.instead):
+        place = scratch / f"instead-{number}"
+        place.write_text(text, encoding="utf-8", errors="surrogateescape")
+        roots.append({"type": "file", "name": os.path.realpath(path), "external-contents": str(place)})
+    overlay = scratch / "overlay.json"
+    overlay.write_text(
+        json.dumps({"version": 0, "use-external-names": False, "roots": roots}), encoding="utf-8"
+    )
+    return [f"-ivfsoverlay{overlay}"]
 
 
 def _words(sources: HostSources, toolkit: Path) -> Iterator[str]:

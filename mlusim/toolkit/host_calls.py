@@ -4,14 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
+from mlusim.errors import shown_file
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc import types as t
 from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
-from mlusim.toolkit.built import HostSources, built
+from mlusim.toolkit.built import HostBuildError, HostSources, built
 from mlusim.toolkit.server.called import CallingProcess
+from mlusim.toolkit.without_broken import BrokenFunction, broken_functions, first_error, without
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import Module
@@ -54,6 +56,9 @@ class HostCalls:
 
     module: "Module"
     symbols: dict[tuple[str, str, int], str] = field(factory=dict)
+    broken: dict[ir.Span, BrokenFunction] = field(
+        factory=dict
+    )  # functions that do not compile, by their bodies
     _library: Path | None = None
     _processes: dict[int, CallingProcess] = field(factory=dict)
 
@@ -78,11 +83,37 @@ class HostCalls:
         for number, path in enumerate(self.module.paths):
             texts.append((f"calls-{number}.mlu", self._text(number, path, by_file[number], shared)))
         include = tuple(str(Path(folder).resolve()) for folder in options.include)
-        return built(
+        return self._whole(
             HostSources(
                 (), options.board, include, options.define, tuple(texts), library=True, first=str(PUBLIC)
             )
         )
+
+    def _whole(self, sources: HostSources) -> Path:
+        """The library of *sources*, without the bodies of functions that do not compile.
+
+        Raises `HostBuildError`, with the first error, where one stands outside of the functions' bodies.
+        """
+        forms = [f for file in self.module.files for f in file.form.functions.values()]
+        while True:
+            try:
+                return built(sources)
+            except HostBuildError as error:
+                more = broken_functions(forms, error.shown)
+                if more is None or any(one.body in self.broken for one in more):
+                    raise self._refused(error) from None
+                self.broken.update({one.body: one for one in more})
+                instead = without([*self.broken.values()])
+                if instead is None:
+                    raise self._refused(error) from None
+                sources = evolve(sources, instead=tuple(instead.items()))
+
+    def _refused(self, error: HostBuildError) -> HostBuildError:
+        first = first_error(error.shown)
+        names = ", ".join(map(shown_file, self.module.paths))
+        made = HostBuildError(f"host functions of {names} cannot be called: {first or error}")
+        made.shown = error.shown
+        return made
 
     def _text(
         self, number: int, path: str, functions: Sequence[ir.Function], shared: Mapping[str, int]

@@ -60,6 +60,9 @@ class HostFunction:
         function = self._fitting(len(given))
         calls = _calls_of(self.module)
         process = calls.process_on(device, self.module.launches)
+        broken = None if function.hosted is None else calls.broken.get(function.hosted)
+        if broken is not None:
+            raise UsageError(broken.sentence)
         symbol = calls.symbols.get(function.definition)
         if symbol is None:
             raise UsageError(

@@ -58,7 +58,7 @@ def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.
     """The definition of *symbol*: that of *file*, otherwise another's."""
     for candidate in (file, *files):
         found = candidate.form.functions.get(symbol)
-        if found is not None and not found.external and not found.signature:
+        if found is not None and not found.external and found.hosted is None:
             return candidate, found
     return None
 

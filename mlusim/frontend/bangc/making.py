@@ -21,7 +21,10 @@ def prepare(boards: Sequence[Board], standard: str) -> None:
 
 
 def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
-    """A file parsed and lowered here and now.  Raises as `parsed` does, and `SourceError` where every kernel has an error."""
+    """A file parsed and lowered here and now.
+
+    Raises as `parsed` does, and `SourceError` where every kernel, or in a file without one every function, has an error.
+    """
     with kept_interrupts(), parsed(path, options, requests) as unit:
         templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
         requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
@@ -31,18 +34,20 @@ def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translate
 def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
     """*unit* lowered; where methods of templates are wanted that it does not show, parsed again with functions that name them."""
     form, hidden = lower(unit)
-    kernels = (f for f in form.functions.values() if f.kind == "kernel" and not f.external)
+    own = [f for f in form.functions.values() if not f.external]
+    wanted = [f for f in own if f.kind == "kernel"] or own  # a file of host functions alone has no kernel
     if (
         unit.broken
         and not options.vouched
-        and all(f.problem is not None and f.problem.construct == ERROR for f in kernels)
+        and all(f.problem is not None and f.problem.construct == ERROR for f in wanted)
     ):
         raise SourceError(tuple(one.diagnostic for one in unit.broken))
-    names = [name for name in sorted(hidden) if "(" not in name]
-    if not names:
-        return form
-    try:
-        with parsed(path, options, (*requests, *names)) as again:
-            return lower(again)[0]
-    except SourceError:  # a class that has no name outside its function
-        return form
+    names: list[str] = []
+    while more := [name for name in sorted(hidden) if "(" not in name and name not in names]:
+        names += more
+        try:
+            with parsed(path, options, (*requests, *names)) as again:
+                form, hidden = lower(again)
+        except SourceError:  # a class that has no name outside its function
+            break
+    return form

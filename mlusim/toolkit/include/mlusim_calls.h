@@ -2,6 +2,7 @@
 #pragma once
 #ifdef __mlusim_native__
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -12,6 +13,11 @@ __attribute__((weak, visibility("default"))) char mlusim_refusal[1024];
 // What a check of parameters says: kept, for the caller asks for it behind the call.
 __attribute__((weak, visibility("default"))) void __mlusim_refused(const char *what, const char *, int) {
   snprintf(mlusim_refusal, sizeof mlusim_refusal, "%s does not hold", what);
+}
+// What stands in the place of a body that does not compile.
+[[noreturn]] static inline void __mlusim_broken(const char *what) {
+  fprintf(stderr, "error: %s\n", what);
+  abort();
 }
 }
 

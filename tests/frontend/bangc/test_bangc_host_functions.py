@@ -6,6 +6,7 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.errors import Fault, UsageError
+from mlusim.frontend.bangc.errors import SourceError
 from mlusim.host import Handle, Status, TensorDescriptor
 from tests.frontend.mluop_header import HEADER
 
@@ -171,6 +172,36 @@ def test_arguments_that_do_not_fit_are_refused(module, name, arguments, said):
     """One sentence with the function, the parameter and what it takes."""
     with pytest.raises(UsageError, match=said):
         module.functions[name](mlusim.Device(), *arguments)
+
+
+BROKEN = """\
+int Good(int a) { return a + __LINE__; }
+int Bad(int a) {
+  // "no" \\ brace }
+  return a + wrong;
+}
+template <typename T> T Half(T a) { return a.half(); }
+int After(int a) { return a ? Bad(a) : __LINE__; }
+"""
+
+
+def test_a_function_that_does_not_compile_is_refused_alone(tmp_path):
+    """With the compiler's error; the others run, and one that calls it is ended there."""
+    path = tmp_path / "k.mlu"
+    path.write_text(BROKEN)
+    functions = bangc.load(path).functions
+    device = mlusim.Device()
+
+    with pytest.raises(
+        UsageError, match=r"Bad does not compile: .*k\.mlu:4:14: use of undeclared identifier 'wrong'"
+    ):
+        functions["Bad"](device, 1)
+    assert (8, 7) == (functions["Good"](device, 7), functions["After"](device, 0))
+    with pytest.raises(Fault, match="After was ended by SIGABRT"):
+        functions["After"](device, 1)
+    path.write_text(BROKEN + "Nothing x;\n")
+    with pytest.raises(SourceError, match="unknown type name 'Nothing'"):
+        bangc.load(path)
 
 
 def test_an_entry_point_of_a_library_takes_handles_and_descriptors(tmp_path):

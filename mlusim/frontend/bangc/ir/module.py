@@ -36,7 +36,7 @@ class Function:
     problem: TranslationProblem | None = None
     external: bool = False  # declared here, defined in another file: found by symbol when linked
     variadic: bool = False  # takes more arguments than it has parameters
-    signature: bool = False  # of the host, whose body is the compiler's
+    hosted: "Span | None" = None  # where the body of a function of the host is, which only its compiler reads
     scope: str = ""  # the namespaces and classes around it, with "::" behind each
 
     @property

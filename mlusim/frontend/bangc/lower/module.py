@@ -129,7 +129,7 @@ class Lowering:
             None if broken is None else _problem(broken),
             declaration.body is None and not declaration.defined and broken is None,
             declaration.variadic,
-            True,
+            declaration.body_span,
             declaration.scope,
         )
 

@@ -279,14 +279,21 @@ class Declaration:
         found = block(self._cursor)
         return None if found is None else self._reader.tree(found)
 
-    def surrounds(self, place: Diagnostic) -> bool:
-        """Whether its body is around the place of a remark."""
+    @property
+    def body_span(self) -> Span | None:
+        """Where the body of a function is written; None where it has none."""
         found = block(self._cursor)
         if found is None:
-            return False
+            return None
         first, last = found.extent.start, found.extent.end
-        within = (first.line, first.column) <= (place.line, place.column) <= (last.line, last.column)
-        return within and str(first.file) == place.file
+        return Span(str(first.file), first.line, first.column, last.line, last.column)
+
+    def surrounds(self, place: Diagnostic) -> bool:
+        """Whether its body is around the place of a remark."""
+        body = self.body_span
+        if body is None or body.file != place.file:
+            return False
+        return (body.line, body.column) <= (place.line, place.column) <= (body.end_line, body.end_column)
 
     @property
     def invalid(self) -> bool:
