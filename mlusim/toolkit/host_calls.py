@@ -42,12 +42,22 @@ def host_functions(module: "Module") -> Iterator[tuple[int, ir.Function]]:
 def passes(function: ir.Function) -> bool:
     """Whether Python can give its arguments, and take its result: numbers, pointers and structures of these."""
     kinds = [p.type for p in function.parameters]
-    return not function.variadic and all(
-        isinstance(kind, t.Arithmetic | t.Pointer)
-        or (isinstance(kind, t.Record) and not kind.destroyed and not kind.virtual)
-        or (isinstance(kind, t.Void) and kind is function.result)
-        for kind in (*kinds, function.result)
+    return (
+        not function.variadic
+        and all(map(_plain, kinds))
+        and (_plain(function.result) or isinstance(function.result, t.Void))
     )
+
+
+def _plain(kind: t.Type) -> bool:
+    """Whether the front end knows the bytes of a *kind*, and of what a reference is to: those of library classes it does not."""
+    if isinstance(kind, t.Pointer):
+        return not kind.reference or _plain(kind.to)
+    if isinstance(kind, t.Array):
+        return _plain(kind.of)
+    if isinstance(kind, t.Record):
+        return not kind.destroyed and not kind.virtual and all(_plain(f.type) for f in kind.fields)
+    return isinstance(kind, t.Arithmetic)
 
 
 @define(eq=False)

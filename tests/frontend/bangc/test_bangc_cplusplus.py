@@ -221,9 +221,12 @@ struct P { L a; L b; __mlu_func__ P(long long *n, int i) : a(n, i), b(n, i + 1) 
 __mlu_func__ int early(long long *n, int k) { L x(n, 1); if (k == 1) return *n; L y(n, 2); for (int i = 0; i < 4; i++) { L z(n, 3); if (i == k) return *n + i; } return *n; }
 __mlu_func__ void loops(long long *n, int k) { for (int i = 0; i < 5; i++) { L x(n, i); if (i == 1) continue; { L y(n, 4); if (i == k) break; } L w(n, 6);
   switch (i) { case 0: { L s(n, 8); break; } default: { L s(n, 9); if (i == 2) continue; } } *n %= 10007; } }
+template <class T> struct W { T *n; __mlu_func__ W(T *n) : n(n) {} __mlu_func__ ~W() { *n = *n * 3 + 1; } };
+template <class T> struct V { T v[3] = {5, 6, 7}; __mlu_func__ const T *begin() const { return v; } __mlu_func__ const T *end() const { return v + 3; } };
 __mlu_func__ int jump(long long *n) { int k = 0; again: { L x(n, 3); if (k++ < 2) goto again; } return k; }
 __mlu_entry__ void K(long long *o) { long long n = 1; o[0] = early(&n, 1); o[0] = o[0] * 1000 + n; n = 1; o[1] = early(&n, 2) + n; n = 1; o[2] = early(&n, 9) + n; n = 1; loops(&n, 3); o[3] = n; n = 1; loops(&n, 9);
-  o[4] = n; n = 1; { P p(&n, 2); L c = p.a; o[5] = n; } o[5] = o[5] * 100000 + n; n = 1; o[6] = jump(&n) * 1000000 + n; }
+  o[4] = n; n = 1; { P p(&n, 2); L c = p.a; o[5] = n; } o[5] = o[5] * 100000 + n; n = 1; o[6] = jump(&n) * 1000000 + n;
+  n = 1; { W<long long> w(&n); V<int> v; for (auto x : v) n += x; } o[7] = n; }
 """,
         True,
     ),

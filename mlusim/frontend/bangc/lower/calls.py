@@ -31,7 +31,6 @@ from mlusim.frontend.bangc.prelude import MARK
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
-_FRESH = "__mlusim_fresh"  # an object that no constructor has made
 _HOLDING = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
 _ALIGNED = "__builtin_assume_aligned"
 _PRINT = "bang_printf"  # what printf is on the device
@@ -61,8 +60,6 @@ def call(scope: FunctionScope, node: Node) -> Expr:
         )
     if target.kind == "CXX_METHOD" and not target.static_method:
         return _method(scope, node, target)
-    if target.name == _FRESH:
-        return braces.zero(node.type, node.span)
     if target.from_prelude or (target.name.startswith(_BUILT_IN) and target.definition is None):
         return _supplied(scope, node, target)
     return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))

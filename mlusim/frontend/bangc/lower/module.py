@@ -57,6 +57,7 @@ from mlusim.frontend.bangc.parse.referred import referred
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
 
+_NAMED = ("FUNCTION_DECL", "CXX_METHOD")  # what a form has the signatures of, on the host
 _SPACES = ("nram", "wram", "sram", "ldram")
 
 
@@ -104,7 +105,8 @@ class Lowering:
             if kind == "kernel":
                 self.need(found)
                 continue
-            if kind == "host" and not found.of_lambda and found.symbol not in self.module.functions:
+            own = not found.of_lambda and not found.from_prelude and found.kind in _NAMED
+            if kind == "host" and own and found.symbol not in self.module.functions:
                 self.module.functions[found.symbol] = self._signature(found)
             work += referred(self.unit.reader, found)
 

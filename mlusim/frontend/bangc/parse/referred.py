@@ -35,7 +35,7 @@ class _References:
             self.variables.append(named)
 
     def _keep(self, function: Declaration | None) -> None:
-        if function is not None and not function.from_prelude:
+        if function is not None and not (function.from_prelude and function.definition is None):
             self.functions[id(function)] = function
 
 

@@ -71,7 +71,7 @@ class CursorReader:
 
     def is_prelude(self, path: str) -> bool:
         """Whether *path* is a header that mlusim supplies, whose functions the run-time has."""
-        return path.startswith(self._prelude) and "/core/" not in path and "/source/" not in path
+        return path.startswith(self._prelude) and "/core/" not in path
 
     def declaration(self, cursor: Any) -> Declaration:
         """The declaration of *cursor*."""

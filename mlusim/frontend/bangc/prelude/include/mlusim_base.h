@@ -188,7 +188,6 @@ template <class T> struct negation : integral_constant<bool, !bool(T::value)> {}
 template <class... T> inline constexpr bool conjunction_v = conjunction<T...>::value;
 template <class... T> inline constexpr bool disjunction_v = disjunction<T...>::value;
 template <class T> inline constexpr bool negation_v = negation<T>::value;
-template <class U, class... T> using __mlusim_any_same = disjunction<is_same<U, T>...>;
 template <class T> struct add_const { typedef const T type; };
 template <class T> struct add_pointer { typedef remove_reference_t<T> *type; };
 template <class T> using add_const_t = typename add_const<T>::type;
@@ -198,6 +197,7 @@ template <class T> using remove_cvref_t = typename remove_cvref<T>::type;
 template <class T> struct remove_extent { typedef T type; };
 template <class T> struct remove_extent<T[]> { typedef T type; };
 template <class T, size_t N> struct remove_extent<T[N]> { typedef T type; };
+template <class T> using remove_extent_t = typename remove_extent<T>::type;
 template <class T> struct underlying_type { typedef __underlying_type(T) type; };
 template <class T> using underlying_type_t = typename underlying_type<T>::type;
 template <class T> T &&declval() noexcept;
@@ -239,6 +239,11 @@ __mlusim_limits__(unsigned long, 0, 0, ULONG_MAX, 0, 0)
 __mlusim_limits__(float, -FLT_MAX, FLT_MIN, FLT_MAX, FLT_EPSILON, INFINITY)
 __mlusim_limits__(double, -DBL_MAX, DBL_MIN, DBL_MAX, DBL_EPSILON, INFINITY)
 }  // namespace std
+
+// They show what the parser does not of a template's class: its destructor, and what loops over its elements call.
+template <class T> __mlusim_both__ void __mlusim_end(T *p) { p->~T(); }
+template <class T> __mlusim_both__ auto __mlusim_begin(T *p) { return p->begin(); }
+template <class T> __mlusim_both__ auto __mlusim_stop(T *p) { return p->end(); }
 
 #ifdef NDEBUG
 #define assert(condition) ((void)0)

@@ -1,4 +1,6 @@
-// Classes and functions of the C++ and C libraries that host code uses; the run-time has the bodies that are not here.
+// Classes and functions of the C and C++ libraries that host code uses, whose own headers the compiler of the host has.
+// They are here for their types: those of signatures, and of what is given to kernels, whose instances the host's launches are.
+// Templates that call what they are given have bodies, in which it is instantiated.
 #pragma once
 #include "mlusim_base.h"
 #include "mlusim_math.h"
@@ -37,12 +39,7 @@ int memcmp(const void *, const void *, size_t);
 int fprintf(FILE *, const char *, ...);
 int sprintf(char *, const char *, ...);
 int snprintf(char *, size_t, const char *, ...);
-typedef struct __mlusim_rest *va_list;
-va_list __mlusim_va_start();
-va_list __mlusim_va_copy(va_list);
-long __mlusim_va_whole(va_list);
-double __mlusim_va_real(va_list);
-void *__mlusim_va_pointer(va_list);
+typedef __builtin_va_list va_list;
 int vprintf(const char *, va_list);
 int vfprintf(FILE *, const char *, va_list);
 int vsprintf(char *, const char *, va_list);
@@ -87,17 +84,11 @@ struct timeval {
   long tv_sec, tv_usec;
 };
 __mlusim_both__ int gettimeofday(timeval *, void *);
-long __mlusim_ns();
 }
-template <class T> T __mlusim_va_arg(va_list rest) {
-  if constexpr (std::is_floating_point<T>::value) return (T)__mlusim_va_real(rest);
-  else if constexpr (std::is_pointer<T>::value) return (T)__mlusim_va_pointer(rest);
-  else return (T)__mlusim_va_whole(rest);
-}
-#define va_start(rest, last) ((rest) = __mlusim_va_start())
-#define va_arg(rest, type) __mlusim_va_arg<type>(rest)
-#define va_copy(to, from) ((to) = __mlusim_va_copy(from))
-#define va_end(rest) ((void)(rest))
+#define va_start(rest, last) __builtin_va_start(rest, last)
+#define va_arg(rest, type) __builtin_va_arg(rest, type)
+#define va_copy(to, from) __builtin_va_copy(to, from)
+#define va_end(rest) __builtin_va_end(rest)
 #define CLOCKS_PER_SEC 1000000L
 #define RAND_MAX 2147483647
 #define EXIT_SUCCESS 0
@@ -473,10 +464,8 @@ template <class R, class... A> struct function<R(A...)> {
   operator bool() const;
 };
 template <class I> void sort(I, I);
-template <class T, class F, class P> void __mlusim_sort(T *, T *, F *, P) {}
 }  // namespace std
 #include "source/mlusim_algorithm.h"
-template <class T> T __mlusim_fresh();  // an object that no constructor has made
 #include "source/mlusim_exceptions.h"
 #include "source/mlusim_sums.h"
 #include "source/mlusim_memory.h"

@@ -1,4 +1,4 @@
-// Clocks and durations as ordinary sources: the run-time has the time alone.
+// Clocks and durations.
 #pragma once
 
 namespace std {
@@ -12,32 +12,23 @@ namespace chrono {
 template <class R, class P = ratio<1>> struct duration {
   typedef R rep;
   typedef P period;
-  R ticks;
-  duration() : ticks(0) {}
-  explicit duration(R n) : ticks(n) {}
-  template <class S, class Q> duration(const duration<S, Q> &d)
-      : ticks(static_cast<R>(static_cast<R>(d.ticks) * (Q::num * P::den) / (Q::den * P::num))) {}
-  R count() const { return ticks; }
+  duration();
+  explicit duration(R);
+  template <class S, class Q> duration(const duration<S, Q> &);
+  R count() const;
 };
 typedef duration<long, nano> nanoseconds;
 typedef duration<long, micro> microseconds;
 typedef duration<long, milli> milliseconds;
 typedef duration<long> seconds;
-template <class D, class S, class Q> D duration_cast(const duration<S, Q> &d) { return D(d); }
+template <class D, class S, class Q> D duration_cast(const duration<S, Q> &);
 struct time_point {
-  nanoseconds since;
-  nanoseconds time_since_epoch() const { return since; }
+  nanoseconds time_since_epoch() const;
 };
-inline nanoseconds operator-(const time_point &a, const time_point &b) {
-  return nanoseconds(a.since.ticks - b.since.ticks);
-}
+nanoseconds operator-(const time_point &, const time_point &);
 struct steady_clock {
   typedef chrono::time_point time_point;
-  static time_point now() {
-    time_point t;
-    t.since = nanoseconds(__mlusim_ns());
-    return t;
-  }
+  static time_point now();
 };
 typedef steady_clock high_resolution_clock;
 typedef steady_clock system_clock;

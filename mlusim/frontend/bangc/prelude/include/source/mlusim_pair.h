@@ -1,4 +1,4 @@
-// Pairs, and objects that compare or compute, as ordinary sources.
+// Pairs, and objects that compare or compute.
 #pragma once
 
 namespace std {
@@ -7,46 +7,32 @@ template <class A, class B> struct pair {
   typedef B second_type;
   A first;
   B second;
-  pair() : first(), second() {}
-  pair(const A &a, const B &b) : first(a), second(b) {}
-  template <class C, class D> pair(const pair<C, D> &p) : first(p.first), second(p.second) {}
+  pair();
+  pair(const A &, const B &);
+  template <class C, class D> pair(const pair<C, D> &);
 };
-template <class A, class B> pair<decay_t<A>, decay_t<B>> make_pair(A &&a, B &&b) {
-  return pair<decay_t<A>, decay_t<B>>(a, b);
-}
-template <class A, class B> bool operator==(const pair<A, B> &p, const pair<A, B> &q) {
-  return p.first == q.first && p.second == q.second;
-}
-template <class A, class B> bool operator!=(const pair<A, B> &p, const pair<A, B> &q) { return !(p == q); }
-template <class A, class B> bool operator<(const pair<A, B> &p, const pair<A, B> &q) {
-  return p.first < q.first || (!(q.first < p.first) && p.second < q.second);
-}
-template <class A, class B> bool operator>(const pair<A, B> &p, const pair<A, B> &q) { return q < p; }
+template <class A, class B> pair<decay_t<A>, decay_t<B>> make_pair(A &&, B &&);
+template <class A, class B> bool operator==(const pair<A, B> &, const pair<A, B> &);
+template <class A, class B> bool operator!=(const pair<A, B> &, const pair<A, B> &);
+template <class A, class B> bool operator<(const pair<A, B> &, const pair<A, B> &);
+template <class A, class B> bool operator>(const pair<A, B> &, const pair<A, B> &);
 
-#define __mlusim_operator__(name_, op_) \
+#define __mlusim_operator__(name_, result_) \
   template <class T = void> struct name_ { \
-    bool operator()(const T &a, const T &b) const { return a op_ b; } \
+    result_ operator()(const T &, const T &) const; \
   }; \
   template <> struct name_<void> { \
-    template <class A, class B> bool operator()(const A &a, const B &b) const { return a op_ b; } \
+    template <class T, class B> result_ operator()(const T &, const B &) const; \
   };
-__mlusim_operator__(less, <)
-__mlusim_operator__(less_equal, <=)
-__mlusim_operator__(greater, >)
-__mlusim_operator__(greater_equal, >=)
-__mlusim_operator__(equal_to, ==)
-__mlusim_operator__(not_equal_to, !=)
-#undef __mlusim_operator__
-#define __mlusim_operator__(name_, op_) \
-  template <class T = void> struct name_ { \
-    T operator()(const T &a, const T &b) const { return a op_ b; } \
-  }; \
-  template <> struct name_<void> { \
-    template <class A, class B> auto operator()(const A &a, const B &b) const { return a op_ b; } \
-  };
-__mlusim_operator__(plus, +)
-__mlusim_operator__(minus, -)
-__mlusim_operator__(multiplies, *)
-__mlusim_operator__(divides, /)
+__mlusim_operator__(less, bool)
+__mlusim_operator__(less_equal, bool)
+__mlusim_operator__(greater, bool)
+__mlusim_operator__(greater_equal, bool)
+__mlusim_operator__(equal_to, bool)
+__mlusim_operator__(not_equal_to, bool)
+__mlusim_operator__(plus, T)
+__mlusim_operator__(minus, T)
+__mlusim_operator__(multiplies, T)
+__mlusim_operator__(divides, T)
 #undef __mlusim_operator__
 }  // namespace std
