@@ -119,13 +119,6 @@ def rounded(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
     return made if helper is None else b.call(helper, made)
 
 
-def unrounded(made: ast.expr) -> ast.expr:
-    """*made* without the rounding to float around it, for a store that rounds."""
-    if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id == ROUNDING[t.FLOAT]:
-        return made.args[0]
-    return made
-
-
 def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
     """A number of type *have* as one of type *to*."""
     if to.kind == "bool":

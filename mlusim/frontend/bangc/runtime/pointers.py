@@ -227,18 +227,6 @@ class Items(VariableAddress):
         """The object that is pointed to."""
         return self[0]
 
-    def size(self) -> int:
-        """Values, of a list in braces."""
-        return len(self.items)
-
-    def begin(self) -> "Items":
-        """The first value of a list in braces."""
-        return self
-
-    def end(self) -> "Items":
-        """Behind the last value of a list in braces."""
-        return self + len(self.items)
-
     def assign(self, other: "Items") -> None:
         """Take the values of another array; records stay the same: there may be pointers to them."""
         if not hasattr(self.layout, "fields"):
