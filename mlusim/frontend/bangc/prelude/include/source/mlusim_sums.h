@@ -29,7 +29,9 @@ template <class... T> struct tuple {
   template <class A, class B> tuple &operator=(const pair<A, B> &);
 };
 template <> struct tuple<> {};
+#if __cplusplus >= 201703L
 template <class... T> tuple(T...) -> tuple<T...>;
+#endif
 template <class... T> struct tuple_size<tuple<T...>> : integral_constant<size_t, sizeof...(T)> {};
 template <size_t N, class F, class... R> struct tuple_element<N, tuple<F, R...>> : tuple_element<N - 1, tuple<R...>> {};
 template <class F, class... R> struct tuple_element<0, tuple<F, R...>> {
@@ -50,6 +52,7 @@ template <class... T> tuple<T &...> tie(T &...);
 template <class... T, class... U> bool operator==(const tuple<T...> &, const tuple<U...> &);
 template <class... T, class... U> bool operator!=(const tuple<T...> &, const tuple<U...> &);
 template <class... T, class... U> bool operator<(const tuple<T...> &, const tuple<U...> &);
+#if __cplusplus >= 201703L
 template <class C, class... T> auto apply(C call, tuple<T...>) { return call(declval<T &>()...); }
 
 struct nullopt_t {};
@@ -106,4 +109,5 @@ template <class C, class F, class... R> auto visit(C call, const variant<F, R...
   ((void)call(declval<const R &>()), ...);
   return call(declval<const F &>());
 }
+#endif
 }  // namespace std
