@@ -83,9 +83,10 @@ class Observer:
         Code that reports it is made only for launches that someone with this method watches.
         """
 
-    def taken(self, core: "Core", value: Any) -> "Follower | None":
+    def taken(self, core: "Core", value: Any, variable: str = "") -> "Follower | None":
         """Code of BANG C on *core* keeps *value*, which it may have loaded just now; what follows it, where it has no value.
 
+        With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
         Code that asks is made only for launches that someone with this method watches; the first of them is asked.
         """
 

@@ -85,11 +85,56 @@ class UndefinedScalar:
 
     def used(self, what: str) -> None:
         """*what* depends on it."""
-        self.checker.use(self, what)
+        self.told(Site(*self.effect.core.site()), what)
 
     def handed(self, name: str) -> None:
         """The next *name* of the core is given it as a value."""
-        self.checker.hand(self, name)
+        self.checker.hand(self.effect.core, self, name)
+
+    def told(self, site: Site, what: str) -> None:
+        """*what* at *site* depends on it."""
+        self.checker.depends(self, site, what)
+
+    @property
+    def sources(self) -> tuple[Access, ...]:
+        """The bytes that it is computed from."""
+        return (self.access,)
+
+
+class UnsetVariable:
+    """The value of a variable in a register, to which nothing has been assigned; a `Follower`."""
+
+    __slots__ = ("checker", "core", "name", "site")
+    sources: tuple[Access, ...] = ()  # no bytes
+
+    def __init__(self, checker: "InitCheck", core: "Core", name: str) -> None:
+        self.checker = checker
+        self.core = core
+        self.name = name
+        self.site = Site(*core.site())  # of its declaration
+
+    def used(self, what: str) -> None:
+        """*what* depends on it."""
+        self.told(Site(*self.core.site()), what)
+
+    def handed(self, name: str) -> None:
+        """The next *name* of the core is given it as a value."""
+        self.checker.hand(self.core, self, name)
+
+    def told(self, site: Site, what: str) -> None:
+        """*what* at *site* depends on it."""
+        self.checker.report(
+            ("initcheck-undefined-scalar", site, self.site, self.name),
+            lambda: Finding(
+                "initcheck-undefined-scalar",
+                f"{what} depends on {self.name}, to which nothing has been assigned",
+                **place_of(site),
+                task=self.core.place.task,
+                places=(RelatedPlace(*self.site, f"{self.name} is declared here"),),
+                note="a variable holds no zero at the start: what is never assigned holds whatever was there before",
+                hint=f"give {self.name} a value where it is declared",
+            ),
+        )
 
 
 class InitCheck(Checker):
@@ -103,9 +148,7 @@ class InitCheck(Checker):
         self._mixed: set[Site] = set()
         self._compiled = False
         self._loaded: dict[Core, UndefinedScalar] = {}  # what the statement in progress has loaded
-        self._handed: dict[
-            Core, tuple[str, UndefinedScalar]
-        ] = {}  # and what the next instruction of a name is given
+        self._handed: dict[Core, tuple[str, Any]] = {}  # and what the next instruction of a name is given
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
 
     # -- memory comes and goes -----------------------------------------------------------------
@@ -292,8 +335,10 @@ class InitCheck(Checker):
         self._loaded[effect.core] = UndefinedScalar(self, effect, access, "reads", content)
         effect.core.hub.renew()
 
-    def taken(self, core: "Core", value: Any) -> "UndefinedScalar | None":
-        """Follow *value* where it is a scalar without a value that code of BANG C has just loaded."""
+    def taken(self, core: "Core", value: Any, variable: str = "") -> "UndefinedScalar | UnsetVariable | None":
+        """Follow *value* where it is a scalar without a value that code of BANG C has just loaded, or an unset *variable*'s."""
+        if variable:
+            return UnsetVariable(self, core, variable)
         held = self._loaded.pop(core, None)
         if held is not None and not held.holds(value):
             self._escape("initcheck-undefined-scalar", held.effect, held.verb, held.access)
@@ -336,10 +381,10 @@ class InitCheck(Checker):
         if effect.name != name:
             return False
         del self._handed[effect.core]
-        step = evolve(effect.step, reads=(*effect.reads, scalar.access))
+        step = evolve(effect.step, reads=(*effect.reads, *scalar.sources))
         for target in effect.writes:
             if target.allocation.space is GDRAM:
-                self._tell(scalar, effect.site, f"__{name}" if effect.step.row is not None else f"a {name}")
+                scalar.told(effect.site, f"__{name}" if effect.step.row is not None else f"a {name}")
                 self._shadow(target.allocation).fill(target)
             elif len(effect.writes) == 1:
                 self._put_lacking(evolve(effect, step=step), target)
@@ -353,17 +398,12 @@ class InitCheck(Checker):
         shadow.put(target, np.zeros(target.nbytes, np.bool_))
         shadow.wrote(target, effect, whole=False)
 
-    def use(self, scalar: "UndefinedScalar", what: str) -> None:
-        """*what* depends on *scalar*, at the line where its core is."""
-        self._tell(scalar, Site(*scalar.effect.core.site()), what)
-
-    def hand(self, scalar: "UndefinedScalar", name: str) -> None:
-        """The next instruction called *name* is given *scalar* as a value."""
-        core = scalar.effect.core
+    def hand(self, core: "Core", scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
+        """The next instruction of *core* called *name* is given *scalar* as a value."""
         self._handed[core] = name, scalar
         core.hub.renew()
 
-    def _tell(self, scalar: "UndefinedScalar", site: Site, what: str) -> None:
+    def depends(self, scalar: "UndefinedScalar", site: Site, what: str) -> None:
         """*what* at *site* depends on *scalar*."""
         effect, hops, rule = scalar.effect, scalar.hops, "initcheck-undefined-scalar"
         lacks = scalar.access, scalar.count

@@ -13,7 +13,13 @@ def lock(core: Any, name: str, key: tuple[int, int]) -> None:
         core.hub.control(core, name)
     locks, scheduler = core.session.locks, core.session.scheduler
     if locks.get(key) is core:
-        raise core.blame(RuleFault(f"the mutex {key} is held by this core already", intrinsic=name))
+        raise core.blame(
+            RuleFault(
+                f"the mutex {key} is held by this core already",
+                intrinsic=name,
+                hint="give it back before it is taken again",
+            )
+        )
     while locks.setdefault(key, core) is not core:
         scheduler.spin(core)
     _tell_mutex(core, name, key)

@@ -40,7 +40,7 @@ class Local:
     programmer wrote; ``spelling`` the type as written.  ``space`` is "nram", "wram", "sram" or
     "ldram" for MEMORY.  With ``stack`` the source names no space: a compiler has the bytes on its stack.
     ``block`` is the statement at whose end the name goes out of scope; None: the function.  ``fixed`` names a static one that
-    no store may change in a sentence; "" for what may change.
+    no store may change in a sentence; "" for what may change.  ``constant`` names one that is const and not static.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Local:
     home: str = ""  # of STATIC: what it is by, in every function that sees it
     block: Span | None = None
     fixed: str = ""
+    constant: str = ""
 
 
 @define(eq=False)

@@ -153,6 +153,8 @@ class FunctionScope:
             if declaration.constant and not self.around.unit.reader.mutable(local.type):
                 local.fixed = fixed_words(declaration)
             self.around.statics[declaration] = local
+        elif declaration.kind == "VAR_DECL" and declaration.constant:
+            local.constant = fixed_words(declaration)
 
     def local(self, declaration: Declaration) -> Local | None:
         """The local that was declared by *declaration*."""

@@ -61,12 +61,19 @@ def made(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> a
     kind = local.type
     if local.storage is ir.Storage.MEMORY or (local.storage is ir.Storage.STATIC and _bytes(kind)):
         return _memory(c, local, initial, symbol)
+    unset = c.checked and initial is None and local.source_name and local.storage is not ir.Storage.STATIC
     if isinstance(kind, t.Record | t.ClassType | t.Array):
-        return _whole(c, kind, initial)
+        whole = _whole(c, kind, initial)
+        named = isinstance(kind, t.Record) and not kind.union
+        return b.call("_c_unset", whole, b.constant(local.source_name)) if unset and named else whole
     if isinstance(kind, t.VectorRegister):
         copied = [] if initial is None or isinstance(initial, ir.Compose) else [value(c, initial)]
         return b.call("_c_register", c.layout(kind), *copied)
     given = zero(kind) if initial is None else value(c, initial)
+    if unset and isinstance(kind, t.Arithmetic):
+        given = b.call("_c_unset", given, b.constant(local.source_name))
+    if c.checked and local.constant and local.storage is ir.Storage.CELL:
+        return b.call("_c_fixed_Cell", c.layout(kind), given, b.constant(local.constant))
     return given if local.storage is ir.Storage.VALUE else b.call("_c_Cell", c.layout(kind), given)
 
 
@@ -101,7 +108,8 @@ def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -
     if initial is not None:
         known = _numbers(initial)
         arguments.append(value(c, initial) if known is None else b.constant(known))
-    return b.call("_c_local", *arguments)
+    constant = c.checked and local.constant and initial is not None
+    return b.call("_c_constant_local" if constant else "_c_local", *arguments)
 
 
 def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:

@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.render.layouts import NUMBER
 from mlusim.frontend.bangc.runtime import assembly
 from mlusim.frontend.bangc.runtime.constants import constant
-from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed
+from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed, lock
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
 from mlusim.frontend.bangc.runtime.following import Following
 from mlusim.frontend.bangc.runtime.layouts import (
@@ -198,7 +198,8 @@ class Task:
         if hub.value is not None or hub.taken is not None:
             space["_c_changed"] = self.changed
             space["_c_divided"] = self.divided
-            space.update(dict.fromkeys(("_c_got", "_c_asked", "_c_place"), _itself))
+            space.update(dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), _itself))
+            space["_c_constant_local"] = self.constant_local
         if hub.taken is not None:
             rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
             space.update(Following(self.core).names(space, rows, NUMBER))
@@ -266,6 +267,16 @@ class Task:
             self._fill(found, layout, initial)
         return found
 
+    def constant_local(self, space: str, key: str, layout: Any, initial: Any) -> Any:
+        """`local` of one that is const: what stores to it, through a cast, is a fault."""
+        found = self.locals.get(key)
+        if isinstance(found, Ptr):
+            lock(found, writable=True)
+        made = self.local(space, key, layout, initial)
+        if isinstance(made, Ptr):
+            lock(made)
+        return made
+
     def _constants(self, key: str, values: tuple[float, ...], pointer: Ptr) -> Any:
         """*values*, and zeros behind them, as elements of *pointer*; made once."""
         made = self.constants[key] = np.zeros(pointer.view.size, pointer.dtype.dtype)
@@ -332,7 +343,7 @@ class Task:
         assembly.run(self.mlu, text, dict(zip(names, operands, strict=True)))
 
 
-def _itself(value: Any) -> Any:
+def _itself(value: Any, _name: str = "") -> Any:
     return value
 
 
@@ -344,7 +355,7 @@ def _leaf(layout: Any) -> tuple[Any, int]:
 
 def by_zero() -> Fault:
     """The fault of an integer that is divided by zero."""
-    return RuleFault("a division of integers by zero")
+    return RuleFault("a division of integers by zero", hint="test the divisor first")
 
 
 def no_code() -> Fault:

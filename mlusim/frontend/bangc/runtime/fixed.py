@@ -22,11 +22,11 @@ def fixed(made: Any, words: str) -> Any:
     return made
 
 
-def lock(pointer: Ptr) -> None:
-    """Let the allocation that *pointer* leads to be one that no store changes."""
-    pointer.view.allocation.writable = False
+def lock(pointer: Ptr, *, writable: bool = False) -> None:
+    """Let the allocation that *pointer* leads to be one that no store changes, or that stores change again."""
+    pointer.view.allocation.writable = writable
     for view in pointer.view.siblings.values():
-        view.array.flags.writeable = False
+        view.array.flags.writeable = writable
 
 
 def _object(made: Object, words: str) -> Object:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain
-from mlusim.frontend.bangc.runtime.layouts import RecordPointer
+from mlusim.frontend.bangc.runtime.layouts import Object, RecordLayout, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import copy
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Following:
         """What replaces names of *space*: conversions, arithmetic, the *rows* by their names, types named *number*..."""
         made: dict[str, Any] = {"int": self._as(int), "float": self._as(float), "bool": self._as(bool)}
         made["_c_got"], made["_c_asked"], made["_c_place"] = self.got, asked, place
+        made["_c_unset"] = self.unset
         for name, value in space.items():
             if name in _ARITHMETIC or name.startswith("_c_lib_"):
                 made[name] = following(value)
@@ -40,7 +42,8 @@ class Following:
         made["_c_copy"] = self._copy
         made["_c_pointer_of"] = lambda address, layout: space["_c_pointer_of"](place(address), layout)
         made["_c_direction"] = lambda value: space["_c_direction"](asked(value))
-        made["_c_local"] = _initial(space["_c_local"])
+        for name in ("_c_local", "_c_constant_local"):
+            made[name] = _initial(space[name])
         for name, row in rows.items():
             made[name] = self._issuing(row, space[name])
         return made
@@ -50,6 +53,21 @@ class Following:
         taken = self.core.hub.taken
         assert taken is not None
         follower = None if value.__class__ in FOLLOWED else taken(self.core, value)
+        return value if follower is None else followed(value, follower)
+
+    def unset(self, value: Any, name: str) -> Any:
+        """*value*, a number or a record that the variable *name* holds before anything is assigned to it."""
+        if isinstance(value, Object):
+            for field, (layout, _) in type(value).layout.fields.items():
+                inner = value.__dict__.get(field)
+                if isinstance(layout, DType):
+                    value.__dict__[field] = self.unset(inner, f"{name}.{field}")
+                elif isinstance(layout, RecordLayout) and not layout.union:
+                    self.unset(inner, f"{name}.{field}")
+            return value
+        taken = self.core.hub.taken
+        assert taken is not None
+        follower = taken(self.core, value, name)
         return value if follower is None else followed(value, follower)
 
     def _copy(self, value: Any) -> Any:

@@ -1,5 +1,9 @@
-"""initcheck in BANG C: a scalar without a value is a finding where something depends on it, and names its load."""
+"""What checkers find in BANG C by the code that is made for checked launches: scalars without a value, const locals.
 
+A scalar without a value is a finding where something depends on it, and names its load or its declaration.
+"""
+
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +13,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.errors import Fault
 from mlusim.observe.initcheck import InitCheck
+from mlusim.observe.memcheck import MemCheck
 
 HEAD = """#include <bang.h>
 struct Pair { float w; int k; };
@@ -60,6 +65,11 @@ CASES = (
     Case("Given", "float x = out[3];  // load\n float y = x;\n out[0] = y;  // use\n"),
     Case("ThroughMemory", "float x = a[3];\n solo = x;\n float z = solo;  // load\n out[0] = z;  // use\n"),
     Case("Lane", "float x = a[3];\n __bang_write_value(a, 32, x);\n __memcpy(out, a, 128, NRAM2GDRAM);  // use\n", ""),
+    Case("Unset", "float s;  // load\n for (int i = 0; i < 4; ++i) s += 1.0f;\n out[0] = s;  // use\n"),
+    Case("UnsetMember", "Pair q;  // load\n q.w = 1;\n int k = q.k + 1;\n if (k > 2) out[0] = q.w;  // use\n"),
+    Case("UnsetPlace", "int best;  // load\n if (taskDim > 1) best = 0;\n out[best] = 1;  // use\n"),
+    Case("UnsetLane", "float s;\n __bang_write_value(a, 32, s);\n __memcpy(out, a, 128, NRAM2GDRAM);  // use\n", ""),
+    Case("Set", "float s; Pair q, r; int k, m; s = 1; q.w = s; r = q; if (s > 0) k = 1; else m = 2; out[0] = q.w + k + r.w;"),
     Case("Table", "float t[2] = {1, 2}; double d[2] = {1, 2}; int k = n[0] & 1;  // load\n out[0] = (float)d[k] + t[0];  // use\n"),
 )  # fmt: skip
 
@@ -96,6 +106,40 @@ def test_what_depends_on_a_scalar_without_a_value_is_told_with_its_load(kernels,
             at = next(n + 1 for n in range(used[0] - 1, -1, -1) if case.load in lines[n])
             assert at == finding.places[0].line
             assert "depends on" in finding.message
+
+
+CONST = """#include <bang.h>
+__mlu_func__ int third(int n) { const int t[4] = {n, n + 1, n + 2, n + 3}; return t[2]; }
+__mlu_entry__ void Array(int *out) { const int t[4] = {1, 2, 3, 4}; int *p = (int *)t;
+  p[1] = 7;  // use
+  out[0] = t[1]; }
+__mlu_entry__ void Number(int *out) { const int limit = 5; int *p = (int *)&limit;
+  *p = 7;  // use
+  out[0] = limit; }
+__mlu_entry__ void Fine(int *out) {
+  const int *p = out; const int **q = &p; *q = out + 1; p = out + 2;
+  const int limit = 5; const int *at = &limit; int s = *at;
+  for (int i = 0; i < 3; ++i) { const float w[2] = {i + 0.5f, 2.0f}; s += third(i) + (int)(w[0] + w[1]); }
+  out[0] = s; }
+"""
+
+
+@pytest.mark.parametrize("name", ["Array", "Number", "Fine"])
+def test_a_store_to_a_const_local_through_a_cast_ends_a_checked_launch(tmp_path_factory, name):
+    path = tmp_path_factory.getbasetemp() / "const.mlu"
+    path.write_text(CONST)
+    device, checker = mlusim.Device("MLU370-X4"), MemCheck()
+    given, line = device.empty(4, np.int32), 1 + CONST.splitlines().index("  p[1] = 7;  // use")
+
+    with nullcontext() if name == "Fine" else pytest.raises(Fault):
+        device.launch(bangc.load(path)[name], args=(given,), observe=[checker, "valuecheck"])
+
+    where = {"Array": line, "Number": line + 3}
+    assert [("memcheck-read-only", where.get(name))] * (name != "Fine") == [
+        (f.id, f.line) for f in checker.findings
+    ]
+    if name == "Fine":
+        assert 23 == device.get(given)[0]
 
 
 def test_a_fault_that_a_scalar_without_a_value_leads_to_is_told_with_it(kernels):
