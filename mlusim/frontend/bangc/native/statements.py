@@ -278,13 +278,15 @@ def _ended(c: ProgramRendering, node: ir.Finally, form: ir.Function) -> list[str
     return ["{", *inner, *statements(c, node.last, form), "}"]
 
 
-def _left(c: ProgramRendering, form: ir.Function, until: tuple[type, ...]) -> list[str]:
-    """The ends of the objects that are left on the way to the innermost statement of the types *until*, or out of the function."""
+def _left(
+    c: ProgramRendering, form: ir.Function, until: tuple[type, ...], to: ir.Labelled | None = None
+) -> list[str]:
+    """The ends of objects that are left on the way to the innermost statement of the types *until*, *to* one, or out of the function."""
     lines: list[str] = []
     around = c.leaving
     for n in range(len(around) - 1, -1, -1):
         node = around[n]
-        if isinstance(node, until):
+        if node is to or isinstance(node, until):
             break
         if isinstance(node, ir.Finally):
             c.leaving = around[:n]
@@ -297,12 +299,9 @@ def _leave(word: str, *until: type) -> Callable[[ProgramRendering, Any, ir.Funct
     return lambda c, _, form: [*_left(c, form, until), f"{word};"]
 
 
-def _goto(c: ProgramRendering, node: ir.Goto, _: ir.Function) -> list[str]:
+def _goto(c: ProgramRendering, node: ir.Goto, form: ir.Function) -> list[str]:
     inner = [n for n in c.leaving if isinstance(n, ir.Labelled) and node.label in n.labels]
-    behind = c.leaving[c.leaving.index(inner[-1]) :] if inner else c.leaving
-    if any(isinstance(n, ir.Finally) for n in behind):
-        raise NoForm("a goto that ends objects")
-    return [f"goto l_{node.label};"]
+    return [*_left(c, form, (), to=inner[-1] if inner else None), f"goto l_{node.label};"]
 
 
 def _block(c: ProgramRendering, node: ir.Block, form: ir.Function) -> list[str]:
