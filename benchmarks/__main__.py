@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +13,7 @@ from benchmarks.checkers import checkers
 from benchmarks.cost_of_time import cost_of_time
 from benchmarks.debugger import debugger
 from benchmarks.hot_path import hot_path
+from benchmarks.judge import judging
 from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.start_up import start_up
@@ -30,6 +31,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "checkers": checkers,
     "start": start_up,
     "toolkit": toolkit,
+    "judge": judging,
 }
 
 

@@ -40,7 +40,9 @@ from mlusim.memory.allocation import POISON, Allocation
 from mlusim.observe.collect import collecting
 from mlusim.observe.finding import Finding
 from mlusim.programs.kernel_call import kind_of
-from mlusim.report.launches import launch_facts
+from mlusim.report.achieved import achieved
+from mlusim.report.advice import advice
+from mlusim.report.explain import because
 from mlusim.report.profiled import Profiled
 
 BUILT = "mlusim.toolkit.built"  # by name: kernels alone need no compiler
@@ -77,11 +79,12 @@ class KernelStores(Observer):
 
 @define
 class Judged:
-    """What a candidate has left: *facts* of each call, the *arrays* of its outputs, and its *findings*."""
+    """What a candidate has left: *facts* of each call, the *arrays* of its outputs, its *findings*, and its *dearest* launch."""
 
     facts: dict[str, Any]
     arrays: dict[str, Array] = field(factory=dict)
     findings: list[Finding] = field(factory=list)
+    dearest: Launch | None = None
 
 
 def run(
@@ -115,6 +118,7 @@ def run(
     except RecursionError:
         judged.facts["error"] = "its functions call each other too deeply"
     sys.stdout.flush()
+    judged.facts["dearest"] = _dearest(judged.dearest)
     judged.facts["findings"] = [f.to_json() for f in judged.findings[:MOST_FINDINGS]]
     judged.facts["more_findings"] = max(0, len(judged.findings) - MOST_FINDINGS)
     return Document(judged.facts, judged.arrays)
@@ -241,7 +245,7 @@ def _call(
     about: dict[str, Any] = {
         "case": facts["case"],
         "draw": facts["draw"],
-        "launches": _launches(profile.launches, facts),
+        "launches": _launches(profile.launches, facts, judged),
     }
     about["wrote"] = [
         n
@@ -281,11 +285,35 @@ def _argument(
     return what.value if what.role == NUMBER else None
 
 
-def _launches(launches: Sequence[Launch], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a verdict takes of *launches*: all of the first draw of a case, of others only the counts."""
-    if facts["draw"] == 1:
-        return [launch_facts(launch) for launch in launches]
-    return [{"kernel": one.kernel, "instructions": dict(one.instructions)} for one in launches]
+def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judged) -> list[dict[str, Any]]:
+    """What a verdict takes of *launches*: of the first draw of a case also the times, of others only the counts."""
+    told = [{"kernel": one.kernel, "instructions": dict(one.instructions)} for one in launches]
+    if facts["draw"] != 1:
+        return told
+    for one in launches:
+        if judged.dearest is None or one.time_us > judged.dearest.time_us:
+            judged.dearest = one
+    return [
+        known
+        | {
+            "time_us": one.time_us,
+            "time_band": list(one.time_band),
+            "achieved": [part.to_json() for part in achieved([one])],
+            "lines": [{"file": line.file, "line": line.line, "time_us": line.time_us} for line in one.lines],
+        }
+        for known, one in zip(told, launches, strict=True)
+    ]
+
+
+def _dearest(launch: Launch | None) -> dict[str, Any]:
+    """Why *launch*, the one that takes longest, takes its time, and what would help."""
+    if launch is None:
+        return {"bound": None, "because": [], "advice": []}
+    return {
+        "bound": launch.bound,
+        "because": list(because(launch)),
+        "advice": [a.to_json() for a in advice(launch)],
+    }
 
 
 # -- what is called --------------------------------------------------------------------------------

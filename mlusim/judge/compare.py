@@ -100,6 +100,7 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
         magnitude = np.abs(r.astype(np.float64))
         allowed = tolerance.rtol * np.maximum(magnitude, _median(magnitude)) + tolerance.atol
         beyond = distance - allowed
+        relative = distance[magnitude > 0] / magnitude[magnitude > 0]
     special = ~same & ~(np.isfinite(o) & np.isfinite(r)) if not exact else np.zeros(o.size, bool)
     wrong = ~same & (special | ~(beyond <= 0))
     score = np.where(special, np.inf, np.where(same, -np.inf, beyond))
@@ -112,7 +113,7 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
         _number(r[at]),
         float(distance[at]),
         0.0 if special[at] else float(allowed[at]),
-        _median(distance[magnitude > 0] / magnitude[magnitude > 0], zero=True),
+        _median(relative, zero=True),
         **figures,
     )
 

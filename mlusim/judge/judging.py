@@ -126,6 +126,11 @@ def _workplace(task: JudgeTask) -> _Workplace:
     return _Workplace(draws, weak, bench)
 
 
+def leave() -> None:
+    """End the fork server of this process, where there is one; the next candidate starts another."""
+    _workplace.cache_clear()
+
+
 def prepare(task: JudgeTask) -> Sequence[str]:
     """Draw everything once, so that what is wrong with the reference is said before anything runs; what weakens the verdicts."""
     reference = loaded(task.reference)

@@ -310,19 +310,14 @@ def _array(value: Any) -> Array | None:
 
 
 def _sentence(error: BaseException, path: str) -> str:
-    lines = [
-        f.lineno
-        for f in traceback.extract_tb(error.__traceback__)
-        if Path(f.filename).name == Path(path).name
-    ]
-    where = (
-        f" in line {lines[-1]}"
-        if lines
-        else f" in line {error.lineno}"
-        if isinstance(error, SyntaxError)
-        else ""
-    )
-    return f"{type(error).__name__}{where}: {' '.join(said(error).split())}"
+    """What *error* is, with the line of the file *path* that led to it."""
+    text = " ".join(said(error).split())
+    if isinstance(error, SyntaxError):
+        return f"SyntaxError in line {error.lineno}: {error.msg}"
+    own = Path(path).resolve()
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).resolve() == own]
+    where = f" in line {lines[-1]}" if lines else ""
+    return f"{type(error).__name__}{where}: {text}"
 
 
 # -- inputs that differ ----------------------------------------------------------------------------

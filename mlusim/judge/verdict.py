@@ -145,6 +145,7 @@ def _judged(
                 "output": name,
             } | one.to_json()
     _timed(found, calls, draws, board, cases)
+    found |= {name: facts["dearest"][name] for name in ("bound", "because", "advice")}
     notes += _doubts(differences, calls)
     if facts["error"] is None:
         whole = len(calls) == len(draws)
@@ -278,12 +279,6 @@ def _timed(
     if not every:
         return
     found |= _efficiencies(every, board, draws[0], sizes, None if operations < 0 else operations)
-    dearest = max(every, key=lambda launch: launch["time_us"])
-    found["bound"], found["because"], found["advice"] = (
-        dearest["bound"],
-        dearest["because"],
-        dearest["advice"],
-    )
     found["lines"] = _lines(every)
     total = Counter[str]()
     for launch in every:

@@ -1,13 +1,17 @@
 """Candidates that are right, wrong and dishonest: one run of all of them, and what each verdict says."""
 
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from jsonschema import Draft202012Validator
 from judged import CANDIDATES, REFERENCE
 
 from mlusim.cli.main import main
+from mlusim.errors import UsageError
 from mlusim.judge.judging import candidates, judge, task_of
 from mlusim.report.json_values import plain
 
@@ -118,6 +122,23 @@ def test_the_same_seed_gives_the_same_verdict(verdicts, folder, task):
     again = judge(candidates(task, [str(folder / f"{name}.mlu") for name in names]), workers=1)
 
     assert list(again) == [verdicts[name] for name in names]
+
+
+def test_an_executor_gives_the_same(verdicts, folder, task):
+    """Such as that of a cluster: what is sent is plain data, and verdicts come in the order of the candidates."""
+    wanted = candidates(task, [str(folder / f"{name}.mlu") for name in ("input_returned", "good")])
+
+    assert pickle.loads(pickle.dumps(wanted)) == wanted
+    with ThreadPoolExecutor(2) as executor:
+        assert list(judge(wanted, executor)) == [verdicts["input_returned"], verdicts["good"]]
+
+
+def test_a_worker_with_other_files(folder, task):
+    """A candidate or a reference that is not the same there ends the run, with the machine."""
+    (one,) = candidates(task, [str(folder / "good.mlu")])
+
+    with pytest.raises(UsageError, match="has other sources of mlusim, another reference or another"):
+        list(judge([evolve(one, digest="other")], workers=1))
 
 
 def test_the_command_line(folder, capsys, monkeypatch):
