@@ -74,7 +74,7 @@ def test_a_script_is_replayed_elsewhere(tmp_path):
     script.unlink()
     done = subprocess.run(
         [sys.executable, "-m", "mlusim", "debug", "--replay", str(tmp_path / "here"), "--trust", "--command", "print r", "--command", "info breakpoints"],
-        capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60,
+        capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300,
     )  # fmt: skip
 
     assert (0, "") == (done.returncode, done.stderr)
@@ -129,7 +129,7 @@ def replayed(path, *commands, cwd=None):
         text=True,
         cwd=cwd,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -262,7 +262,7 @@ def test_a_script_of_a_recording_waits_for_a_person(tmp_path):
     words = [sys.executable, "-m", "mlusim", "debug", "--replay", str(tmp_path / "here")]
 
     def done(*more):
-        return subprocess.run([*words, *more], capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run([*words, *more], capture_output=True, text=True, check=False, timeout=300)
 
     refused, seen = done("--command", "continue"), done("--show")
 

@@ -46,7 +46,7 @@ def walked(inner):
     """What a process says whose strands run *inner*."""
     text = WALK.replace("INNER", inner)
     done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=300
     )
     return done.returncode, done.stdout, done.stderr
 

@@ -121,3 +121,28 @@ def test_a_file_that_only_includes_another_has_its_kernels(tmp_path):
         _, (p,) = run(module["One"], (np.zeros(1, np.float32),), NATIVE)
 
         assert [1.0] == p.tolist()
+
+
+def test_an_included_file_instantiates_kernels(tmp_path):
+    """Its statement is the file's own, as one in the file itself: with the word of a kernel or without."""
+    (tmp_path / "part.h").write_text(
+        "template <typename T> __mlu_global__ void K(T *p) { p[0] = 6; }\n"
+        "namespace one { namespace { int unseen; }\nstruct Own { int v; };\n"
+        "template <typename T> __mlu_global__ void L(int *p) { p[0] = sizeof(T) + 3; }\n"
+        "template void L<Own>(int *);\ntemplate <typename T> T sum(T a, T b) { return a + b; }\n"
+        "template int sum<int>(int, int);\n}\ntemplate void one::L<char>(int *);\n"
+        "template void K<half>(half *);\ntemplate __mlu_global__ void K<int>(int *);\n"
+    )
+    (tmp_path / "mid.mlu").write_text('#include "part.h"\n')
+    (tmp_path / "top.mlu").write_text('#include <bang.h>\n#include "mid.mlu"\n')
+    module = bangc.load(tmp_path / "top.mlu", board="MLU370-X4")
+
+    cases = {
+        "K<half>": (np.float16, 6),
+        "K<int>": (np.int32, 6),
+        "one::L<one::Own>": (np.int32, 7),
+        "one::L<char>": (np.int32, 4),
+    }
+    for name, (dtype, expected) in cases.items():
+        _, (found,) = run(module[name], (np.zeros(1, dtype),), "python")
+        assert [expected] == found.tolist()

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mlusim.errors import UsageError
@@ -26,8 +26,11 @@ def refuse_special(path: Path) -> None:
         raise UsageError(f"{path} is no regular file; a source is one")
 
 
-def refuse_special_includes(path: str, text: str, directories: Sequence[str]) -> None:
-    """`refuse_special` for what *text*, the file *path*, includes, and for what is included there, as far as it is found."""
+def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The files that *text*, the file *path*, includes, and those that are included there, as far as they are found: path and text.
+
+    Raises `UsageError` where one is a FIFO or a device.
+    """
     waiting, seen = [(Path(path), text)], {Path(path)}
     while waiting:
         file, content = waiting.pop()
@@ -39,7 +42,9 @@ def refuse_special_includes(path: str, text: str, directories: Sequence[str]) ->
                 seen.add(found)
                 refuse_special(found)
                 if found.is_file():
-                    waiting.append((found, read(str(found))))
+                    inner = read(str(found))
+                    waiting.append((found, inner))
+                    yield str(found), inner
 
 
 def _there(path: Path) -> bool:

@@ -19,7 +19,7 @@ from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import END, Declaration
 from mlusim.frontend.bangc.parse.options import Options, digest
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
-from mlusim.frontend.bangc.parse.sources import SourceTexts, read, refuse_special_includes
+from mlusim.frontend.bangc.parse.sources import SourceTexts, included_texts, read
 from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.frontend.bangc.parse.trial import bounded
 from mlusim.isa.header import ANNOTATION
@@ -30,7 +30,12 @@ REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
 _ON = 0x200  # parse on behind a header that is not found
 _NOTES = 3  # shown of those that an error has
-_EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b(\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
+_EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b((?:\w+\s*::\s*)*\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
+_SCOPE = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|namespace\s+([\w:\s]*?)\s*\{|[{}]""",
+    re.DOTALL,
+)
+_KERNEL = re.compile(r"\b__mlu_(?:global|entry)__\s+[\w\s]*?\b(\w+)\s*\(")
 _GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<guess>\w+)'\?")
 _STATEMENT = re.compile(_EXPLICIT.pattern + r"[^;{]*;", re.MULTILINE)
 
@@ -76,18 +81,23 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     found = library()
     sources = SourceTexts()
     source = sources.of(path)
-    wanted = [*_explicit(source), *requests]
+    given = {path: source, **dict(included_texts(path, source, options.include))}
+    kernels = {name for text in given.values() for name in _KERNEL.findall(text)}
+    explicit: dict[str, str] = {}  # kernels that are instantiated, and what stands around each
+    texts = {p: _asked(text, None if p == path else kernels, explicit) for p, text in given.items()}
+    wanted = [*explicit, *requests]
     # A request instantiates as well; the statement would have to repeat __mlu_global__ to be the same function.
-    overlay = _STATEMENT.sub(_blanked, source) + "".join(
-        f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted)
-    )
+    asked = "".join(f"\n{_request(n, name, explicit.get(name, ''))}" for n, name in enumerate(wanted))
+    texts = {path: texts[path] + asked + "\n"} | {
+        p: t for p, t in texts.items() if p != path and t != given[p]
+    }
     supply = headers(found, options.board, options.standard)
-    tree = _tree(found, path, overlay, supply, options)
+    tree = _tree(found, path, texts, supply, options)
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
         if tree is not None:
             found.dispose(tree)
         supply = headers(found, options.board, options.standard, cached=False)  # the kept header is not taken
-        tree = _tree(found, path, overlay, supply, options)
+        tree = _tree(found, path, texts, supply, options)
     try:
         broken = _broken(path, source, wanted, tree, vouched=options.vouched)
         reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources, path)
@@ -128,12 +138,10 @@ def _ends(unit: ParsedFile) -> None:
             unit.reader.ends[name.removeprefix(END)[:-1]] = called.decl
 
 
-def _tree(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:
-    made = {**prelude.supplied(), **supply.unsaved, path: overlay + "\n"}
+def _tree(found: Library, path: str, texts: Mapping[str, str], supply: Headers, options: Options) -> Any:
+    made = {**prelude.supplied(), **supply.unsaved, **texts}
     flags, files = [*supply.flags, *options.flags], list(made.items())
     how = _ON if options.vouched else 0
-
-    refuse_special_includes(path, overlay, options.include)
     try:
         with bounded() as alone:
             if alone:
@@ -216,9 +224,42 @@ def _target(variable: Declaration) -> Declaration | None:
     return None
 
 
-def _explicit(source: str) -> list[str]:
-    """Explicit instantiations, which the library does not show: ``template void K<float>(...);``."""
-    return list(dict.fromkeys(name + arguments for name, arguments in _EXPLICIT.findall(source)))
+def _asked(text: str, kernels: Container[str] | None, found: dict[str, str]) -> str:
+    """*text* without explicit instantiations, ``template void K<float>(...);``, which the library does not show.
+
+    Their names go into *found*, each with the namespaces around it.  *kernels* are those that are taken, all where it is None.
+    """
+    if "template" not in text:
+        return text
+
+    def taken(statement: re.Match[str]) -> str:
+        name = re.sub(r"\s", "", statement[1])
+        if kernels is not None and name.rpartition("::")[2] not in kernels:
+            return statement[0]
+        around = _around(text, statement.start())
+        found["".join(f"{one}::" for one in around) + name + statement[2]] = "::".join(around)
+        return _blanked(statement)
+
+    return _STATEMENT.sub(taken, text)
+
+
+def _around(text: str, end: int) -> list[str]:
+    """The namespaces that are open at a place of *text*; one without a name is none."""
+    open_: list[str] = []
+    for token in _SCOPE.finditer(text, 0, end):
+        if token[0] == "}":
+            del open_[-1:]
+        elif token[0].endswith("{") and token[0][0] in "n{":
+            open_.append(re.sub(r"\s", "", token[1] or ""))
+    return [name for name in open_ if name]
+
+
+def _request(number: int, name: str, around: str) -> str:
+    """A variable that asks for the instance *name*; its arguments may be names of the namespace *around* it."""
+    if not around:
+        return f"static auto {REQUEST}{number} = &{name};"
+    inner = name.removeprefix(f"{around}::")
+    return f"namespace {around} {{ static auto {REQUEST}{number} = &{inner}; }}"
 
 
 def _blanked(found: re.Match[str]) -> str:
