@@ -67,7 +67,7 @@ class HistoricFault:
 
 
 _ROTATED = """\
-  const int n = 24;
+  const int n = 6;
   float *boxes = filled<float>(5 * n, [](size_t i) { return i % 5 == 4 ? 0.3f * i : 4.0f + (i * 7) % 11; });
   float *scores = filled<float>(n, [](size_t i) { return 1.0f / (i + 2); });
   MLUKernelNmsRotated<<<tasks(4), cnrtFuncTypeUnion1, queue>>>(boxes, room<float>(5 * n), scores,

@@ -1,12 +1,17 @@
 """Limits of a launch: simulated instructions, wall time, growth.  A launch without one pays nothing for it."""
 
 import ctypes
+import heapq
+import itertools
 import math
+import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Self
 
@@ -17,6 +22,7 @@ from mlusim.kernel_frames import LIBRARIES, file_of, is_own, own_file
 
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
+KEPT = 64  # alarms that were stopped, until they are thrown away
 LOOKS = 300  # looks for a moment in the kernel's own code, a millisecond apart
 ENTRIES = ("run", "__call__")  # mlusim's own functions that call kernels
 FORM = "as in --limit seconds=60,instructions=1e6,growth=256MiB, or --limit none"
@@ -111,15 +117,18 @@ class Overdue(BaseException):
 
 
 class Meter:
-    """Holds one launch to its limit.  ``overdue`` is what its alarm raises, a class of this launch alone."""
+    """Holds one launch to its limit."""
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
         self.left = math.inf if limit.instructions is None else limit.instructions
         self.turns = self.left
         self.room = math.inf if limit.growth is None else limit.growth
-        self.overdue: type[Overdue] = type("Overdue", (Overdue,), {})
-        self._alarm = None if limit.seconds is None else Alarm(limit.seconds, self.overdue)
+        self._alarm = None if limit.seconds is None else Alarm(limit.seconds)
+
+    def raised(self, overdue: Overdue) -> bool:
+        """Whether the alarm of this launch, not that of another around it, has raised *overdue*."""
+        return self._alarm is not None and type(overdue) is self._alarm.kind
 
     def __enter__(self) -> Self:
         if self._alarm is not None:
@@ -248,37 +257,87 @@ class Counts(list[int]):
 class Alarm:
     """Interrupts the thread that starts it after *seconds*, in code that is not mlusim's own where it can."""
 
-    def __init__(self, seconds: float, kind: type[BaseException]) -> None:
-        self._seconds, self._kind = seconds, kind
-        self._over = threading.Event()
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._lock = threading.Lock()
         self._fired = False
         self._target = 0
+        self._looks = LOOKS
+        self.over = False
+
+    @cached_property
+    def kind(self) -> type[Overdue]:
+        """What it raises: a class of its own, made when it is due."""
+        return type("Overdue", (Overdue,), {})
 
     def start(self) -> None:
         """Start the alarm."""
         self._target = threading.get_ident()
-        threading.Thread(target=self._watch, name="mlusim-alarm", daemon=True).start()
+        _CLOCK.wind(self, self._seconds)
 
     def stop(self) -> None:
         """Interrupt no more, not even with what is on its way."""
         with self._lock:
-            self._over.set()
+            self.over = True
         if self._fired:
-            _let_pass(self._target, self._kind)
+            _let_pass(self._target, self.kind)
+
+    def ring(self) -> float | None:
+        """Interrupt the thread if it is in a kernel; seconds until the next look, None where there is none."""
+        with self._lock:
+            frame = sys._current_frames().get(self._target)  # noqa: SLF001 - where the kernel is
+            if self.over or frame is None:
+                return None
+            self._looks -= 1
+            if self._looks >= 0 and not _in_kernel(frame):
+                return 0.001
+            self._fired, self._looks = True, LOOKS
+            _raise_in(self._target, self.kind)
+            return AGAIN
+
+
+class AlarmClock:
+    """Rings every alarm that is due, in one thread that begins with the first: a thread a launch would take longer than a launch."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Know of no alarm, as in a child process, which has no thread but its own."""
+        self._changed = threading.Condition(threading.Lock())
+        self._due: list[tuple[float, int, Alarm]] = []
+        self._numbers = itertools.count()
+        self._most = KEPT
+        self._begun = False
+
+    def wind(self, alarm: Alarm, seconds: float) -> None:
+        """Ring *alarm* in so many *seconds*."""
+        with self._changed:
+            if len(self._due) >= self._most:
+                self._due = [one for one in self._due if not one[2].over]
+                heapq.heapify(self._due)
+                self._most = max(KEPT, 2 * len(self._due))
+            due = time.monotonic() + seconds
+            heapq.heappush(self._due, (due, next(self._numbers), alarm))
+            if not self._begun:
+                threading.Thread(target=self._watch, name="mlusim-alarm", daemon=True).start()
+                self._begun = True
+            elif self._due[0][2] is alarm:
+                self._changed.notify()
 
     def _watch(self) -> None:
-        pause, looks = self._seconds, LOOKS
-        while not self._over.wait(pause):
-            with self._lock:
-                frame = sys._current_frames().get(self._target)  # noqa: SLF001 - where the kernel is
-                if self._over.is_set() or frame is None:
-                    return
-                pause, looks = 0.001, looks - 1
-                if looks < 0 or _in_kernel(frame):
-                    self._fired = True
-                    _raise_in(self._target, self._kind)
-                    pause, looks = AGAIN, LOOKS
+        while True:
+            with self._changed:
+                while (wait := self._due[0][0] - time.monotonic() if self._due else None) is None or wait > 0:
+                    self._changed.wait(wait)
+                alarm = heapq.heappop(self._due)[2]
+            again = alarm.ring()
+            if again is not None:
+                self.wind(alarm, again)
+
+
+_CLOCK = AlarmClock()
+os.register_at_fork(after_in_child=_CLOCK.begin)
 
 
 def _in_kernel(frame: FrameType | None) -> bool:

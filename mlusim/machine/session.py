@@ -218,7 +218,7 @@ class Session:
 
     def _late(self, overdue: Overdue, core: Core | None) -> BaseException:
         """The fault of this launch that took too long; the alarm of another one goes on to it."""
-        if self.meter is None or type(overdue) is not self.meter.overdue or core is None:
+        if self.meter is None or not self.meter.raised(overdue) or core is None:
             return overdue
         return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)
 

@@ -1,7 +1,8 @@
 """The variables behind an operand while a kernel of BANG C runs: through calls, up to the array that was declared."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import CodeType, FrameType
 from typing import Any
 
@@ -40,6 +41,24 @@ class PointerStep:
     plain: bool = False
 
 
+class CalledFunction:
+    """A function of the kernel that is on the stack: its frame, and its uses of pointers."""
+
+    def __init__(self, frame: FrameType, uses: FunctionUses) -> None:
+        self.uses = uses
+        self._frame = frame
+
+    @property
+    def line(self) -> int:
+        """The line that it is at."""
+        return self._frame.f_lineno
+
+    @cached_property
+    def locals(self) -> Mapping[str, Any]:
+        """Its variables, copied once: an instruction asks for several."""
+        return self._frame.f_locals
+
+
 Chain = tuple[PointerStep, ...]
 """From the nearest variable to the array, which has no name here."""
 
@@ -50,6 +69,7 @@ class Frames:
     def __init__(self, kernel: BangKernel) -> None:
         self.uses: dict[CodeType, FunctionUses] = {}
         self._codes: dict[int, FunctionUses] = {}
+        self._names: dict[tuple[Any, tuple[str, ...]], PointerVariable] = {}
         for part in kernel.plan.parts:
             for symbol, code in part.code.items():
                 self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
@@ -62,40 +82,40 @@ class Frames:
         stack = list(self._stack(sys._getframe(1)))  # noqa: SLF001 - the kernel is behind the instruction
         if not stack:
             return
-        frame, uses = stack[0]
+        line, uses = stack[0].line, stack[0].uses
         row = effect.step.row
         if row is None:
-            elements = uses.elements.get(frame.f_lineno, ())
+            elements = uses.elements.get(line, ())
             yield 0, None, [c for e in elements for r in roots(e.pointer) for c in self._chains(r, stack, 0)]
             return
-        nodes = uses.rows.get((frame.f_lineno, row.name), ())
+        nodes = uses.rows.get((line, row.name), ())
         for n, argument in enumerate(effect.arguments):
             if isinstance(argument, Ptr):
                 found = [r for node in nodes if n < len(node.arguments) for r in roots(node.arguments[n])]
                 yield n, argument, [c for r in found for c in self._chains(r, stack, 0)]
 
-    def _stack(self, frame: FrameType | None) -> Iterator[tuple[FrameType, FunctionUses]]:
+    def _stack(self, frame: FrameType | None) -> Iterator[CalledFunction]:
         while frame is not None:
             uses = self._codes.get(id(frame.f_code))
             if uses is not None:
-                yield frame, uses
+                yield CalledFunction(frame, uses)
             frame = frame.f_back
 
     def _chains(
-        self, root: Root, stack: Sequence[tuple[FrameType, FunctionUses]], depth: int, length: int = 0
+        self, root: Root, stack: Sequence[CalledFunction], depth: int, length: int = 0
     ) -> Iterator[Chain]:
         """Every way from *root*, of the frame at *depth*, to an array."""
         if root.local is None or length > DEEPEST:
             yield ()
             return
-        frame, uses = stack[depth]
+        uses = stack[depth].uses
         if root.local.parameter:
             yield from self._through_call(root, stack, depth, length)
             return
-        held = _held(frame.f_locals.get(root.local.name), root.path)
+        held = _held(stack[depth].locals.get(root.local.name), root.path)
         if not isinstance(held, Ptr):
             return
-        name = None if _is_array(root) else _name(uses.function, root)
+        name = None if _is_array(root) else self._name(uses.function, root)
         given = [] if root.path else uses.given.get(root.local, [])
         befores = [r for value in given for r in roots(value) if r.local is not root.local]
         plain = len(given) == 1 and bool(befores) and befores[0].plain
@@ -106,17 +126,24 @@ class Frames:
             yield (here, *rest)
 
     def _through_call(
-        self, root: Root, stack: Sequence[tuple[FrameType, FunctionUses]], depth: int, length: int
+        self, root: Root, stack: Sequence[CalledFunction], depth: int, length: int
     ) -> Iterator[Chain]:
         """A parameter is what the caller gave."""
         if depth + 1 == len(stack):
             return
-        function = stack[depth][1].function
-        frame, caller = stack[depth + 1]
+        function = stack[depth].uses.function
+        line, caller = stack[depth + 1].line, stack[depth + 1].uses
         at = next(n for n, p in enumerate(function.parameters) if p is root.local)
-        for call in caller.calls.get((frame.f_lineno, function.symbol), ()):
+        for call in caller.calls.get((line, function.symbol), ()):
             for given in roots(call.arguments[at]):
                 yield from self._chains(given.of(*root.path), stack, depth + 1, length + 1)
+
+    def _name(self, function: ir.Function, root: Root) -> PointerVariable:
+        key = root.local, tuple(root.path)
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = _variable(function, root)
+        return found
 
 
 def _is_array(root: Root) -> bool:
@@ -135,7 +162,7 @@ def _of_cell(value: Any) -> Any:
     return value.v if isinstance(value, Cell) else value
 
 
-def _name(function: ir.Function, root: Root) -> PointerVariable:
+def _variable(function: ir.Function, root: Root) -> PointerVariable:
     local = root.local
     assert local is not None
     text = ".".join((local.source_name, *root.path))

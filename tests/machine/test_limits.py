@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -12,6 +13,11 @@ from mlusim.bang import float32, kernel
 from mlusim.errors import LimitReached, UsageError
 from mlusim.machine.limits import UNLIMITED, USUAL, limit_in, limiting
 from mlusim.observe.collect import collecting
+
+
+@kernel
+def nothing(mlu):
+    pass
 
 
 @kernel
@@ -169,6 +175,20 @@ def test_functions_can_be_traced_after_an_alarm():
         sys.settrace(None)
 
     assert "call" in lines
+
+
+def test_launches_with_a_limit_of_seconds_share_one_thread(monkeypatch):
+    """Another launch begins none, and a short limit rings behind a long one."""
+    device, started = mlusim.Device(), []
+    device.launch(nothing, limit="seconds=60")
+    begin = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda one: (started.append(one.name), begin(one)))
+    for _ in range(3):
+        device.launch(nothing, limit="seconds=60")
+    with pytest.raises(LimitReached):
+        device.launch(thinks, limit="seconds=0.05")
+
+    assert "mlusim-alarm" not in started
 
 
 def test_a_block_gives_its_limit_to_launches_without_one():
