@@ -14,6 +14,7 @@ from pathlib import Path
 from attrs import frozen
 
 from mlusim.arch.board import Board
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import UsageError
 from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.paths import shown
@@ -227,6 +228,19 @@ def _bound(kept: Path) -> None:
 
 
 # -- the toolkit folder ----------------------------------------------------------------------------
+
+
+def toolkit_folder(board: str = "") -> Path:
+    """The toolkit folder of the cache for *board*, by name, made where there is none.
+
+    Raises `UsageError` where nothing can be kept, or there is no compiler.
+    """
+    home = user_cache()
+    if home is None:
+        raise UsageError(
+            "a toolkit folder is kept in the cache, which is off; make one with `mlusim toolkit DIR`"
+        )
+    return _toolkit(find_board(board or DEFAULT_BOARDS[0]), home)
 
 
 def _toolkit(board: Board, home: Path) -> Path:

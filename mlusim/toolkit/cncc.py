@@ -45,6 +45,16 @@ STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
 FOLDERS = frozenset({"-I", "-isystem", "-iquote", "-idirafter"})
 FULL = b"No space left on device"
 TOO_LARGE = "what is made is larger than a file may be here; raise the limit of the shell, `ulimit -f`"
+_OWN_HEADERS = (
+    *("stdint.h", "cstdint", "bits/c++config.h", "Python.h"),
+    *(
+        "torch/extension.h",
+        "ATen/ATen.h",
+        "torch/torch.h",
+        "pybind11/pybind11.h",
+        "framework/core/MLUStream.h",
+    ),
+)
 DEPTH = 10  # files of flags that name each other
 
 
@@ -391,8 +401,8 @@ def _links(made: EmbeddedRecord) -> str:
 
 
 def _system(folder: Path) -> bool:
-    """Whether *folder* has the headers of the C or C++ library, for which the front end has its own."""
-    return any((folder / name).exists() for name in ("stdint.h", "cstdint", "bits/c++config.h"))
+    """Whether *folder* has headers for which the front end has its own: of the C or C++ library, PyTorch, Python."""
+    return any((folder / name).exists() for name in _OWN_HEADERS)
 
 
 def _tell(one: Diagnostic, kind: str) -> None:

@@ -17,6 +17,8 @@ from mlusim.toolkit.lib.libraries import LIBRARIES, build_libraries, kept_librar
 
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
+PYTHON = HERE / "torch" / "python"
+"""Packages for programs in Python that use the toolkit."""
 NEUWARE = "4.6.2"
 """The version of the vendor's toolkit that builds look for."""
 SHARED = (
@@ -96,6 +98,10 @@ def _texts(board: Board) -> Mapping[str, str]:
         "version.txt": f"Neuware Version {NEUWARE}\n",
     }
     made |= {f"include/mluops/core/{path.name}": path.read_text(encoding="utf-8") for path in _public()}
+    made |= {
+        f"python/{path.relative_to(PYTHON)}": path.read_text(encoding="utf-8")
+        for path in sorted((PYTHON / "torch_mlu").rglob("*.py"))
+    }
     return made | {f"include/{path.name}": path.read_text(encoding="utf-8") for path in _headers()}
 
 

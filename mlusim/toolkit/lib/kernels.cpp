@@ -93,10 +93,20 @@ void forget_told() {
 
 static cnrtRet_t launch_bytes(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, const std::string &bytes, cnrtQueue_t queue, void *caller) {
   wait_for_host_functions();
-  cnrtRet_t code = done(ask(OP_LAUNCH,
-                            {(uint64_t)stub, dim.x | (uint64_t)dim.y << 32, dim.z | (uint64_t)kind << 32, (uint64_t)queue},
-                            caller, bytes.data(), bytes.size())
-                            .code);
+  auto given = [&] {
+    return ask(OP_LAUNCH, {(uint64_t)stub, dim.x | (uint64_t)dim.y << 32, dim.z | (uint64_t)kind << 32, (uint64_t)queue}, caller, bytes.data(),
+               bytes.size());
+  };
+  if (Trapped call = trapped()) {
+    Heard heard;
+    cnrtRet_t code = given().code;
+    if (code != cnrtSuccess) {
+      ask(OP_SYNC, {(uint64_t)queue});  // said once: the queue goes on
+      call(code, heard.text);
+    }
+    return code;
+  }
+  cnrtRet_t code = done(given().code);
   return code == cnrtErrorKernelTrap ? cnrtSuccess : code;  // on a card the kernel runs later: cnrtGetLastError and the next sync say it
 }
 

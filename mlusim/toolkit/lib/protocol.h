@@ -7,7 +7,7 @@ enum Op : uint32_t {
   OP_KERNEL = 2,            // a: record, stub; payload: the kernel's symbol
   OP_SIZES = 3,             // a: stub; answers the sizes in bytes of its parameters, u32 each
   OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
-  OP_MALLOC = 5,            // a: bytes; answers the address
+  OP_MALLOC = 5,            // a: bytes; payload: what it is for, where a library manages memory; answers the address
   OP_FREE = 6,              // a: address
   OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes
   OP_SET = 8,               // a: address, bytes, queue; asked before the program sets them
@@ -31,6 +31,7 @@ enum Op : uint32_t {
   OP_REFUSED = 26,          // payload: a sentence about a call that the library refused by itself
   OP_CNNL = 27,             // payload: a call of cnnl
   OP_END = 28,              // the program ends
+  OP_DESCRIBE = 29,         // a: address; payload: what its allocation is called from now on
 };
 
 struct Request {

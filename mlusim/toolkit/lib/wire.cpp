@@ -46,6 +46,8 @@ Wire &wire() {
 
 thread_local cnrtRet_t last = cnrtSuccess;
 thread_local int device = 0;
+thread_local Heard *hearing = nullptr;
+Trapped trapped_call = nullptr;
 struct sigaction before_ours;
 
 [[noreturn]] void give_up(const std::string &sentence) {
@@ -271,8 +273,12 @@ Reply exchange(const Request &request, const void *data) {  // with the lock hel
   }
   if (answer.printed) fwrite(all.data() + answer.said, 1, answer.printed, stdout);
   if (answer.said) {
-    fflush(stdout);
-    fwrite(all.data(), 1, answer.said, stderr);
+    if (hearing) {
+      hearing->text.append(all, 0, answer.said);
+    } else {
+      fflush(stdout);
+      fwrite(all.data(), 1, answer.said, stderr);
+    }
   }
   Reply reply;
   reply.code = (cnrtRet_t)answer.code;
@@ -313,6 +319,11 @@ cnrtRet_t refuse(cnrtRet_t code, void *caller, const std::string &sentence) {
   ask(OP_REFUSED, {}, caller, sentence.data(), sentence.size());
   return done(code);
 }
+
+Heard::Heard() : outer(hearing) { hearing = this; }
+Heard::~Heard() { hearing = outer; }
+void when_trapped(Trapped call) { trapped_call = call; }
+Trapped trapped() { return trapped_call; }
 
 char *mapped(uint64_t address) { return wire().memory + (address - GDRAM_BASE); }
 

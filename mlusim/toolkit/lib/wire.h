@@ -26,6 +26,18 @@ cnrtRet_t done(cnrtRet_t code);
 // Refuse a call with a sentence, which the simulator keeps as a finding where it watches.
 cnrtRet_t refuse(cnrtRet_t code, void *caller, const std::string &sentence);
 
+// While one lives, what the simulator has to say to this thread is kept in `text` and not written to standard error.
+struct Heard {
+  Heard();
+  ~Heard();
+  std::string text;
+  Heard *outer;
+};
+// What a launch that goes wrong calls in place of returning its error, with what the simulator says; it may throw.
+using Trapped = void (*)(cnrtRet_t code, const std::string &text);
+void when_trapped(Trapped call);
+Trapped trapped();
+
 // Where the bytes of a device address lie in this process.
 char *mapped(uint64_t address);
 

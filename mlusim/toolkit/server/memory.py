@@ -37,6 +37,7 @@ class Piece:
     stop: int
     caller: int
     freed: int | None = None
+    managed: str = ""  # what it is for, where a library of the program manages it
     ptr: Ptr = field(init=False)
     _poisoned: bool = False
 
@@ -84,14 +85,31 @@ class MappedMemory:
         self._pieces: dict[int, Piece] = {}
         self._freed: dict[int, Piece] = {}
 
-    def malloc(self, nbytes: int, caller: int) -> int:
-        """Cut *nbytes* bytes; their address.  Raises `OutOfMemory`."""
-        named = self.name_of_call(nbytes, caller)
-        tensor = self.device.cut(self._memory, nbytes, named)
+    def malloc(self, nbytes: int, caller: int, managed: str = "") -> int:
+        """Cut *nbytes* bytes; their address.  *managed* is what they are for, where a library asks that frees them by itself.
+
+        Raises `OutOfMemory`.
+        """
+        start = 0
+
+        def told() -> str:
+            return self._pieces_name(start, nbytes, caller)
+
+        tensor = self.device.cut(self._memory, nbytes, told)
         start = tensor.address
         self._starts.append(start)  # addresses grow
-        self._pieces[start] = Piece(tensor, start, start + nbytes, caller)
+        self._pieces[start] = Piece(tensor, start, start + nbytes, caller, managed=managed)
         return start
+
+    def describe(self, address: int, managed: str) -> None:
+        """Call the piece of *address* *managed* from now on."""
+        piece = self.find(address)
+        if piece is not None:
+            piece.managed = managed
+
+    def _pieces_name(self, start: int, nbytes: int, caller: int) -> str:
+        piece = self._pieces.get(start) or self._freed.get(start)
+        return piece.managed if piece is not None and piece.managed else self.name_of_call(nbytes, caller)()
 
     def lend(self, allocation: Allocation) -> None:
         """Let addresses in *allocation*, which is another's, be found; it is not for ``cnrtFree``."""
@@ -168,7 +186,7 @@ class MappedMemory:
         freed = self._freed_at(address)
         if freed is not None:
             return (
-                f"byte {address - freed.start} of {self.name_of_call(freed.nbytes, freed.caller)()}, "
+                f"byte {address - freed.start} of {self._pieces_name(freed.start, freed.nbytes, freed.caller)}, "
                 f"which was freed at {self._where(freed.freed or 0)}"
             )
         return f"{address:#x}, where no memory of the device is"

@@ -327,7 +327,14 @@ class ProgramSession:
 
     def malloc(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtMalloc``."""
-        return ProgramReply(self.board(request).memory.malloc(request.words[0], request.caller))
+        managed = request.payload.decode("utf-8", "replace")
+        return ProgramReply(self.board(request).memory.malloc(request.words[0], request.caller, managed))
+
+    def describe(self, request: ProgramRequest) -> ProgramReply:
+        """What a library calls a piece of memory that it manages."""
+        address = request.words[0]
+        self.memory_at(address).describe(address, request.payload.decode("utf-8", "replace"))
+        return ProgramReply()
 
     def free(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtFree``."""
@@ -550,6 +557,8 @@ class ProgramSession:
         left: dict[int, list[Piece]] = {}
         for board in self.boards:
             for piece in board.memory.pieces():
+                if piece.managed:  # its library ends with the program
+                    continue
                 left.setdefault(piece.caller, []).append(piece)
         for caller, pieces in left.items():
             total = sum(piece.nbytes for piece in pieces)
@@ -597,5 +606,6 @@ _METHODS: Mapping[str, Callable[..., ProgramReply]] = MappingProxyType(
         "CNNL": ProgramSession.cnnl,
         "REFUSED": ProgramSession.refused,
         "END": ProgramSession.end,
+        "DESCRIBE": ProgramSession.describe,
     }
 )

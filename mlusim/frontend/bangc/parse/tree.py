@@ -48,6 +48,7 @@ class CursorReader:
         self.nothing = frozenset(range(70, 74))  # kinds of cursors that stand for nothing
         self.types = TypeReader(library, self.is_prelude)
         self._prelude = prelude
+        self._bodies = tuple(f"{folder}/core/" for folder in prelude)
         self.rows = rows  # of the instruction set, by the line that declares a form
         self.ends: dict[str, Declaration] = {}  # destructors of templates, by the record
         self._known: dict[tuple[int, ...], Declaration] = {}
@@ -71,7 +72,7 @@ class CursorReader:
 
     def is_prelude(self, path: str) -> bool:
         """Whether *path* is a header that mlusim supplies, whose functions the run-time has."""
-        return path.startswith(self._prelude) and "/core/" not in path
+        return path.startswith(self._prelude) and not path.startswith(self._bodies)
 
     def declaration(self, cursor: Any) -> Declaration:
         """The declaration of *cursor*."""

@@ -22,11 +22,20 @@ stdint.h stdio.h stdlib.h streambuf string string.h string_view sys/mman.h sys/r
 sys/time.h sys/types.h sys/wait.h system_error tgmath.h thread time.h tuple type_traits typeindex typeinfo unistd.h
 unordered_map unordered_set utility valarray variant vector version wchar.h
 """  # headers of the C and C++ libraries: all of them are one
+_TORCH = """
+torch/all.h torch/extension.h torch/library.h torch/python.h torch/script.h torch/torch.h torch/types.h ATen/ATen.h
+ATen/Dispatch.h ATen/Tensor.h ATen/TensorUtils.h ATen/core/Tensor.h c10/core/DeviceGuard.h c10/core/ScalarType.h
+c10/core/TensorOptions.h c10/util/BFloat16.h c10/util/Exception.h c10/util/Half.h c10/util/Optional.h
+pybind11/numpy.h pybind11/pybind11.h pybind11/stl.h aten.h torch_mlu.h aten/utils/cnnl_util.h aten/utils/tensor_util.h
+aten/utils/types.h framework/core/MLUQueue.h framework/core/MLUStream.h framework/core/caching_allocator.h
+framework/core/device.h framework/core/queue.h
+"""  # headers that extensions of PyTorch include: all of them are one
 
 
 def supplied() -> Mapping[str, str]:
-    """Headers that are made, by path: the C++ library's names."""
-    return {str(STANDARD / name): '#include "mlusim_cxx.h"\n' for name in _NAMES.split()}
+    """Headers that are made, by path: the C++ library's names, and those of PyTorch and of its extensions."""
+    standard = {str(STANDARD / name): '#include "mlusim_cxx.h"\n' for name in _NAMES.split()}
+    return standard | {str(STANDARD / name): '#include "mlusim_torch.h"\n' for name in _TORCH.split()}
 
 
 def architecture_flags(board: Board) -> list[str]:

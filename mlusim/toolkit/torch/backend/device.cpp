@@ -1,0 +1,286 @@
+// The device `mlu` of PyTorch: memory, streams, events and hooks.  Its memory is the simulator's GDRAM.
+#include "device.h"
+
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <pthread.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <cxxabi.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace mlusim_torch {
+namespace {
+
+thread_local uint64_t current_queue = 0;
+thread_local std::string naming;
+bool used = false, child = false;
+
+// "error: SENTENCE (called at PLACE)\nWHAT FOLLOWS\n" without its first word.
+std::string sentence(std::string text) {
+  if (text.rfind("error: ", 0) == 0) text.erase(0, 7);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.empty() ? "the simulator refuses this and does not say why" : text;
+}
+
+void use() {
+  TORCH_CHECK(!child, "the device mlu was used before this process was forked, and cannot be used in the child; start processes with the method \"spawn\"");
+  if (used) return;
+  used = true;
+  pthread_atfork(nullptr, nullptr, [] { child = true; });
+}
+
+// ---- memory ------------------------------------------------------------------------------------
+std::map<uint64_t, std::pair<size_t, int>> &blocks() {
+  static auto *one = new std::map<uint64_t, std::pair<size_t, int>>;  // tensors may outlive what is destroyed
+  return *one;
+}
+std::mutex &lock() {
+  static auto *one = new std::mutex;
+  return *one;
+}
+
+void give_back(void *pointer) {
+  if (!pointer || child) return;
+  int device = 0;
+  {
+    std::lock_guard<std::mutex> held(lock());
+    auto found = blocks().find((uint64_t)pointer);
+    if (found == blocks().end()) return;
+    memory_use().now -= found->second.first;
+    device = found->second.second;
+    blocks().erase(found);
+  }
+  mlusim::ask(OP_FREE, {(uint64_t)pointer}, nullptr, nullptr, 0, device);
+}
+
+struct MluAllocator final : c10::Allocator {
+  c10::DataPtr allocate(size_t bytes) override {
+    int device = mlusim::current_device();
+    c10::Device place(MLU, (c10::DeviceIndex)device);
+    if (!bytes) return {nullptr, nullptr, &give_back, place};
+    use();
+    std::string name = naming.empty() ? std::to_string(bytes) + (bytes == 1 ? " byte of a tensor" : " bytes of a tensor") : naming;
+    mlusim::Heard heard;
+    mlusim::Reply reply = mlusim::ask(OP_MALLOC, {bytes}, nullptr, name.data(), name.size(), device);
+    if (reply.code == cnrtErrorNoMem) {
+      std::string why = "MLU out of memory for " + name + ": " + sentence(heard.text);
+      C10_THROW_ERROR(OutOfMemoryError, why);
+    }
+    if (reply.code != cnrtSuccess) raise(reply.code, heard.text);
+    std::lock_guard<std::mutex> held(lock());
+    blocks()[reply.value] = {bytes, device};
+    MemoryUse &m = memory_use();
+    m.now += bytes, m.most = std::max(m.most, m.now), m.calls += 1;
+    return {(void *)reply.value, (void *)reply.value, &give_back, place};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
+  void copy_data(void *target, const void *source, std::size_t bytes) const override {
+    if (!bytes) return;
+    asked(OP_COPY, {(uint64_t)target, (uint64_t)source, bytes, cnrtMemcpyDevToDev, queue()});
+    memmove(mlusim::mapped((uint64_t)target), mlusim::mapped((uint64_t)source), bytes);
+  }
+};
+MluAllocator mlu_allocator;
+REGISTER_ALLOCATOR(MLU, &mlu_allocator);
+
+struct PinnedAllocator final : c10::Allocator {
+  static void free(void *pointer) { cnrtFreeHost(pointer); }
+  c10::DataPtr allocate(size_t bytes) override {
+    void *pointer = nullptr;
+    if (bytes) TORCH_CHECK(cnrtHostMalloc(&pointer, bytes) == cnrtSuccess, "the host has not ", bytes, " bytes of memory left");
+    return {pointer, pointer, &free, c10::Device(c10::DeviceType::CPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &free; }
+  void copy_data(void *target, const void *source, std::size_t bytes) const override { memcpy(target, source, bytes); }
+};
+PinnedAllocator pinned_allocator;
+
+// ---- streams and events ------------------------------------------------------------------------
+c10::Stream stream_of(uint64_t handle, c10::DeviceIndex device) { return c10::Stream(c10::Stream::UNSAFE, c10::Device(MLU, device), (c10::StreamId)handle); }
+
+struct Guard final : c10::impl::DeviceGuardImplInterface {
+  c10::DeviceType type() const override { return MLU; }
+  c10::Device getDevice() const override { return c10::Device(MLU, (c10::DeviceIndex)mlusim::current_device()); }
+  c10::Device exchangeDevice(c10::Device d) const override {
+    c10::Device before = getDevice();
+    setDevice(d);
+    return before;
+  }
+  void setDevice(c10::Device d) const override {
+    if (d.index() < 0 || d.index() == mlusim::current_device()) return;
+    TORCH_CHECK(d.index() < devices(), "there is no device mlu:", (int)d.index(), "; ", devices(), " are there, counted from 0");
+    mlusim::choose_device(d.index());
+  }
+  void uncheckedSetDevice(c10::Device d) const noexcept override {
+    if (d.index() >= 0) mlusim::choose_device(d.index());
+  }
+  c10::Stream getStream(c10::Device d) const override { return stream_of(current_queue, d.index() < 0 ? getDevice().index() : d.index()); }
+  c10::Stream getDefaultStream(c10::Device d) const override { return stream_of(0, d.index()); }
+  c10::Stream getNewStream(c10::Device d, int) const override { return stream_of(asked(OP_QUEUE, {}, {}, d.index()).value, d.index()); }
+  c10::Stream getStreamFromGlobalPool(c10::Device d, bool) const override { return getNewStream(d, 0); }
+  c10::Stream exchangeStream(c10::Stream s) const override {
+    c10::Stream before = getStream(s.device());
+    current_queue = (uint64_t)s.id();
+    return before;
+  }
+  c10::DeviceIndex deviceCount() const noexcept override {
+    try {
+      return (c10::DeviceIndex)devices();
+    } catch (...) {
+      return 0;
+    }
+  }
+  void destroyEvent(void *event, const c10::DeviceIndex) const noexcept override {
+    if (event && !child) mlusim::ask(OP_NOTIFIER_END, {(uint64_t)event});
+  }
+  void record(void **event, const c10::Stream &stream, const c10::DeviceIndex, const c10::EventFlag) const override {
+    if (!*event) *event = (void *)asked(OP_NOTIFIER, {}).value;
+    asked(OP_PLACE, {(uint64_t)*event, (uint64_t)stream.id()});
+  }
+  void block(void *event, const c10::Stream &stream) const override {
+    if (event) asked(OP_QUEUE_WAIT, {(uint64_t)stream.id(), (uint64_t)event});
+  }
+  bool queryEvent(void *) const override { return true; }
+  bool queryStream(const c10::Stream &) const override { return true; }
+  void synchronizeEvent(void *event) const override {
+    if (event) asked(OP_WAIT, {(uint64_t)event});
+  }
+  void synchronizeStream(const c10::Stream &stream) const override { asked(OP_SYNC, {(uint64_t)stream.id()}); }
+  void synchronizeDevice(const c10::DeviceIndex device) const override { asked(OP_SYNC, {mlusim::EVERY}, {}, device); }
+  double elapsedTime(void *first, void *second, const c10::DeviceIndex) const override {
+    TORCH_CHECK(first && second, "both events must be recorded before the time between them is asked for");
+    uint64_t bits = asked(OP_DURATION, {(uint64_t)first, (uint64_t)second}).value;
+    double us;
+    memcpy(&us, &bits, sizeof us);
+    return us / 1000;
+  }
+};
+C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
+
+struct Hooks final : at::PrivateUse1HooksInterface {
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return true; }
+  bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
+  c10::DeviceIndex deviceCount() const override { return (c10::DeviceIndex)devices(); }
+  c10::DeviceIndex getCurrentDevice() const override { return (c10::DeviceIndex)mlusim::current_device(); }
+  void setCurrentDevice(c10::DeviceIndex index) const override { Guard().setDevice(c10::Device(MLU, index)); }
+  at::Allocator *getPinnedMemoryAllocator() const override { return &pinned_allocator; }
+  bool isPinnedPtr(const void *pointer) const override {
+    cnrtPointerAttributes_t found;
+    return used && !child && cnrtPointerGetAttributes(&found, pointer) == cnrtSuccess && found.type == cnrtMemTypeHost;
+  }
+  at::Device getDeviceFromPtr(void *pointer) const override {
+    int64_t number = (int64_t)asked(OP_KIND, {(uint64_t)pointer}).value;
+    TORCH_CHECK(number >= 0, "no memory of a device mlu is at ", pointer);
+    return at::Device(MLU, (c10::DeviceIndex)number);
+  }
+  void resizePrivateUse1Bytes(const c10::Storage &storage, size_t bytes) const override { resize_storage(storage.unsafeGetStorageImpl(), bytes); }
+  at::Generator getNewGenerator(c10::DeviceIndex) const override {
+    TORCH_CHECK(false, "the device mlu has no generator of its own: its random numbers are the CPU's; give torch.Generator() or none");
+  }
+};
+
+}  // namespace
+
+[[noreturn]] void raise(cnrtRet_t, const std::string &text) { throw std::runtime_error(sentence(text)); }
+
+mlusim::Reply asked(Op op, std::initializer_list<uint64_t> words, const std::string &payload, int device) {
+  use();
+  mlusim::Heard heard;
+  mlusim::Reply reply = mlusim::ask(op, words, nullptr, payload.data(), payload.size(), device);
+  if (reply.code != cnrtSuccess) raise(reply.code, heard.text.empty() ? cnrtGetErrorStr(reply.code) : heard.text);
+  return reply;
+}
+
+uint64_t queue() { return current_queue; }
+void set_queue(uint64_t handle) { current_queue = handle; }
+int devices() {
+  static int count = 0;
+  if (!count) count = (int)asked(OP_DEVICES, {}).value;
+  return count;
+}
+bool forked() { return child; }
+c10::Allocator *allocator() { return &mlu_allocator; }
+MemoryUse &memory_use() {
+  static MemoryUse one;
+  return one;
+}
+
+std::string described(c10::ScalarType type, c10::IntArrayRef sizes) {
+  std::string text = "a " + std::string(c10::toString(type)) + " tensor (";
+  for (size_t i = 0; i < sizes.size(); ++i) text += (i ? ", " : "") + std::to_string(sizes[i]);
+  return text + (sizes.size() == 1 ? ",)" : ")");
+}
+Naming::Naming(c10::ScalarType type, c10::IntArrayRef sizes) { naming = described(type, sizes); }
+Naming::~Naming() { naming.clear(); }
+
+void describe(const at::Tensor &tensor, const std::string &name) {
+  if (!tensor.defined() || tensor.device().type() != MLU || !tensor.storage().data()) return;
+  std::string text = name + ", " + described(tensor.scalar_type(), tensor.sizes());
+  static auto *known = new std::map<const void *, std::string>;
+  std::string &before = (*known)[tensor.storage().data()];
+  if (before == text) return;
+  before = text;
+  asked(OP_DESCRIBE, {(uint64_t)tensor.storage().data()}, text);
+}
+
+void resize_storage(c10::StorageImpl *storage, size_t bytes) {
+  TORCH_CHECK(storage->resizable(), "this storage cannot be resized");
+  c10::DataPtr fresh = mlu_allocator.allocate(bytes);
+  size_t kept = std::min(bytes, storage->nbytes());
+  if (kept && storage->data()) mlu_allocator.copy_data(fresh.get(), storage->data(), kept);
+  storage->set_data_ptr_noswap(std::move(fresh));
+  storage->set_nbytes(bytes);
+}
+
+void register_hooks() {
+  at::RegisterPrivateUse1HooksInterface(new Hooks);
+  mlusim::when_trapped(&raise);
+}
+
+}  // namespace mlusim_torch
+
+PYBIND11_MODULE(MODULE_NAME, m) {
+  using namespace mlusim_torch;
+  m.def("start", &register_hooks);
+  m.def("devices", &devices);
+  m.def("forked", &forked);
+  m.def("current_device", &mlusim::current_device);
+  m.def("set_device", [](int index) { Guard().setDevice(c10::Device(MLU, (c10::DeviceIndex)index)); });
+  m.def("name", [](int device) { return asked(OP_NAME, {}, {}, device).data; });
+  m.def("attribute", [](const std::string &name, int device) { return asked(OP_ATTRIBUTE, {}, name, device).value; });
+  m.def("memory", [](int device) {
+    std::string both = asked(OP_MEMORY, {}, {}, device).data;
+    uint64_t found[2] = {};
+    if (both.size() == sizeof found) memcpy(found, both.data(), sizeof found);
+    return std::make_pair(found[0], found[1]);
+  });
+  m.def("memory_use", [] { return std::make_tuple(memory_use().now, memory_use().most, memory_use().calls); });
+  m.def("forget_most", [] { memory_use().most = memory_use().now; });
+  m.def("synchronize", [](int device) { asked(OP_SYNC, {mlusim::EVERY}, {}, device); });
+  m.def("sync_queue", [](uint64_t handle) { asked(OP_SYNC, {handle}); });
+  m.def("new_queue", [](int device) { return asked(OP_QUEUE, {}, {}, device).value; });
+  m.def("end_queue", [](uint64_t handle) { if (!forked()) mlusim::ask(OP_QUEUE_END, {handle}); });
+  m.def("queue", &queue);
+  m.def("set_queue", &set_queue);
+  m.def("new_notifier", [] { return asked(OP_NOTIFIER, {}).value; });
+  m.def("end_notifier", [](uint64_t handle) { if (!forked()) mlusim::ask(OP_NOTIFIER_END, {handle}); });
+  m.def("place", [](uint64_t notifier, uint64_t handle) { asked(OP_PLACE, {notifier, handle}); });
+  m.def("wait", [](uint64_t notifier) { asked(OP_WAIT, {notifier}); });
+  m.def("queue_waits", [](uint64_t handle, uint64_t notifier) { asked(OP_QUEUE_WAIT, {handle, notifier}); });
+  m.def("elapsed", [](uint64_t first, uint64_t second) { return Guard().elapsedTime((void *)first, (void *)second, 0); });
+  m.def("describe", &describe);
+  m.def("demangle", [](const std::string &symbol) {
+    int status = 0;
+    char *text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+    std::string found = status == 0 ? text : symbol;
+    free(text);
+    return found;
+  });
+  m.def("log_fallbacks", &log_fallbacks);
+  m.def("fallbacks", &fallbacks);
+}

@@ -1,0 +1,213 @@
+// Operators of the device `mlu`: memory, copies and views; the CPU does the rest on copies of the tensors.
+#include "device.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/native/CPUFallback.h>
+#include <ATen/native/Resize.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <cstdio>
+
+namespace mlusim_torch {
+namespace {
+
+std::atomic<int64_t> fallback_count{0};
+int logging = 0;
+
+const c10::DispatchKeySet KEYS(c10::DispatchKey::PrivateUse1);
+
+c10::ScalarType held(std::optional<c10::ScalarType> asked_for) {
+  c10::ScalarType type = c10::dtype_or_default(asked_for);
+  switch (type) {
+    case c10::kBool: case c10::kByte: case c10::kChar: case c10::kShort: case c10::kInt: case c10::kLong: case c10::kUInt16: case c10::kUInt32:
+    case c10::kUInt64: case c10::kHalf: case c10::kBFloat16: case c10::kFloat: case c10::kDouble: case c10::kComplexFloat: case c10::kComplexDouble:
+      return type;
+    default:
+      TORCH_CHECK(false, "the device mlu has no dtype ", c10::toString(type),
+                  "; it has bool, integers of 8 to 64 bits, half, bfloat16, float, double and complex: convert the tensor on the CPU first");
+  }
+}
+
+void place(std::optional<c10::Device> device) {
+  if (device && device->index() >= 0 && device->index() != mlusim::current_device())
+    TORCH_CHECK(device->index() < devices(), "there is no device mlu:", (int)device->index(), "; ", devices(), " are there, counted from 0");
+}
+
+at::Tensor empty(c10::IntArrayRef size, std::optional<c10::ScalarType> type, std::optional<c10::Layout> layout, std::optional<c10::Device> device,
+                 std::optional<bool> pin, std::optional<c10::MemoryFormat> format) {
+  TORCH_CHECK(!layout || *layout == c10::kStrided, "the device mlu has no sparse tensors; make it dense first");
+  TORCH_CHECK(!pin.value_or(false), "memory of the device cannot be pinned; only that of the CPU");
+  place(device);
+  c10::OptionalDeviceGuard guard(device);
+  c10::ScalarType kept = held(type);
+  Naming name(kept, size);
+  return at::detail::empty_generic(size, allocator(), KEYS, kept, format);
+}
+
+at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<c10::ScalarType> type, std::optional<c10::Layout>,
+                         std::optional<c10::Device> device, std::optional<bool>) {
+  place(device);
+  c10::OptionalDeviceGuard guard(device);
+  c10::ScalarType kept = held(type);
+  Naming name(kept, size);
+  return at::detail::empty_strided_generic(size, stride, allocator(), KEYS, kept);
+}
+
+// ---- copies ------------------------------------------------------------------------------------
+bool on_device(const at::Tensor &x) { return x.device().type() == MLU; }
+
+// First byte and bytes of what a tensor's elements span.
+std::pair<uint64_t, uint64_t> span(const at::Tensor &x) {
+  int64_t last = 0;
+  for (int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
+  return {(uint64_t)x.data_ptr(), (uint64_t)(last + 1) * x.element_size()};
+}
+
+// The tensor's bytes where the host has them: the same sizes and strides.
+at::Tensor window(const at::Tensor &x) {
+  at::Tensor seen = at::from_blob(mlusim::mapped((uint64_t)x.data_ptr()), x.sizes(), x.strides(), x.options().device(c10::kCPU).requires_grad(false));
+  if (x.is_conj()) seen = at::_conj(seen);
+  if (x.is_neg()) seen = at::_neg_view(seen);
+  return seen;
+}
+
+// Tell the simulator which bytes are written: rows of a tensor with gaps one by one, so that the gaps stay without a value.
+void tell_written(const at::Tensor &x, uint64_t source, cnrtMemTransDir_t direction) {
+  constexpr int64_t MOST = 256;
+  if (!x.is_non_overlapping_and_dense() && x.dim() > 0 && x.size(0) > 0 && x.numel() > 1 && x.numel() / x.size(-1) <= MOST && x.dim() > 1) {
+    for (int64_t i = 0; i < x.size(0); ++i) tell_written(x.select(0, i), source, direction);
+    return;
+  }
+  auto [first, bytes] = span(x);
+  asked(OP_COPY, {first, direction == cnrtMemcpyDevToDev ? first : source, bytes, (uint64_t)direction, queue()});
+}
+
+at::Tensor copy_from(const at::Tensor &source, const at::Tensor &target, bool) {
+  if (target.numel() == 0) return target;
+  at::Tensor from = source, to = target;
+  if (on_device(source)) {
+    auto [first, bytes] = span(source);
+    from = window(source);
+    asked(OP_COPY, {(uint64_t)from.data_ptr(), first, bytes, cnrtMemcpyDevToHost, queue()});
+    if (!on_device(target)) asked(OP_SYNC, {queue()});
+  }
+  if (on_device(target)) {
+    to = window(target);
+    at::Tensor bytes = from;
+    tell_written(target, (uint64_t)from.data_ptr(), cnrtMemcpyHostToDev);
+  }
+  c10::impl::ExcludeDispatchKeyGuard plain(c10::autograd_dispatch_keyset);
+  to.copy_(from);
+  return target;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor &source, const at::Tensor &target) {
+  if (source.sizes() != target.sizes()) const_cast<at::Tensor &>(target).resize_(source.sizes());
+  return copy_from(source, target, false);
+}
+
+at::Scalar local_scalar(const at::Tensor &x) { return x.cpu().item(); }
+
+// ---- storage and views -------------------------------------------------------------------------
+void reach(const at::Tensor &x, c10::IntArrayRef size, c10::IntArrayRef stride, int64_t offset) {
+  size_t need = at::detail::computeStorageNbytes(size, stride, x.element_size(), offset);
+  if (x.numel() && need > x.storage().nbytes()) {
+    Naming name(x.scalar_type(), size);
+    resize_storage(x.storage().unsafeGetStorageImpl(), need);
+  }
+}
+
+const at::Tensor &resize_(const at::Tensor &x, c10::IntArrayRef size, std::optional<c10::MemoryFormat> format) {
+  auto *impl = x.unsafeGetTensorImpl();
+  impl->set_sizes_contiguous(size);
+  if (format && *format != c10::MemoryFormat::Preserve) impl->empty_tensor_restride(*format);
+  reach(x, x.sizes(), x.strides(), x.storage_offset());
+  return x;
+}
+
+at::Tensor &set_storage(at::Tensor &x, c10::Storage source, int64_t offset, c10::IntArrayRef size, c10::IntArrayRef stride) {
+  at::native::checkSetStorage(x, source, offset, size, stride);
+  auto *impl = x.unsafeGetTensorImpl();
+  impl->set_storage_offset(offset);
+  stride.data() ? impl->set_sizes_and_strides(size, stride) : impl->set_sizes_contiguous(size);
+  reach(x, x.sizes(), x.strides(), offset);
+  return x;
+}
+at::Tensor &set_whole_storage(at::Tensor &x, c10::Storage source) {
+  int64_t count = (int64_t)source.nbytes() / x.element_size();
+  return set_storage(x, std::move(source), 0, {count}, {});
+}
+at::Tensor &set_tensor(at::Tensor &x, const at::Tensor &source) { return set_storage(x, source.storage(), source.storage_offset(), source.sizes(), source.strides()); }
+at::Tensor &set_nothing(at::Tensor &x) {
+  c10::Storage none(c10::Storage::use_byte_size_t(), 0, allocator(), true);
+  return set_storage(x, none, 0, {0}, {});
+}
+
+// ---- the CPU -----------------------------------------------------------------------------------
+void log(const c10::OperatorHandle &op) {
+  ++fallback_count;
+  if (logging) fprintf(stderr, "torch_mlu: %s runs on the CPU\n", c10::toString(op.operator_name()).c_str());
+}
+
+void fallback(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  log(op);
+  at::native::cpu_fallback(op, stack, true);
+}
+
+c10::IValue moved(const c10::IValue &value, c10::Device device) {
+  if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(value.toTensor().to(device)) : value;
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> all;
+    for (at::Tensor one : value.toTensorList()) all.push_back(one.defined() ? one.to(device) : one);
+    return all;
+  }
+  return value;
+}
+
+// Operators whose own parts look for a device that they know: the whole runs on the CPU, and its gradient with it.
+void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  log(op);
+  const size_t arguments = op.schema().arguments().size(), first = stack->size() - arguments;
+  c10::Device device(MLU, (c10::DeviceIndex)mlusim::current_device());
+  for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], c10::kCPU);
+  op.callBoxed(stack);
+  for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], device);
+}
+
+}  // namespace
+
+void log_fallbacks(int mode) { logging = mode; }
+int64_t fallbacks() { return fallback_count; }
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("empty.memory_format", &empty);
+  m.impl("empty_strided", &empty_strided);
+  m.impl("_copy_from", &copy_from);
+  m.impl("_copy_from_and_resize", &copy_from_and_resize);
+  m.impl("_local_scalar_dense", &local_scalar);
+  m.impl("resize_", &resize_);
+  m.impl("set_.source_Storage_storage_offset", &set_storage);
+  m.impl("set_.source_Storage", &set_whole_storage);
+  m.impl("set_.source_Tensor", &set_tensor);
+  m.impl("set_", &set_nothing);
+  m.impl("as_strided", &at::native::as_strided_tensorimpl);
+  m.impl("view", static_cast<at::Tensor (*)(const at::Tensor &, c10::IntArrayRef)>(&at::native::view));
+  m.impl("_reshape_alias", static_cast<at::Tensor (*)(const at::Tensor &, c10::IntArrayRef, c10::IntArrayRef)>(&at::native::_reshape_alias));
+  m.impl("unfold", &at::native::unfold);
+  m.impl("view_as_real", &at::native::view_as_real);
+  m.impl("view_as_complex", &at::native::view_as_complex);
+}
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+
+#define MLUSIM_WHOLE(X) \
+  X("convolution") X("lstm.input") X("lstm.data") X("gru.input") X("gru.data") X("rnn_tanh.input") X("rnn_tanh.data") X("rnn_relu.input") \
+  X("rnn_relu.data") X("lstm_cell") X("gru_cell") X("rnn_tanh_cell") X("rnn_relu_cell") X("scaled_dot_product_attention") X("_native_multi_head_attention") \
+  X("ctc_loss.Tensor") X("ctc_loss.IntList")
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+#define MLUSIM_ONE(name) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&whole_on_cpu>());
+  MLUSIM_WHOLE(MLUSIM_ONE)
+}
+TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) { MLUSIM_WHOLE(MLUSIM_ONE) }
+
+}  // namespace mlusim_torch

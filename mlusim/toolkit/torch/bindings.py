@@ -1,0 +1,84 @@
+"""What Python calls of an extension: the text of its binding, made from declarations."""
+
+import re
+from collections.abc import Mapping
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_HEAD = """#include <torch/csrc/Exceptions.h>
+#include <torch/extension.h>
+#include <utility>
+namespace mlusim_torch {
+__attribute__((weak)) void describe(const at::Tensor &tensor, const std::string &name);
+inline void name_one(const std::string &name, const at::Tensor &tensor) {
+  if (describe) describe(tensor, name);
+}
+inline void name_one(const std::string &name, const std::vector<at::Tensor> &all) {
+  for (size_t i = 0; i < all.size(); ++i) name_one(name + "[" + std::to_string(i) + "]", all[i]);
+}
+inline void name_one(const std::string &name, const std::optional<at::Tensor> &maybe) {
+  if (maybe) name_one(name, *maybe);
+}
+template <class T> void name_one(const std::string &, const T &) {}
+// A function for Python: its tensors get the names of its parameters, and what it throws is a sentence.
+template <class R, class... A> void bind(pybind11::module_ &m, const char *name, R (*function)(A...), std::vector<std::string> names, const char *text) {
+  m.def(
+      name,
+      [function, names](A... given) -> R {
+        HANDLE_TH_ERRORS
+        if (names.size() == sizeof...(A)) {
+          size_t at = 0;
+          (name_one(names[at++], given), ...);
+          (void)at;
+        }
+        return function(std::forward<A>(given)...);
+        END_HANDLE_TH_ERRORS_PYBIND
+      },
+      text);
+}
+}  // namespace mlusim_torch
+"""
+
+
+def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
+    """C++ that gives Python *functions*, with their documents, of the text *declarations*; where None, the text does so itself."""
+    if functions is None:
+        return f"#include <torch/extension.h>\n{declarations}\n"
+    lines = [
+        f'  mlusim_torch::bind(m, "{name}", &{name}, {{{", ".join(_quoted(one) for one in parameters(declarations, name))}}}, {_quoted(text)});'
+        for name, text in functions.items()
+    ]
+    body = "\n".join(lines)
+    return f"{_HEAD}{declarations}\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{body}\n}}\n"
+
+
+def parameters(declarations: str, function: str) -> list[str]:
+    """The names of the parameters of *function*; those that have none are left out."""
+    plain = _COMMENT.sub(" ", declarations)
+    found = re.search(rf"\b{re.escape(function)}\s*\(", plain)
+    if found is None:
+        return []
+    names = []
+    for one in _divided(plain[found.end() :]):
+        word = re.search(r"[\w>&*\]]\s*\b([A-Za-z_]\w*)\s*(?:\[\s*\])?$", one.partition("=")[0].rstrip())
+        if word is not None:
+            names.append(word[1])
+    return names
+
+
+def _divided(text: str) -> list[str]:
+    """What commas divide in *text*, up to the parenthesis that closes it."""
+    depth, parts = 0, [""]
+    for letter in text:
+        if depth == 0 and letter == ")":
+            break
+        depth += letter in "(<[{"
+        depth -= letter in ")>]}"
+        if depth == 0 and letter == ",":
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(f"\\{c}" if c in '"\\' else "\\n" if c == "\n" else c for c in text) + '"'

@@ -1,0 +1,362 @@
+"""Compiles the device of PyTorch and extensions for it with ``cncc``; what is made is kept in the user's cache.
+
+PyTorch's headers take half a minute to read, so they are precompiled, and a file that needs only tensors gets only these.
+"""
+
+import contextlib
+import functools
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from attrs import frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.files.ownership import make_own_folder, own
+from mlusim.files.user_cache import user_cache
+from mlusim.frontend.bangc import cache
+from mlusim.toolkit import embedded
+from mlusim.toolkit.cncc import main
+from mlusim.toolkit.compiler import host_compiler
+from mlusim.toolkit.torch.bindings import binding_text
+
+HERE = Path(__file__).parent
+DRIVER = HERE.parent / "lib"
+FOLDER = "torch"
+"""Holds what belongs to PyTorch in the cache."""
+MOST_LIBRARIES = 256
+"""Extensions that are kept, the ones used last."""
+LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
+"""PyTorch's own, which are loaded before."""
+TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
+_BEFORE: Mapping[str, str] = MappingProxyType({BINDINGS: TENSORS})  # what a precompiled header stands on
+_CALLED = re.compile(r"\b(?:py|pybind11)::|\bPYBIND11_MODULE|\bTORCH_LIBRARY|\bTHP[A-Z]\w*")
+_MORE = re.compile(
+    r"\btorch::(?:nn|optim|jit|data|serialize|autograd|python|cuda|distributed|load|save|manual_seed)\b"
+    r"|#\s*include\s*<torch/(?!extension\.h|torch\.h|types\.h|all\.h|script\.h>)"
+)
+_FORMED = (
+    "-std=",
+    "--std",
+    "-f",
+    "-m",
+    "--bang-mlu-arch=",
+    "--bang-arch=",
+)  # flags that a precompiled header has to be made with
+_LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
+
+
+class TorchBuildError(UsageError):
+    """Sources that do not compile; ``shown`` is what the compiler says."""
+
+
+@frozen
+class TorchPlace:
+    """A PyTorch: its version, its headers, and those of its Python; *home* is the toolkit folder that it is compiled with."""
+
+    home: str
+    version: str
+    include: tuple[str, ...]
+    python: str
+    stamp: str
+
+    @property
+    def board(self) -> str:
+        """The board of the toolkit, which sizes of memories in headers follow from."""
+        return find_board(
+            (Path(self.home) / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1]
+        ).name
+
+    @functools.cached_property
+    def key(self) -> str:
+        """What tells one state of PyTorch, compiler and board from another."""
+        clang = host_compiler()
+        given = repr((self.version, self.include, self.python, self.stamp, clang, self.board))
+        return cache.key_of(given, *(path.read_bytes() for path in self.headers()), _headers())
+
+    def headers(self) -> list[Path]:
+        """The headers of the toolkit."""
+        return sorted(path for path in (Path(self.home) / "include").rglob("*.h"))
+
+
+@frozen
+class ExtensionSources:
+    """What an extension *name* is made of: files, folders of headers, words for the compilers and the linker.
+
+    *functions* are those that Python calls, with their documents, where they are declared in the text *cpp*; *output* is where
+    it goes, "" for the cache.
+    """
+
+    name: str
+    bang: tuple[str, ...] = ()
+    cpp: str = ""
+    functions: Mapping[str, str] | None = None
+    files: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    cxx_flags: tuple[str, ...] = ()
+    bang_flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
+    output: str = ""
+
+
+class TorchBuilder:
+    """Builds for the PyTorch at *place*; ``commands`` are those that were run, ``said`` is what the compiler warned of."""
+
+    def __init__(self, place: TorchPlace) -> None:
+        self.place = place
+        self.commands: list[str] = []
+        self.said = ""
+        self.folder, self._base = _folder(place.key)
+        self.toolkit = self.folder / "toolkit"
+
+    def backend(self) -> str:
+        """The library of the device."""
+        sources = sorted((HERE / "backend").glob("*.cpp"))
+        texts = [path.read_bytes() for path in sorted([*(HERE / "backend").iterdir(), *DRIVER.glob("*.h")])]
+        texts.append(repr(LIBRARIES).encode())
+        target = self.folder / f"device-{cache.key_of(*texts)}" / "mlusim_torch_device.so"
+        with self._alone():
+            if not self._kept(target):
+                flags = [f"-I{DRIVER}", f"-I{HERE / 'backend'}", "-DMODULE_NAME=mlusim_torch_device"]
+                objects = [self._object(str(path), BINDINGS, flags) for path in sources]
+                self._link(objects, [], target)
+        return str(target)
+
+    def extension(self, sources: ExtensionSources) -> str:
+        """The library of an extension.  Raises `TorchBuildError`, with the compiler's own words in ``shown``."""
+        with self._alone():
+            files = [self._file(sources.name, number, text) for number, text in enumerate(sources.bang)]
+            own_name = (
+                bool(sources.output) or sources.functions is None or "TORCH_EXTENSION_NAME" in sources.cpp
+            )
+            name = sources.name.rpartition(".")[2] if own_name else "extension"
+            named = f"-DTORCH_EXTENSION_NAME={name}"
+            objects = [self._compiled(path, sources, named) for path in (*files, *sources.files)]
+            if sources.cpp or sources.functions:
+                text = binding_text(sources.cpp, sources.functions)
+                path = self._file("binding", 0, text, ".cpp")
+                objects.append(self._compiled(path, sources, named, sources.cpp))
+            if sources.output:
+                target = Path(sources.output)
+            else:
+                stamp = cache.key_of(*(Path(one).read_bytes() for one in objects), repr(sources.link_flags))
+                target = self.folder / "extensions" / f"{name}-{stamp}.so"
+            if sources.output or not self._kept(target):
+                self._link(objects, sources.link_flags, target)
+                _bound(self.folder / "extensions", "*.so")
+        return str(target)
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def _file(self, name: str, number: int, text: str, ending: str = ".mlu") -> str:
+        """A file with *text*, always the same for the same text, so that findings have a place to show."""
+        word = re.sub(r"\W+", "_", name) or "extension"
+        path = self.folder / "sources" / cache.key_of(text)[:12] / f"{word}{number or ''}{ending}"
+        if not self._kept(path):
+            cache.put(path, text.encode())
+        return str(path)
+
+    def _compiled(self, path: str, sources: ExtensionSources, named: str, text: str | None = None) -> str:
+        bang = Path(path).suffix in (".mlu", ".mluh")
+        given = list(sources.bang_flags if bang else sources.cxx_flags)
+        found = Path(path).read_text(encoding="utf-8", errors="replace") if text is None else text
+        kind = (
+            WHOLE
+            if _MORE.search(found)
+            else BINDINGS
+            if text is not None or _CALLED.search(found)
+            else TENSORS
+        )
+        names = [named] if path.endswith("binding.cpp") or "TORCH_EXTENSION_NAME" in found else []
+        return self._object(path, kind, [*(f"-I{one}" for one in sources.include), *given, *names])
+
+    def _kept(self, path: Path) -> bool:
+        return path.exists() and own(path, self._base)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While it lasts, no other process builds for the same PyTorch."""
+        make_own_folder(self.folder)
+        with (self.folder / ".lock").open("w") as file:
+            with contextlib.suppress(ImportError, OSError):  # a system without locks
+                import fcntl  # noqa: PLC0415 - not on every system
+
+                fcntl.flock(file, fcntl.LOCK_EX)
+            self._take_toolkit()
+            yield
+
+    def _take_toolkit(self) -> None:
+        """Copy what files are compiled with: toolkit folders come and go, and a precompiled header names the one it read."""
+        home = Path(self.place.home)
+        for path in (*self.place.headers(), home / "lib64" / "mlusim.conf", home / "lib64" / "libcnrt.so"):
+            copy, content = self.toolkit / path.relative_to(home), path.read_bytes()
+            if not self._kept(copy) or copy.read_bytes() != content:
+                cache.put(copy, content)
+
+    # -- the compiler ----------------------------------------------------------------------------
+
+    def _words(self, kind: str, flags: Sequence[str]) -> list[str]:
+        """What every file is compiled with, and what of *flags* a precompiled header has to know."""
+        formed = [one for one in flags if one.startswith(_FORMED)]
+        levels = [one for one in flags if _LEVEL.fullmatch(one)]
+        level = "-O0" if levels and levels[-1] == "-O0" else "-O1"
+        folders = ["-I" + str(HERE / "include"), *(["-I" + str(HERE / "slim")] if kind != WHOLE else [])]
+        standard = [] if any(one.startswith(("-std=", "--std")) for one in formed) else ["-std=c++17"]
+        return [
+            *("-x", "bang", "-fPIC", "-w", level, *standard, *formed, *folders),
+            *(word for one in (*self.place.include, self.place.python) for word in ("-isystem", one)),
+        ]
+
+    def _precompiled(self, kind: str, flags: Sequence[str]) -> Path:
+        """The precompiled header *kind* for *flags*."""
+        before = _BEFORE.get(kind)
+        first = [] if before is None else _stands_on(self._precompiled(before, flags))
+        words = self._words(WHOLE, flags)
+        target = self.folder / "headers" / f"{kind}-{cache.key_of(*words)}.pch"
+        if not self._kept(target):
+            self._make(
+                [
+                    "--bang-host-only",
+                    "-c",
+                    *words,
+                    "-fpch-instantiate-templates",
+                    *first,
+                    "-Xclang",
+                    "-emit-pch",
+                    str(HERE / f"precompiled_{kind}.h"),
+                ],
+                target,
+            )
+        return target
+
+    def _object(self, path: str, kind: str, flags: Sequence[str]) -> str:
+        """The object of a file, compiled where it, or what it includes, has changed."""
+        words = self._words(kind, flags)
+        content = Path(path).read_bytes()
+        bang = Path(path).suffix in (".mlu", ".mluh")
+        key = cache.key_of(path, content, kind, repr((words, list(flags))), embedded.state() if bang else "")
+        target = self.folder / "objects" / f"{key}.o"
+        note = target.with_suffix(".json")
+        if self._kept(target) and self._kept(note) and _fresh(note):
+            os.utime(target)
+            return str(target)
+        header = self._precompiled(kind, flags)
+        plain = [one for one in flags if not one.startswith(_FORMED) and not _LEVEL.fullmatch(one)]
+        sides = [] if bang else ["--bang-host-only"]
+        with tempfile.TemporaryDirectory() as scratch:
+            depends = f"{scratch}/depends"
+            self._make(
+                [*sides, "-c", *words, *plain, *_stands_on(header), "-MMD", "-MF", depends, path], target
+            )
+            read = {one: embedded.digest(one) for one in _depends(Path(depends)) if not one.endswith(".pch")}
+        cache.put(note, json.dumps(read).encode())
+        _bound(target.parent, "*.o")
+        return str(target)
+
+    def _link(self, objects: Sequence[str], flags: Sequence[str], target: Path) -> None:
+        libraries = [f"-L{Path(self.place.include[0]).parent / 'lib'}", *(f"-l{one}" for one in LIBRARIES)]
+        self._make(["-shared", *objects, *libraries, *flags], target)
+
+    def _make(self, words: Sequence[str], target: Path) -> None:
+        """Make *target* with ``cncc``; it is put in its place whole.  Raises `TorchBuildError`."""
+        make_own_folder(target.parent)
+        said = io.StringIO()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".making-")
+        os.close(handle)
+        try:
+            self.commands.append(shlex.join(["cncc", *words, "-o", str(target)]))
+            with contextlib.redirect_stderr(said):
+                code = main([*words, "-o", temporary], self.toolkit)
+            if code:
+                error = TorchBuildError(_first_error(said.getvalue()))
+                error.shown = said.getvalue().rstrip("\n")
+                raise error
+            Path(temporary).chmod(0o700)
+            Path(temporary).replace(target)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+        self.said += said.getvalue()
+
+
+def _stands_on(header: Path) -> list[str]:
+    return ["-Xclang", "-include-pch", "-Xclang", str(header)]
+
+
+def _headers() -> str:
+    """The state of the headers that are precompiled."""
+    return cache.stamp_of([*HERE.glob("*.h"), *(HERE / "include").rglob("*.h")])
+
+
+def _folder(key: str) -> tuple[Path, Path]:
+    base = user_cache()
+    if base is not None:
+        with contextlib.suppress(OSError):
+            make_own_folder(base / FOLDER / key)
+            return base / FOLDER / key, base
+    room = Path(
+        tempfile.mkdtemp(prefix="mlusim-torch-")
+    )  # nothing can be kept: it has to outlive this process
+    return room, room
+
+
+def _fresh(note: Path) -> bool:
+    try:
+        files = json.loads(note.read_text(encoding="utf-8"))
+        return all(embedded.digest(name) == known for name, known in files.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _depends(path: Path) -> Iterator[str]:
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
+    for word in _WORD.findall(text):
+        yield re.sub(r"\\(.)", r"\1", word).replace("$$", "$")
+
+
+def _first_error(text: str) -> str:
+    """The first error of a compiler's words, as a sentence."""
+    lines = [line for line in text.splitlines() if "error:" in line or "undefined reference" in line]
+    return lines[0].strip() if lines else (text.strip().splitlines() or ["the compiler says nothing"])[-1]
+
+
+def _bound(folder: Path, pattern: str) -> None:
+    """Remove what was not used for longest."""
+    with contextlib.suppress(OSError):
+        for one in sorted(folder.glob(pattern), key=lambda p: -p.stat().st_mtime_ns)[MOST_LIBRARIES:]:
+            one.unlink(missing_ok=True)
+            one.with_suffix(".json").unlink(missing_ok=True)
+
+
+def serve(text: str) -> str:
+    """Do what the request *text* (JSON) asks for; the answer, with the path, or an error and what the compiler said."""
+    asked = json.loads(text)
+    place = TorchPlace(
+        asked["home"], asked["version"], tuple(asked["include"]), asked["python"], asked["stamp"]
+    )
+    try:
+        builder = TorchBuilder(place)
+        given = asked.get("extension")
+        path = builder.backend() if given is None else builder.extension(_sources(given))
+    except UsageError as error:
+        return json.dumps({"error": str(error), "shown": error.shown})
+    except OSError as error:
+        return json.dumps({"error": f"{error.filename or 'a file'}: {error.strerror or error}", "shown": ""})
+    return json.dumps({"path": path, "commands": builder.commands, "said": builder.said})
+
+
+def _sources(given: Mapping[str, object]) -> ExtensionSources:
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return ExtensionSources(**fields)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(serve(sys.stdin.read()))

@@ -1,0 +1,6 @@
+// What older extensions include.
+#pragma once
+#include "aten/utils/tensor_util.h"
+#include "framework/core/MLUStream.h"
+#include "framework/core/caching_allocator.h"
+#include "framework/core/device.h"

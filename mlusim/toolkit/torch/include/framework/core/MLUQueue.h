@@ -1,0 +1,3 @@
+// The older name of streams.
+#pragma once
+#include "framework/core/MLUStream.h"

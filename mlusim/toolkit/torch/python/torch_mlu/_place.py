@@ -1,0 +1,107 @@
+"""Where PyTorch, the toolkit folder and the compiled device are."""
+
+import ctypes
+import functools
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+OLDEST = (2, 6)
+DEVICE = "mlusim_torch_device"
+
+
+def torch() -> ModuleType:
+    """PyTorch.  Raises `ImportError` where it is missing or too old."""
+    try:
+        import torch as found  # noqa: PLC0415 - its absence is told
+    except ImportError as error:
+        message = f"torch_mlu needs PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, which cannot be imported ({error}); install it with `{sys.executable} -m pip install torch`"
+        raise ImportError(message) from None
+    version = tuple(int(part) for part in found.__version__.split("+")[0].split(".")[:2])
+    if version < OLDEST:
+        message = f"torch_mlu needs PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, and {found.__version__} is installed; install a newer one with `{sys.executable} -m pip install -U torch`"
+        raise ImportError(message)
+    return found
+
+
+@functools.cache
+def home() -> Path:
+    """The toolkit folder: the one that this package lies in, the one of ``NEUWARE_HOME``, or that of mlusim's cache."""
+    named = os.environ.get("NEUWARE_HOME")
+    for folder in (Path(__file__).resolve().parents[2], *([Path(named)] if named else [])):
+        if (folder / "lib64" / "mlusim.conf").exists():
+            return folder
+    try:
+        from mlusim.toolkit.built import toolkit_folder  # noqa: PLC0415 - only where there is no folder
+    except ImportError:
+        message = "torch_mlu finds no toolkit folder of mlusim; make one with `mlusim toolkit DIR`, and name it in NEUWARE_HOME"
+        raise ImportError(message) from None
+    return toolkit_folder(os.environ.get("MLUSIM_BOARD", "").split(",")[0])
+
+
+def include_paths() -> list[str]:
+    """The folders of headers of PyTorch and of the device."""
+    base = Path(str(torch().__file__)).parent / "include"
+    return [str(base), str(base / "torch" / "csrc" / "api" / "include")]
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    """What mlusim's compiler answers.  Raises `RuntimeError` with a sentence where it fails."""
+    base = Path(str(torch().__file__)).parent
+    request = {
+        "home": str(home()),
+        "version": torch().__version__,
+        "include": include_paths(),
+        "python": sysconfig.get_paths()["include"],
+        "stamp": str((base / "version.py").stat().st_mtime_ns),
+        **more,
+    }
+    python = (home() / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[0]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    words = [python, "-P", "-m", "mlusim.toolkit.torch.builder"]
+    try:
+        done = subprocess.run(  # noqa: S603 - the interpreter that the toolkit names
+            words, input=json.dumps(request), capture_output=True, text=True, check=False, env=environment
+        )
+    except OSError as error:
+        message = f"{python}, which the toolkit folder {home()} names, cannot be run ({error.strerror}); make the folder again with `mlusim toolkit`"
+        raise RuntimeError(message) from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        message = (
+            f"mlusim cannot compile for PyTorch: {last}; make the folder {home()} again with `mlusim toolkit`"
+        )
+        raise RuntimeError(message)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def backend() -> ModuleType:
+    """The compiled device, which is made where there is none."""
+    answer = asked()
+    if "error" in answer:
+        shown = f"\n{answer['shown']}" if answer["shown"] else ""
+        message = (
+            f"torch_mlu cannot compile its device for PyTorch {torch().__version__}: {answer['error']}{shown}"
+        )
+        raise ImportError(message)
+    ctypes.CDLL(str(home() / "lib64" / "libcnrt.so"), ctypes.RTLD_GLOBAL)
+    ctypes.CDLL(answer["path"], ctypes.RTLD_GLOBAL)  # extensions use its functions
+    return loaded(DEVICE, answer["path"])
+
+
+def loaded(name: str, path: str) -> ModuleType:
+    """The extension module *name* of the file *path*.  Raises `ImportError`."""
+    loader = importlib.machinery.ExtensionFileLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module

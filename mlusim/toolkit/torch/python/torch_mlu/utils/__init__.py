@@ -1,0 +1,1 @@
+"""What extensions are built with."""

@@ -1,0 +1,214 @@
+"""Extensions with kernels in BANG C, compiled by ``cncc``: `load`, `load_inline`, and classes for ``setup.py``."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from setuptools import Extension
+from setuptools.command.build_ext import build_ext
+from torch_mlu import _place
+
+Texts = str | Sequence[str] | None
+BANG = (".mlu", ".mluh")
+_UNDEFINED = re.compile(r"undefined symbol: (\w+)")
+
+
+def load_inline(
+    name: str,
+    cpp_sources: Texts = "",
+    bang_sources: Texts = None,
+    functions: str | Sequence[str] | Mapping[str, str] | None = None,
+    extra_cflags: Sequence[str] | None = None,
+    extra_bang_cflags: Sequence[str] | None = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Sequence[str] | None = None,
+    build_directory: str | None = None,
+    verbose: bool = False,
+    with_bang: bool | None = None,  # noqa: ARG001 - the sources tell
+    is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True,  # noqa: ARG001 - always
+    keep_intermediates: bool = True,  # noqa: ARG001 - the cache keeps what it can use again
+    use_pch: bool = False,  # noqa: ARG001 - always
+    extra_cncc_cflags: Sequence[str] | None = None,
+    mlu_sources: Texts = None,
+) -> ModuleType | str:
+    """The module of an extension whose sources are texts.
+
+    *functions* are those that Python calls, by name or with their documents; *cpp_sources* declares or defines them.
+    Raises `RuntimeError` with the compiler's words where it does not compile.
+    """
+    del build_directory  # what is made lies in mlusim's cache, under a name that follows from it
+    extension = {
+        "name": name,
+        "bang": [*_texts(bang_sources), *_texts(mlu_sources)],
+        "cpp": "\n".join(_texts(cpp_sources)),
+        "functions": _functions(functions),
+        "include": list(extra_include_paths or ()),
+        "cxx_flags": list(extra_cflags or ()),
+        "bang_flags": [*(extra_bang_cflags or ()), *(extra_cncc_cflags or ())],
+        "link_flags": list(extra_ldflags or ()),
+    }
+    return _loaded(extension, verbose, is_python_module)
+
+
+def load(
+    name: str,
+    sources: str | Sequence[str],
+    extra_cflags: Sequence[str] | None = None,
+    extra_bang_cflags: Sequence[str] | None = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Sequence[str] | None = None,
+    build_directory: str | None = None,
+    verbose: bool = False,
+    with_bang: bool | None = None,  # noqa: ARG001 - the sources tell
+    is_python_module: bool = True,
+    is_standalone: bool = False,
+    keep_intermediates: bool = True,  # noqa: ARG001 - the cache keeps what it can use again
+    extra_cncc_cflags: Sequence[str] | None = None,
+) -> ModuleType | str:
+    """The module of an extension whose sources are files, one of which has ``PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)``.
+
+    Raises `RuntimeError` as `load_inline`.
+    """
+    del build_directory
+    if is_standalone:
+        message = "load makes modules; compile a program with cncc"
+        raise ValueError(message)
+    extension = {
+        "name": name,
+        "files": [_file(one) for one in ([sources] if isinstance(sources, str) else sources)],
+        "include": list(extra_include_paths or ()),
+        "cxx_flags": list(extra_cflags or ()),
+        "bang_flags": [*(extra_bang_cflags or ()), *(extra_cncc_cflags or ())],
+        "link_flags": list(extra_ldflags or ()),
+    }
+    return _loaded(extension, verbose, is_python_module)
+
+
+def _texts(given: Texts) -> list[str]:
+    if given is None or given == "":
+        return []
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _functions(given: str | Sequence[str] | Mapping[str, str] | None) -> dict[str, str] | None:
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {one: one for one in ([given] if isinstance(given, str) else given)}
+
+
+def _file(path: str | os.PathLike[str]) -> str:
+    found = Path(path).absolute()
+    if not found.is_file():
+        message = f"{path}: there is no such file"
+        raise FileNotFoundError(message)
+    return str(found)
+
+
+def _built(extension: Mapping[str, Any], verbose: bool) -> str:
+    answer = _place.asked(extension=extension)
+    if "error" in answer:
+        shown = f"\n{answer['shown']}" if answer["shown"] else ""
+        message = f"Error building extension '{extension['name']}': {answer['error']}{shown}"
+        raise RuntimeError(message)
+    if verbose:
+        sys.stdout.write("".join(f"{one}\n" for one in answer["commands"]) + answer["said"])
+    return str(answer["path"])
+
+
+def _loaded(extension: Mapping[str, Any], verbose: bool, module: bool) -> ModuleType | str:
+    path = _built(extension, verbose)
+    if not module:
+        _place.torch().ops.load_library(path)
+        return path
+    initial = Path(path).name.rpartition("-")[0]
+    try:
+        found = _place.loaded(initial, path)
+    except ImportError as error:
+        raise RuntimeError(_unloadable(extension, str(error))) from None
+    found.__name__ = str(extension["name"])
+    return found
+
+
+def _unloadable(extension: Mapping[str, Any], why: str) -> str:
+    from torch_mlu import _C  # noqa: PLC0415 - for an error alone
+
+    missing = _UNDEFINED.search(why)
+    name = extension["name"]
+    if missing is None:
+        return f"extension '{name}' cannot be loaded: {why}"
+    function = _C.demangle(missing[1])
+    return (
+        f"extension '{name}' uses {function}, which none of its sources defines; "
+        "write the same parameters where it is declared (cpp_sources) and where it is defined, or name its library in extra_ldflags"
+    )
+
+
+# -- setup.py --------------------------------------------------------------------------------------
+
+
+def include_paths(*args: Any) -> list[str]:  # noqa: ARG001 - which devices
+    """The folders of headers that extensions are compiled with."""
+    return [*_place.include_paths(), str(_place.home() / "include")]
+
+
+def MLUExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Extension:
+    """An extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``."""
+    kwargs.setdefault("language", "c++")
+    return Extension(name, list(sources), *args, **kwargs)
+
+
+BangExtension = MLUExtension
+
+
+class BuildExtension(build_ext):
+    """Builds extensions with ``cncc``."""
+
+    @classmethod
+    def with_options(cls, **options: Any) -> "type[BuildExtension]":  # noqa: ARG003 - none changes what is made
+        """The class itself: ninja and its kin are not used."""
+        return cls
+
+    def build_extension(self, ext: Extension) -> None:
+        """Make the library of *ext*.  Raises `RuntimeError` with the compiler's words where it does not compile."""
+        given = ext.extra_compile_args
+        flags = given if isinstance(given, dict) else {"cxx": given or [], "cncc": given or []}
+        macros = [f"-D{n}" if v is None else f"-D{n}={v}" for n, v in ext.define_macros or ()]
+        macros += [f"-U{n}" for n in ext.undef_macros or ()]
+        folders = [
+            str(Path(one).absolute()) for one in (*(ext.include_dirs or ()), *(self.include_dirs or ()))
+        ]
+        path = Path(self.get_ext_fullpath(ext.name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        link = [
+            *(f"-L{one}" for one in ext.library_dirs or ()),
+            *(f"-l{one}" for one in ext.libraries or ()),
+            *(ext.extra_objects or ()),
+            *(ext.extra_link_args or ()),
+        ]
+        extension = {
+            "name": ext.name,
+            "files": [_file(one) for one in ext.sources],
+            "include": [one for one in folders if Path(one) not in _pythons()],
+            "cxx_flags": [*macros, *flags.get("cxx", ())],
+            "bang_flags": [*macros, *_first(flags, ("cncc", "bang", "mlu"))],
+            "link_flags": link,
+            "output": str(path.absolute()),
+        }
+        _built(extension, bool(self.verbose))
+
+
+def _first(flags: Mapping[str, Iterable[str]], names: Iterable[str]) -> Iterable[str]:
+    return next((flags[name] for name in names if name in flags), ())
+
+
+def _pythons() -> set[Path]:
+    import sysconfig  # noqa: PLC0415 - small
+
+    return {Path(sysconfig.get_paths()[name]) for name in ("include", "platinclude")}

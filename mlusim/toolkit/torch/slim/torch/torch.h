@@ -1,0 +1,3 @@
+// The same.
+#pragma once
+#include <torch/types.h>

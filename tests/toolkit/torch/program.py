@@ -1,0 +1,214 @@
+"""Uses the device ``mlu`` as programs do, and prints what it found; the tests ask for each by the function's name."""
+
+import io
+import json
+import warnings
+from pathlib import Path
+
+import torch
+import torch_mlu  # noqa: F401 - it makes the device
+from torch import nn
+from torch_mlu.utils.cpp_extension import load_inline
+
+warnings.simplefilter("error")
+torch.manual_seed(1)
+SOURCE = (Path(__file__).parent / "add.mlu").read_text()
+
+
+def same(on_device, expected):
+    return on_device.device.type == "mlu" and torch.allclose(on_device.cpu(), expected, atol=1e-5)
+
+
+def moves():
+    x = torch.randn(4, 5)
+    y = x.mlu()
+    to, module = x.to("mlu:0"), nn.Linear(5, 3).mlu()
+    return [
+        str(y.device),
+        same(to, x),
+        y.is_mlu,
+        module.weight.device.type,
+        y.cpu().equal(x),
+        repr(y[0, :2]).count("mlu:0"),
+    ]
+
+
+def views():
+    x = torch.randn(4, 6)
+    y = x.mlu()
+    changes = (
+        lambda t: t[1:3, ::2],
+        lambda t: t.t(),
+        lambda t: t.view(2, 12),
+        lambda t: t.unfold(1, 3, 2),
+        lambda t: t.reshape(3, 8)[:, 1],
+        lambda t: t.unsqueeze(0).expand(3, 4, 6),
+        lambda t: torch.view_as_real(torch.view_as_complex(t.view(4, 3, 2))),
+        lambda t: t.squeeze(),
+        lambda t: t.permute(1, 0).contiguous(),
+        lambda t: t.flip(0),
+    )
+    good = [same(change(y), change(x)) for change in changes]
+    for target in (x, y):
+        target[1:3, ::2] = 7
+        target.t()[0].mul_(2)
+        target.view(-1)[3:5].copy_(torch.arange(2.0))
+        target.unfold(1, 3, 2)[0, 0, 0] = 9
+    return [all(good), same(y, x)]
+
+
+def operators():
+    x, y = torch.randn(6, 6), torch.randn(6, 6)
+    a, b = x.mlu(), y.mlu()
+    return [
+        same(a @ b + 1, x @ y + 1),
+        same(torch.softmax(a, -1), torch.softmax(x, -1)),
+        same(torch.linalg.svd(a)[1], torch.linalg.svd(x)[1]),
+        same(a.topk(2).values, x.topk(2).values),
+        same(a.masked_select(a > 0), x.masked_select(x > 0)),
+        same(torch.zeros(3, device="mlu"), torch.zeros(3)),
+        torch.allclose(a, x.mlu()),
+        torch.allclose(a.sum().cpu(), x.sum(), atol=1e-4),
+        abs(a[0, 0].item() - x[0, 0].item()) == 0,
+        same(torch.cat([a, b]), torch.cat([x, y])),
+        same(a.half().float(), x.half().float()),
+        a.double().dtype == torch.float64,
+    ]
+
+
+def trains():
+    def step(device):
+        torch.manual_seed(3)
+        parts = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(2), nn.Linear(16, 8)
+        net = nn.Sequential(*parts)
+        recurrent, gated, attention = nn.LSTM(8, 8), nn.GRU(8, 8), nn.TransformerEncoderLayer(8, 2, 16, 0.0)
+        modules = nn.ModuleList([net, recurrent, gated, attention]).to(device)
+        optimiser = torch.optim.SGD(
+            modules.parameters(), 0.1
+        )  # Adam takes the sign of a gradient that is 0 but for rounding
+        for batch in torch.utils.data.DataLoader(torch.randn(4, 3, 4, 4), batch_size=2):
+            made = attention(gated(recurrent(net(batch.to(device)))[0])[0])
+            optimiser.zero_grad()
+            made.square().mean().backward()
+            optimiser.step()
+        return [p.detach().cpu() for p in modules.parameters()]
+
+    return [torch.allclose(a, b, atol=1e-4) for a, b in zip(step("cpu"), step("mlu"), strict=True)]
+
+
+def saves():
+    x = nn.Linear(3, 2).mlu()
+    file = io.BytesIO()
+    torch.save({"state": x.state_dict(), "view": torch.arange(6.0).mlu()[2:4]}, file)
+    file.seek(0)
+    there = torch.load(file)
+    file.seek(0)
+    on_cpu = torch.load(file, map_location="cpu")
+    weight = there["state"]["weight"]
+    return [
+        same(weight, x.weight.cpu()),
+        on_cpu["state"]["weight"].equal(x.weight.cpu()),
+        same(there["view"], torch.tensor([2.0, 3.0])),
+    ]
+
+
+def memory():
+    before = torch.mlu.memory_allocated()
+    x = torch.empty(1024, device="mlu")
+    used = torch.mlu.memory_allocated() - before
+    del x
+    torch.mlu.empty_cache()
+    pinned = torch.randn(4).pin_memory()
+    try:
+        torch.empty(1 << 40, dtype=torch.uint8, device="mlu")
+        said = ""
+    except torch.OutOfMemoryError as error:
+        said = str(error)
+    return [used, torch.mlu.memory_allocated() - before, pinned.is_pinned(), same(pinned.mlu(), pinned), said]
+
+
+def streams():
+    side = torch.mlu.Stream()
+    with torch.mlu.stream(side):
+        inside = torch.mlu.current_stream() == side
+    one, two = torch.mlu.Event(enable_timing=True), torch.mlu.Event(enable_timing=True)
+    x = torch.randn(1024).mlu()
+    one.record()
+    EXTENSION.add(x, x)
+    two.record()
+    torch.mlu.synchronize()
+    return [inside, torch.mlu.current_stream() == torch.mlu.default_stream(), 0 < one.elapsed_time(two) < 1]
+
+
+class Add(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return EXTENSION.add(x, y)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+
+def extension():
+    x, y = torch.randn(32, 8), torch.randn(32, 8)
+    a, b = x.mlu().requires_grad_(), y.mlu()
+    z = Add.apply(a, b)
+    z.sum().backward()
+    return [
+        same(z, x + y),
+        same(a.grad, torch.ones(32, 8)),
+        same(EXTENSION.add(a.half(), b.half()).float(), (x.half() + y.half()).float()),
+        EXTENSION.__name__,
+    ]
+
+
+def refused(call):
+    try:
+        call()
+    except (RuntimeError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def mistakes():
+    x = torch.randn(64, 64).mlu()
+    return {
+        "fault": refused(lambda: EXTENSION.add(x, x)),
+        "strided": refused(lambda: EXTENSION.add(x[:8, :8], x[:8, :8])),
+        "dtype": refused(lambda: torch.zeros(3, dtype=torch.float8_e4m3fn, device="mlu")),
+        "device": refused(lambda: torch.zeros(3, device="mlu:7")),
+        "host": refused(lambda: EXTENSION.add(x, 3)),
+        "after": same(EXTENSION.add(x[0], x[1]), (x[0] + x[1]).cpu()),
+        "signature": refused(
+            lambda: load_inline("add", "torch::Tensor add(torch::Tensor x);", SOURCE, functions=["add"])
+        ),
+        "syntax": refused(
+            lambda: load_inline(
+                "add",
+                "torch::Tensor add(torch::Tensor x);",
+                "torch::Tensor add(torch::Tensor x) { return y; }",
+                ["add"],
+            )
+        ),
+    }
+
+
+EXTENSION = load_inline(
+    name="added",
+    cpp_sources="torch::Tensor add(torch::Tensor x, torch::Tensor y);",
+    bang_sources=SOURCE,
+    functions=["add"],
+    extra_cflags=["-O3"],
+    extra_ldflags=["-lcnrt"],
+    extra_bang_cflags=["-O3", "-lm"],
+)
+ALL = (moves, views, operators, trains, saves, memory, streams, extension, mistakes)
+if __name__ == "__main__":
+    results = {}
+    for one in ALL:
+        try:
+            results[one.__name__] = one()
+        except Exception as error:  # each is the matter of a test
+            results[one.__name__] = f"{type(error).__name__}: {error}"
+    print(json.dumps(results))
