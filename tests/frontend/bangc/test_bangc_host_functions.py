@@ -47,6 +47,8 @@ int Same(int a, int b) { return a + b; }
 Mode Other(Mode mode) { return mode == KEEP ? NEGATE : KEEP; }
 Range Wider(Range range, std::vector<int> *) { range.scale *= 2; return range; }
 int Many(std::vector<int> values) { return values.size(); }
+struct Item { std::vector<int> values; int n; };
+int Count(const Item &item) { return item.n; }
 static void Take(float *value, const void *from) { cnrtMemcpy(value, (void *)from, 4, cnrtMemcpyDevToHost); }
 float First(const void *from, void *to) {
   float value = 0;
@@ -166,6 +168,7 @@ def test_numpy_arrays_are_memory_of_the_host(module):
         ("KernelScale", (3, 1, None, None, None, 1, 0), "is given 3; it takes a tuple of x, y, z"),
         ("Leave", (), r"Leave ends the program with exit\(3\)"),
         ("Many", (None,), "Many.* takes or returns what Python cannot give"),
+        ("Count", ((None, 3),), "Count.* takes or returns what Python cannot give"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(module, name, arguments, said):

@@ -1,6 +1,11 @@
 """What is in a source."""
 
+import numpy as np
+import pytest
+
+import mlusim
 from mlusim import bangc
+from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.survey import survey
 
 LOOPS = """\
@@ -59,3 +64,16 @@ def test_launches_of_the_host_say_which_instances_of_a_kernel_there_are(tmp_path
     assert {f"K<{kind}>" for kind in wanted} == set(module.kernels)
     assert ((), ["go"]) == (module.broken, list(module.functions))
     assert not any(function.body for _, function in module.functions_of("host"))
+
+
+def test_a_function_of_the_host_is_none_of_the_device_of_another_file(tmp_path):
+    """Its form has no body: a kernel that calls one of that name says that it is missing."""
+    (tmp_path / "k.mlu").write_text(
+        "__mlu_func__ int twice(int n);\n__mlu_entry__ void K(int *o) { o[0] = twice(3); }\n"
+    )
+    (tmp_path / "h.mlu").write_text("int twice(int n) { return 2 * n; }\n")
+    kernel = bangc.load([tmp_path / "k.mlu", tmp_path / "h.mlu"])["K"]
+    device = mlusim.Device()
+
+    with pytest.raises(Unsupported, match="twice is defined in no file that was loaded"):
+        device.launch(kernel, 1, mlusim.BLOCK, (device.put(np.zeros(1, np.int32)),))
