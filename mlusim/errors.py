@@ -73,6 +73,7 @@ class Fault(MlusimError):
     """
 
     ends_launch = False
+    tells_waits = False  # the message says where tasks wait, and so the place
 
     def __init__(
         self,
@@ -125,7 +126,11 @@ class Fault(MlusimError):
         text = "; ".join(parts)
         where = [] if self.task is None else [f"task {self.task}"]
         if self.file is not None:
-            where.insert(0, f"{shown_file(self.file)}:{self.line}")
+            name = shown_file(self.file)
+            if not (self.tells_waits and f" at {name}:" in text):
+                where.insert(0, f"{name}:{self.line}")
+            elif f" at {name}:{self.line}" not in text:
+                where.insert(0, f"line {self.line}")
         return f"{text} ({', '.join(where)})" if where else text
 
 
@@ -195,9 +200,13 @@ class SyncFault(Fault):
 class Divergence(SyncFault):
     """A participant left the kernel, or can never arrive, while others wait for it."""
 
+    tells_waits = True
+
 
 class Deadlock(SyncFault):
     """No task of the launch can go on."""
+
+    tells_waits = True
 
 
 def _notebook() -> Any:

@@ -2,6 +2,9 @@
 
 An interruption that is raised amid imports may be swallowed by one of them, or come out as a traceback of a callback; there
 is nothing yet that would have to clean up.
+Before the first line of `mlusim.cli.entry` Python starts by itself (its ``site``, and the finder of an editable install, 20 ms): an
+interruption then is Python's own, with its traceback.  A package has one place that runs earlier, a ``.pth`` file, which every
+Python of the user would run: that is worse than the traceback.
 """
 
 import os

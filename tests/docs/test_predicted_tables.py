@@ -3,7 +3,7 @@
 import pytest
 
 from mlusim.manual.predicted_tables import PAGES, refreshed
-from mlusim.operators.campaign import perform
+from mlusim.operators.campaign import Job, perform
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,13 @@ def test_the_predicted_figures_of_an_operator_are_fresh(page, rows):
 
     assert refreshed(text, lambda job: performed.append(job) or perform(job), rows) == text
     assert performed
+
+
+def test_the_efficiency_above_100_percent_is_what_its_page_says():
+    """Of the bytes that are counted 151 of 360 frames are loaded, and all are stored."""
+    text = " ".join((PAGES / "tin_shift.md").read_text(encoding="utf-8").split())
+    job = Job("tin_shift_forward", "network_3x15x16x45435_half", "MLU370-X4", reference=False)
+    found, moved = perform(job).efficiency.io_efficiency, (151 + 360) / 720
+
+    assert f"{found * moved:.3f} / {moved:.2f} is the IO efficiency of {100 * found:.0f} %" in text
+    assert f"about {100 * found * moved:.1f} % of the nominal bandwidth" in text

@@ -183,6 +183,7 @@ def test_a_deadlock_names_its_file_once(device, monkeypatch):
     head, *others = caught.value.message.split("; ")
 
     assert f"__sync_all_ipu_within_cluster at {Path(__file__).name}:" in head
+    assert 1 == str(caught.value).count(Path(__file__).name)
     assert str(Path(__file__).parent) not in str(caught.value)
     assert others
     assert all(" at line " in one for one in others)
