@@ -1,4 +1,4 @@
-"""``python -m benchmarks contest CHECKOUT [--kit KIT] [--board B] [--only NAME...] [--timeout S] [--results FILE] [--missing]``."""
+"""``python -m benchmarks contest CHECKOUT [--kit KIT] [--board B] [--only NAME...] [--timeout S] [--results FILE] [--missing] [--page FILE]``."""
 
 import argparse
 import json
@@ -16,6 +16,8 @@ from benchmarks.contest.judged import Verdict, judge
 from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
 
+BEGIN, END = "<!-- begin: python -m benchmarks contest --page -->\n", "<!-- end -->\n"
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Judge every problem that is asked for, and print the table; 1 where one is not right."""
@@ -32,10 +34,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--timeout", type=float, default=900, help="seconds for a build or a run (default: 900)"
     )
     parser.add_argument("--cache", type=Path, default=Path("build/contest"), help="where programs are kept")
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     parser.add_argument("--results", type=Path, help="keep verdicts here, and begin with what is there")
     parser.add_argument(
         "--missing", action="store_true", help="only what the results lack, or have not as right"
     )
+    parser.add_argument("--page", type=Path, help="put the table into this page")
     args = parser.parse_args(argv)
     try:
         return _run(args)
@@ -60,7 +64,7 @@ def _run(args: argparse.Namespace) -> int:
         old = verdicts.get(problem.name)
         if args.missing and old is not None and old.outcome == "right":
             continue
-        one = verdicts[problem.name] = judge(problem, builder, args.timeout)
+        one = verdicts[problem.name] = judge(problem, builder, args.timeout, args.seed)
         print(
             f"{one.name}: {one.outcome} {one.difference} in {one.seconds:.1f} s {one.remark}",
             file=sys.stderr,
@@ -69,8 +73,18 @@ def _run(args: argparse.Namespace) -> int:
         if args.results:
             args.results.write_text(json.dumps({n: attrs.asdict(v) for n, v in verdicts.items()}, indent=1))
     verdicts = {name: verdicts[name] for name in every if name in verdicts}
-    print(table(list(verdicts.values())))
+    shown = table(list(verdicts.values()))
+    if args.page:
+        page(args.page, shown)
+    print(shown)
     return int(any(one.outcome != "right" for one in verdicts.values()))
+
+
+def page(path: Path, shown: str) -> None:
+    """Put the table into the page, between its marks."""
+    head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    path.write_text(f"{head}{BEGIN}\n{shown}\n\n{END}{tail}", encoding="utf-8")
 
 
 def table(verdicts: Sequence[Verdict]) -> str:

@@ -73,9 +73,11 @@ def _of_init(model: torch.nn.Module, init_inputs: Sequence[Any]) -> dict[str, An
 
 def _fitting(kind: str, name: str, value: Any) -> Any:
     value = narrowed(value)
+    if value is None and kind in ("double", "float"):
+        return 0.0 if name == "scale" else 1.0
+    if "Tensor" not in kind and isinstance(value, torch.Tensor) and value.numel() == 1:
+        value = value.item()
     if ("Tensor" in kind) != isinstance(value, torch.Tensor):
-        if value is None and kind in ("double", "float"):
-            return 1.0
         raise UsageError(f"{name} of bang_func is {kind}, and the reference gives {type(value).__name__}")
     if kind in ("double", "float"):
         return float(value)

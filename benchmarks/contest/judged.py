@@ -29,24 +29,26 @@ class Verdict:
     remark: str = ""
 
 
-def judge(problem: Problem, builder: Builder, timeout: float) -> Verdict:
-    """Build, call and compare."""
+def judge(problem: Problem, builder: Builder, timeout: float, seed: int = 0) -> Verdict:
+    """Build, call with inputs drawn from *seed*, and compare."""
     start = time.perf_counter()
     verdict = Verdict(problem.name)
     try:
-        _judge(problem, builder, timeout, verdict)
+        _judge(problem, builder, timeout, verdict, seed)
     except (CandidateError, MlusimError) as error:
         verdict.remark = str(error)
+    except Exception as error:  # noqa: BLE001 - of a reference, which is a stranger's code
+        verdict.remark = f"{type(error).__name__}: {error}"
     verdict.seconds = time.perf_counter() - start
     return verdict
 
 
-def _judge(problem: Problem, builder: Builder, timeout: float, verdict: Verdict) -> None:
+def _judge(problem: Problem, builder: Builder, timeout: float, verdict: Verdict, seed: int) -> None:
     source = problem.source()
     verdict.outcome = "not built"
     program = builder.build(problem.name, source, timeout)
     verdict.outcome = "not called"
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     module = problem.reference()
     init_inputs = [narrowed(value) for value in getattr(module, "get_init_inputs", list)()]
     inputs = [narrowed(value) for value in module.get_inputs()]
@@ -91,6 +93,10 @@ def _difference(name: str, expected: list[torch.Tensor], actual: list[torch.Tens
     """The largest difference, as the contest's own tester takes it: indices among equals and signs of vectors do not count."""
     if name in ("TopK", "Max_Pool_2D_with_indices"):
         expected, actual = expected[:1], actual[:1]
+        if actual and actual[0].dim() == expected[0].dim() + 1:
+            actual = [
+                actual[0][0]
+            ]  # the tester takes the first of what it is given, and may be given a tensor
     if name == "SVD_decomposition":
         expected, actual = ([s, (u * s.unsqueeze(-2)) @ v] for u, s, v in (expected, map(widened, actual)))
     if len(expected) != len(actual):

@@ -10,8 +10,8 @@ from mlusim.text_grid import Grid, facts, table
 USUAL = "MLU370-X4"  # the board whose directions are shown
 OVERLAP = {
     "exact": "may start exactly where the destination does; any other overlap is a fault",
-    "early": "may start exactly where the destination does, and on mtp_372 overlap one of up to 1024 bytes anyhow, which is "
-    "written when all is read; any other overlap is a fault",
+    "early": "may start exactly where the destination does, on mtp_372 behind its start too, and overlap one of up to 1024 bytes "
+    "anyhow, which is written when all is read; any other overlap is a fault",
     "whole": "may be exactly the destination, as long as it; any other overlap is a fault",
     "tail": "may lie in the end of the destination, and end with it or behind; any other overlap is a fault",
     "piece": "may start exactly where the destination does, or consist of pieces as long as it, of which it is one; "

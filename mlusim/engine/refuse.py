@@ -115,7 +115,7 @@ def _allowed(how: str, first: int, last: int, low: int, high: int) -> bool:
         return first < low and last <= high
     if how == "piece":
         return low <= first and last <= high and (first - low) % (last - first) == 0
-    if how == "early" and last - first <= MOST_READ_FIRST:
+    if how == "early" and (first <= low or last - first <= MOST_READ_FIRST):
         return True
     return first == low and (how in ("exact", "early") or (how == "whole" and last == high))
 
@@ -125,7 +125,7 @@ LEGAL: Mapping[str, str] = {
     "whole": "exactly at {} and as long, or ",
     "tail": "in front of {} and ending with it or before, or ",
     "piece": "exactly at {} or at a piece of it as long as itself, or ",
-    "early": f"exactly at {{}}, or no longer than {MOST_READ_FIRST} bytes, or ",
+    "early": f"at {{}} or in front of it, or no longer than {MOST_READ_FIRST} bytes, or ",
     "disjoint": "",
 }
 

@@ -65,8 +65,8 @@ bang_cycle_add = cycle("__bang_cycle_add", np.add, "src[i] + seg[k]")
     in_place=("src",),
     flow=Flow.MIXING,
     rules=(multiple_of("src_elem_num", "seg_elem_num"),),
-    certainty="I",
-    source="public kernels: conversions of mlu-ops for MLU2xx",
+    certainty="C",
+    source="public kernels: conversions of mlu-ops for MLU2xx; fused_matmul_fwd, accepted on MLU370",
     native=(
         "for (int64_t i = 0; i < src_elem_num; i++) { double a = GET_$src(src[i]), b = "
         "GET_$seg(seg[i % seg_elem_num]); dst[i] = narrow_to_$dst(odd_sum_(a, b), TZ); }"

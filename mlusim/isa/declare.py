@@ -85,7 +85,8 @@ READ_FIRST = MappingProxyType({372: 1024})
 """By ``__BANG_ARCH__``, the bytes of a destination up to which an element-wise row has read its sources before it writes.
 
 Prefix_sum_2D, a kernel accepted on MLU370, adds ``a`` to ``a + o`` in place, for o of 1, 2, 4 ... 128 on 256 floats, and is a
-correct scan [C]; that the other rows do as ``__bang_add`` of floats does is inferred.
+correct scan [C].  A longer row may begin in front of its source, which is read in ascending order: cumsum_reverse adds ``a + o`` to ``a``
+of 4000 floats [C].  That the other rows do as ``__bang_add`` of floats does is inferred.
 """
 
 

@@ -13,10 +13,11 @@ import numpy as np
 from mlusim.arch.dtypes import uint8
 from mlusim.counted import plural
 from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, alias, intrinsic
-from mlusim.isa.parameters import Comparison, Generation, Tile, Unsigned
+from mlusim.isa.parameters import Comparison, Generation, Tile, TileOrValue, Unsigned
 from mlusim.isa.rules import multiple_of
 
 LINE = 128  # bytes
+GENERATION_OF_SHORT_HEADS = 3  # whose comparing filter puts four bytes in front of the elements
 SELECTED = f"({LINE} + max({LINE}, -(-elem_count * sizeof(T) // {LINE}) * {LINE})) // sizeof(T)"
 
 CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE = range(6)
@@ -192,32 +193,34 @@ def bang_select_bitindex(
     "__bang_fcmpfilter",
     writes={"dst": SELECTED},
     reads={"src0": "elem_count", "src1": "elem_count"},
-    in_place=False,
+    in_place=("src0",),
     partial=("dst",),
     flow=Flow.MIXING,
-    certainty="I",
-    source="vendor declaration header, comparisons",
-    native=(
-        "if (mode < 0 || mode > 5) SLOW; int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; for "
-        "(int64_t i = 0; i < elem_count; i++) kept_ += compared_(mode, GET_$src0(src0[i]), "
-        "GET_$src1(src1[i])); int64_t end_ = line_ * (1 + (kept_ + line_ - 1) / line_); if (end_ > "
-        "room_dst) SLOW; uint32_t number_of = (uint32_t)kept_; memcpy(dst, &number_of, 4); int64_t k "
-        "= line_; for (int64_t i = 0; i < elem_count; i++) if (compared_(mode, GET_$src0(src0[i]), "
-        "GET_$src1(src1[i]))) dst[k++] = src0[i]; memset(dst + k, 0, (size_t)((end_ - k) * "
-        "(int64_t)sizeof *dst));"
-    ),
+    source="vendor declaration header, comparisons; Masked_select, accepted on MLU370",
+    native=("compared_filter",),
 )
 def bang_fcmpfilter(
-    mode: Comparison, dst: Tile, src0: Tile, src1: Tile, elem_count: int, generation: Generation
+    mode: Comparison, dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int, generation: Generation
 ) -> None:
-    """Keep the elements of *src0* that compare true with *src1*, behind a line with their number.
+    """Keep the elements of *src0* that compare true with *src1*, a vector or one number, behind their number.
 
     ``[src0[i] for i in range(elem_count) if src0[i] op src1[i]]`` with *mode* ``CMP_EQ``, ``CMP_NE``,
-    ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``; ``dst`` is laid out as by ``__bang_select`` (inferred).
+    ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``.  On mtp_372 *dst*, which may be exactly *src0*, has a uint32 count and right
+    behind it the elements, for one number as Masked_select has it (for a vector inferred); elsewhere it is laid out as by
+    ``__bang_select`` (inferred).
     """
     if mode not in COMPARISONS:
         raise Refused(f"mode = {mode!r} is no comparison", operand="mode", legal="CMP_EQ to CMP_GE, 0 to 5")
-    _select(dst, src0.compress(COMPARISONS[mode](src0, src1)), generation)
+    chosen = src0.compress(COMPARISONS[mode](src0, src1))
+    if generation != GENERATION_OF_SHORT_HEADS:
+        _select(dst, chosen, generation)
+        return
+    head = 4 // dst.itemsize
+    if head + len(chosen) > len(dst):
+        few = plural(len(chosen), "element is", "elements are")
+        raise Refused(f"{len(chosen)} {few} chosen", operand="dst", needs=head + len(chosen))
+    dst[:head].view(np.uint32)[0] = len(chosen)
+    dst[head : head + len(chosen)] = chosen
 
 
 @intrinsic(

@@ -145,8 +145,8 @@ def bang_pad(
             "filters of multiples of 64 bytes",
         ),
     ),
-    certainty="I",
-    source=SOURCE,
+    certainty="C",
+    source=f"{SOURCE}; fused_matmul_fwd, accepted on MLU370",
     native=(
         "int64_t size = height * width * channel; for (int64_t l = 0; l < 64; l++) for (int64_t b = "
         "0; b < n / 64; b++) memcpy(dst + (l * (n / 64) + b) * size, src + (b * 64 + l) * size, "

@@ -94,7 +94,8 @@ def _same_kind(weight: str) -> OperandRule:
         between("fix_pos", -127, 127),
         _same_kind("left"),
     ),
-    **CERTAINTY,
+    **CERTAINTY
+    | {"certainty": "C", "source": f"{CERTAINTY['source']}; fused_matmul_fwd, accepted on MLU370"},
 )
 def bang_matmul(
     dst: Tile, left: Tile, right: Tile, m: int, k: int, n: int, generation: Generation, fix_pos: int = 0

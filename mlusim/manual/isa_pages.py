@@ -43,7 +43,8 @@ What holds for all of them:
   vector operands at multiples of 64 bytes with multiples of 128 bytes, where a row does not say otherwise.
 * A destination may be exactly a source where the row says so; any other overlap is a fault.  On mtp_372 element-wise arithmetic
   has read its sources before it writes a destination of up to 1024 bytes, which may overlap them anyhow (Prefix_sum_2D, a kernel
-  accepted on MLU370, for `__bang_add` of floats; for the others inferred).
+  accepted on MLU370, for `__bang_add` of floats; for the others inferred), and a longer one may begin in front of a source
+  (cumsum_reverse).
 * `T` is one of the operand's types, the same for all operands without a type of their own.  bfloat16 does not exist
   on MLU2xx, and the types of some rows are fewer there.
 * A vector instruction takes as many cycles as its source has lines of 128 bytes; copies and atomics count bytes.
@@ -156,7 +157,11 @@ def _facts(row: Intrinsic) -> Iterator[str]:
         early = row.reads_first and how == "exact"
         spaces = set(row.operands[source].spaces)
         targets = [o.name for o in row.operands.values() if o.access != "read" and spaces & set(o.spaces)]
-        more = ", and on mtp_372 up to 1024 bytes may overlap it anyhow" if early else ""
+        more = (
+            ", on mtp_372 may begin in front of it, and up to 1024 bytes may overlap it anyhow"
+            if early
+            else ""
+        )
         yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}{more}"
     yield f"pipe: {row.pipe.value}; cost: {_cost(row)}; definedness travels {row.flow.value}"
     if row.overload is not None:

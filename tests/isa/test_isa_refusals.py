@@ -174,7 +174,12 @@ def test_a_partial_overlap_is_refused(row, target, source):
         assert "overlap" in fault.message
 
 
-EXACT = [(row, t, o) for row, t, o in PAIRS if row.overlap[o.name] in ("exact", "whole")]
+EXACT = [
+    (row, t, o)
+    for row, t, o in PAIRS
+    if row.overlap[o.name] in ("exact", "whole")
+    and not (t.partial and row.returns == "None")  # what is not written stays: tested where the row is
+]
 
 
 @pytest.mark.parametrize(("row", "target", "source"), EXACT, ids=[f"{r.name}-{s.name}" for r, _, s in EXACT])

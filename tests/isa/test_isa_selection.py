@@ -128,13 +128,33 @@ def test_compare_and_filter():
         (CMP_GT, lambda x, y: x > y),
         (CMP_GE, lambda x, y: x >= y),
     ):
-        after = execute(
-            "bang_fcmpfilter", mode=mode, dst=np.zeros(96, np.float32), src0=a, src1=b, elem_count=64
-        )["dst"]
-        expected = [x for x, y in zip(a.tolist(), b.tolist(), strict=True) if compare(x, y)]
+        for board, head, second in (("MLU370-X4", 1, b), ("MLU370-X4", 1, b[:1]), ("MLU590-H8", 32, b)):
+            given = second if second.size > 1 else np.float32(2)
+            dst = np.zeros(96, np.float32)
+            after = execute("bang_fcmpfilter", board, mode=mode, dst=dst, src0=a, src1=given, elem_count=64)[
+                "dst"
+            ]
+            other = np.broadcast_to(given, 64)
+            expected = [x for x, y in zip(a.tolist(), other.tolist(), strict=True) if compare(x, y)]
 
-        assert len(expected) == after.view(np.uint32)[0]
-        assert expected == after[32 : 32 + len(expected)].tolist()
+            assert len(expected) == after.view(np.uint32)[0]
+            assert expected == after[head : head + len(expected)].tolist()
+
+
+def test_compare_and_filter_in_place():
+    """The elements that are positive onto the vector itself, which has four bytes more, as an accepted kernel has it."""
+    values = np.array([-1, 2, 3, -4, 5, 0, 7, 8], np.float16)
+
+    def run(mlu, _):
+        room = mlu.nram(np.float16, 10)
+        room.view.array[:8] = values
+        mlu.bang_fcmpfilter(CMP_GT, room, room, 0.0, 8)
+        return room.view.array.copy()
+
+    after = on_core(run)
+
+    assert after[:2].view(np.uint32)[0] == 5
+    assert [2, 3, 5, 7, 8] == after[2:7].tolist()
 
 
 @given(st.binary(min_size=4, max_size=40), st.integers(0, 2**32 - 1))

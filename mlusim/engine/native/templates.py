@@ -178,6 +178,25 @@ def _remainder(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     return _no_zero(scalars) + elementwise("(int64_t)a % (int64_t)b", ["src0", "src1"], types, scalars, dst)
 
 
+def _compared_filter(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    """Elements that compare true behind their number; in place Python takes a copy first."""
+    del row, types
+    second = "const U_$dst b_ = GET_$dst(src1);" if "src1" in scalars else ""
+    other = "b_" if second else "GET_$src1(src1[i])"
+    test = f"compared_(mode, GET_$src0(src0[i]), {other})"
+    each = "for (int64_t i = 0; i < elem_count; i++)"
+    return (
+        f"if (mode < 0 || mode > 5 || (const void *)dst == (const void *)src0) SLOW; {second}\n"
+        "  const int64_t head_ = (generation == 3 ? 4 : 128) / (int64_t)sizeof *dst;\n"
+        f"  int64_t kept_ = 0; {each} kept_ += {test};\n"
+        "  const int64_t end_ = generation == 3 ? head_ + kept_ : head_ * (1 + (kept_ + head_ - 1) / head_);\n"
+        "  if (end_ > room_dst) SLOW;\n"
+        "  uint32_t number_ = (uint32_t)kept_; memcpy(dst, &number_, 4); int64_t k = head_;\n"
+        f"  {each} if ({test}) dst[k++] = src0[i];\n"
+        "  memset(dst + k, 0, (size_t)((end_ - k) * (int64_t)sizeof *dst));"
+    )
+
+
 def _no_zero(scalars: frozenset[str]) -> str:
     if "src1" in scalars:
         return "if (src1 == 0) SLOW;\n  "
@@ -292,6 +311,7 @@ def _fused(number: int, text: str, dst: DType) -> str:
 
 TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
     {
+        "compared_filter": _compared_filter,
         "cycle": _cycle,
         "map": _expression,
         "bits": _bits,

@@ -45,7 +45,7 @@ Lines = Iterator[str]
 # What must hold besides, of elements of one view, for an overlap to be a fault.
 SAME_VIEW: Mapping[str, str] = {
     "exact": "i{0} != i{1} and ",
-    "early": f"i{{0}} != i{{1}} and (j{{1}} - i{{1}}) * v{{1}}.itemsize > {MOST_READ_FIRST} and ",
+    "early": f"i{{0}} < i{{1}} and (j{{1}} - i{{1}}) * v{{1}}.itemsize > {MOST_READ_FIRST} and ",
     "whole": "(i{0} != i{1} or j{0} != j{1}) and ",
     "piece": "(i{1} < i{0} or j{0} < j{1} or (i{1} - i{0}) % (j{1} - i{1})) and ",
 }

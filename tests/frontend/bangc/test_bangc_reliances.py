@@ -70,8 +70,13 @@ __mlu_func__ void looked_up(float *out, uint32_t last) {
   __bang_lut((int32_t *)index, index, mask, 8, 64);
   for (int i = 0; i < 8; i++) out[i] = (int32_t)index[i];
 }
-__mlu_func__ void scanned(float *out, int n) {
+__mlu_func__ void scanned(float *out, int n, int back) {
   __bang_write_value(row, 320, 1.0f);
+  if (back) {
+    for (int o = 1; o < n; o *= 2) __bang_add(row, row, row + o, n - o);
+    __memcpy(out, row, 48, NRAM2GDRAM);
+    return;
+  }
   for (int o = 1; o < n; o *= 2) __bang_add(row + o, row + o, row, n - o);
   __memcpy(out, row + n - 12, 48, NRAM2GDRAM);
 }
@@ -83,7 +88,7 @@ __mlu_global__ void K(float *out, int what, int x, int y) {
   if (what == 3) inside(out);
   if (what == 4) pooled(out, x, y);
   if (what == 5) looked_up(out, x);
-  if (what == 6) scanned(out, x);
+  if (what == 6) scanned(out, x, y);
 }
 __mlu_global__ void Behind(float *out) {
   if (__is_mpu()) return;
@@ -155,6 +160,7 @@ def test_what_device_memory_cannot_begin_with_is_said(load, declaration, why):
         ((BESIDE, 0, 0), [4]),  # element -1 of an array of pointers is read and not used
         ((INSIDE, 0, 0), [5] * 12),  # an asynchronous copy inside NRAM is in order with vectors
         ((POOLED, 3, 4), [4, 5, 6, 7, 8, 9, 10, 11, 24, 28, 32, 36]),  # one window onto a pixel of it
+        ((SCANNED, 320, 1), list(range(320, 308, -1))),  # a longer row in front of its source
         ((SCANNED, 256, 0), list(range(245, 257))),  # rows of up to 1 KiB are read before they are written
         ((LOOKED_UP, 0, 0), [0, -1] * 4),  # all ones stay what they are in a table of masks
     ],
