@@ -23,7 +23,7 @@ template <typename T> __mlu_global__ void G(T *out, int n) {
 __mlu_global__ void Good(float *out, int n) { out[n] = 1.0f; }
 __mlu_global__ void Bad(float *out, int n) {
   out[0] = 2.0f;
-  __bang_unheard_of(out, n);
+  __bang_unheard_of(out, n); nor_of_this(); __bang_unheard_of(out, 2);
 }
 __mlu_global__ void Late(int *out, float *in) { taken(out, in); }
 void launch(float *p, unsigned long *q, cnrtQueue_t queue) {
@@ -56,8 +56,11 @@ def test_a_broken_function_is_refused_with_the_compilers_words(module):
         module["Bad"]
 
     assert (16, 3) == (caught.value.line, caught.value.column)
-    assert "Bad does not translate: use of undeclared identifier '__bang_unheard_of'" in str(caught.value)
-    assert "  __bang_unheard_of(out, n);\n  ^" in str(caught.value)
+    assert (
+        "Bad does not translate: use of undeclared identifier '__bang_unheard_of' (not known either: nor_of_this)"
+        in str(caught.value)
+    )
+    assert "  __bang_unheard_of(out, n); nor_of_this(); __bang_unheard_of(out, 2);\n  ^" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 A syntax error, and one outside of all bodies, concerns the whole file.
 """
 
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.frontend.bangc.errors import Diagnostic
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -27,6 +28,7 @@ _SCOPES = frozenset(
         "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION",
     )
 )
+_UNKNOWN = re.compile(r"use of undeclared identifier '(\w+)'")
 _UNRESOLVED = "OVERLOADED_DECL_REF"  # a name that no call of a good function still has
 
 
@@ -98,15 +100,26 @@ def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnos
         return None
     name = declaration.qualified
     if declaration.invalid:
-        mine = (e for e in errors if e.instance == name)
-        return next(mine, errors[0]).diagnostic
+        mine = [e for e in errors if e.instance == name]
+        return _with_names(mine[0] if mine else errors[0], mine)
     inside = [e for e in errors if declaration.surrounds(e.diagnostic)]
     for error in inside:
         other = error.instance and error.instance != name and _plain(error.instance) == _plain(name)
         if not other:
-            return error.diagnostic
+            return _with_names(error, [e for e in inside if e.instance == error.instance])
     body = declaration.body if inside else None
     return inside[0].diagnostic if body is not None and _unresolved(body) else None
+
+
+def _with_names(first: BrokenCall, all_: Sequence[BrokenCall]) -> Diagnostic:
+    """The diagnostic of *first*, which also says the further names that *all_* do not know."""
+    unknown = [m[1] for e in all_ if (m := _UNKNOWN.match(e.diagnostic.message))]
+    own = _UNKNOWN.match(first.diagnostic.message)
+    more = [name for name in dict.fromkeys(unknown) if own is None or name != own[1]]
+    if not more:
+        return first.diagnostic
+    either = "not known" if own is None else "not known either"
+    return evolve(first.diagnostic, message=f"{first.diagnostic.message} ({either}: {', '.join(more)})")
 
 
 def _plain(name: str) -> str:
