@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ HERE = Path(__file__).parent
 DRIVER = HERE.parent / "lib"
 FOLDER = "torch"
 """Holds what belongs to PyTorch in the cache."""
+MOST_FOLDERS = 4
+"""States of PyTorch, toolkit and board that are kept, the ones used last: each has some 100 MiB of precompiled headers."""
 MOST_LIBRARIES = 256
 """Extensions that are kept, the ones used last."""
 LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
@@ -300,8 +303,12 @@ def _folder(key: str) -> tuple[Path, Path]:
     base = user_cache()
     if base is not None:
         with contextlib.suppress(OSError):
-            make_own_folder(base / FOLDER / key)
-            return base / FOLDER / key, base
+            folder = base / FOLDER / key
+            make_own_folder(folder)
+            os.utime(folder)  # used now: the oldest go first
+            for one in sorted(folder.parent.iterdir(), key=lambda p: -p.stat().st_mtime_ns)[MOST_FOLDERS:]:
+                shutil.rmtree(one, ignore_errors=True)
+            return folder, base
     room = Path(
         tempfile.mkdtemp(prefix="mlusim-torch-")
     )  # nothing can be kept: it has to outlive this process
