@@ -58,6 +58,8 @@ class Kept:
     kernel: str = ""  # of the last launch that touched it
 
 
+MOST_AGAIN = 64  # scalars that are kept for the next load of the same place, as a loop that polls makes
+
 RETURNS = "returns a scalar that depends on"
 
 
@@ -148,6 +150,7 @@ class InitCheck(Checker):
         self._mixed: set[Site] = set()
         self._compiled = False
         self._loaded: dict[Core, UndefinedScalar] = {}  # what the statement in progress has loaded
+        self._again: dict[tuple[Step, Core], UndefinedScalar] = {}  # loaded while nothing has been written
         self._handed: dict[Core, tuple[str, Any]] = {}  # and what the next instruction of a name is given
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
 
@@ -157,6 +160,7 @@ class InitCheck(Checker):
         """Learn what the tensors hold."""
         super().launch_begin(launch)
         self._compiled = launch.request.kernel.compiled
+        self._again.clear()
         self._shadows, self._mixed, self._loaded, self._handed, self._ended = {}, set(), {}, {}, {}
         for allocation in allocations(launch.request):
             self._shadows[allocation] = _remembered(allocation)
@@ -231,9 +235,7 @@ class InitCheck(Checker):
     def effect(self, effect: Effect) -> bool:
         """Carry the flags as the instruction carries the bytes; True where that changed nothing."""
         step = effect.step
-        if self._handed and effect.core in self._handed and self._takes_handed(effect):
-            return False
-        if self._loaded and effect.core in self._loaded and self._takes_loaded(effect):
+        if self._takes(effect):
             return False
         lacks, steady = False, True
         for access in step.reads:
@@ -331,9 +333,17 @@ class InitCheck(Checker):
                 "initcheck-undefined-scalar", effect, "reads"
             )  # what is in flight is told now or never
             return
-        content = access.allocation.raw[access.start : access.start + access.size].tobytes()
-        self._loaded[effect.core] = UndefinedScalar(self, effect, access, "reads", content)
-        effect.core.hub.renew()
+        core = effect.core
+        scalar = self._again.get((effect.step, core))
+        if scalar is None:
+            content = access.allocation.raw[access.start : access.start + access.size].tobytes()
+            scalar = UndefinedScalar(self, effect, access, "reads", content)
+            if len(self._again) >= MOST_AGAIN:
+                self._again.clear()
+            self._again[effect.step, core] = scalar
+        self._loaded[core] = scalar
+        if not self._compiled:  # code of BANG C asks for it, and tells where it goes
+            core.hub.renew()
 
     def taken(self, core: "Core", value: Any, variable: str = "") -> "UndefinedScalar | UnsetVariable | None":
         """Follow *value* where it is a scalar without a value that code of BANG C has just loaded, or an unset *variable*'s."""
@@ -351,6 +361,15 @@ class InitCheck(Checker):
             held = self._loaded.pop(core, None)
             if held is not None:
                 self._escape("initcheck-undefined-scalar", held.effect, held.verb, held.access)
+
+    def _takes(self, effect: Effect) -> bool:
+        """Whether *effect* is given a scalar without a value, and has been dealt with."""
+        core = effect.core
+        if self._again and effect.writes:
+            self._again.clear()
+        if self._handed and core in self._handed and self._takes_handed(effect):
+            return True
+        return bool(self._loaded) and core in self._loaded and self._takes_loaded(effect)
 
     def _takes_loaded(self, effect: Effect) -> bool:
         """Whether *effect* takes the value that its statement has just loaded, and only writes it on chip.

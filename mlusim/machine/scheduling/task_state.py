@@ -66,7 +66,9 @@ class _Telling:
     def value(self, value: Any) -> Iterator[bytes]:
         """The content of *value*, or which object it is where its content is not the kernel's to change."""
         kind = value.__class__
-        if kind in (int, float, str, bytes, bool, complex, type(None)):
+        if isinstance(
+            value, int | float | str | bytes | complex | None
+        ):  # numbers that an observer follows, too
             yield repr(value).encode("utf-8", "backslashreplace") + b";"
         elif isinstance(value, np.generic):
             yield str(value.dtype).encode() + value.tobytes()
