@@ -3,8 +3,7 @@
 CPU of all processes counts, that of the simulator, too: other work on the machine changes it little.
 """
 
-import contextlib
-import ctypes
+import functools
 import os
 import shlex
 import subprocess
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import mlusim
-from benchmarks.timing import Row
+from benchmarks.timing import Row, cpu_of
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
 from mlusim.toolkit.folder import make
@@ -25,8 +24,7 @@ BOARD = "MLU370-X4"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "13_lab_program.mlu"
 COMPILE, KEPT, FIRST = 2.0, 0.3, 1.0  # seconds of CPU
 TRIP, LAUNCH = 15.0, 60.0  # us
-TIMES, ROUNDS, QUIET = 2000, 20, 3
-_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: what a program leaves behind becomes a child of this process
+TIMES, ROUNDS, QUIET = 2000, 20, 2
 KERNEL = "__mlu_global__ void nothing(const float *a, int n) {}\n"
 PROGRAM = r"""
 #include <cnrt.h>
@@ -55,12 +53,8 @@ int main(int, char **argv) {
 
 def toolkit() -> Iterator[Row]:
     """`cncc` without and with a cache, then programs."""
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            yield from _rows(Path(folder))
-    finally:
-        ctypes.CDLL(None).prctl(_SUBREAPER, 0, 0, 0, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _rows(Path(folder))
 
 
 def _rows(folder: Path) -> Iterator[Row]:
@@ -134,11 +128,6 @@ def _least(words: Sequence[str]) -> float:
 
 def _cpu(words: Sequence[str], more: Mapping[str, str] | None = None) -> float:
     """CPU that *words* took with all that they started, in seconds."""
-    before = os.times()
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **(more or {})})  # noqa: S603 - ours
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
-    after = os.times()
-    spent = after.children_user + after.children_system
-    return spent - before.children_user - before.children_system
+    environment = {**os.environ, **(more or {})}
+    run = functools.partial(subprocess.run, words, check=True, stdout=subprocess.DEVNULL, env=environment)
+    return cpu_of(run)[1]

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -318,7 +319,7 @@ def looked_for(root: Path, folder: Path, fault: HistoricFault) -> Found:
                     fault, [], [], f"check of the state {name} the fix: {done.stderr.strip()[-300:]}"
                 )
             states.append([_known(one) for one in json.loads(out.read_text())["findings"] if one.get("line")])
-    return Found(fault, *states)
+    return Found(fault, states[0], states[1])
 
 
 def write_sources(root: Path, revision: str, place: Path) -> None:
@@ -354,11 +355,11 @@ def _wanted(listed: str) -> Iterator[tuple[str, str]]:
             yield head.split()[2], inner
 
 
-def _known(found: dict) -> Finding:
+def _known(found: dict[str, Any]) -> Finding:
     """A finding of the checkers with the text of its line, which lines before it do not move."""
     lines = Path(found["file"]).read_text(errors="replace").splitlines()
     return Finding(found["id"], found["line"], lines[found["line"] - 1].strip())
 
 
-def _run(words: Sequence[str]) -> subprocess.CompletedProcess:
+def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603 - ours

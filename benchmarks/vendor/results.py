@@ -41,8 +41,8 @@ class Results:
         """A row a case, and the sums."""
         runs = sorted(self.cases.values(), key=lambda run: run.case)
         lines = [
-            "| case | outcome | largest difference | hardware time (us) | IO efficiency | compute efficiency | findings | seconds |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- |",
+            "| case | outcome | largest difference | hardware time (us) | IO efficiency | compute efficiency | findings | seconds | CPU (s) |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
         for run in runs:
             found = ", ".join(f"{rule} {n}" for rule, n in sorted((run.findings or {}).items()))
@@ -55,6 +55,7 @@ class Results:
                 _number(run.compute_efficiency),
                 found if found or run.findings is None else "none",
                 f"{run.seconds:.1f}",
+                "" if run.cpu is None else f"{run.cpu:.1f}",
             )
             lines.append(f"| {' | '.join(cells)} |")
         return "\n".join([*lines, "", *self._sums(runs)])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attrs import define, field
 
+from benchmarks.timing import cpu_of
 from benchmarks.vendor.checkout import Checkout
 
 _PATH = re.compile(r"\[\^ +(?:OK|FAILED) \] \S*?([^/\s]+)/test_?case/(\S+?)\.(?:prototxt|pb)\b")
@@ -33,6 +34,7 @@ class CaseRun:
     io_efficiency: float | None = None
     compute_efficiency: float | None = None
     seconds: float = 0.0
+    cpu: float | None = None  # seconds, of the test program and of its simulator
     remark: str = ""
     findings: dict[str, int] | None = None  # None: not run under the checkers
     examples: dict[str, str] = field(factory=dict)
@@ -41,8 +43,10 @@ class CaseRun:
 def run_case(checkout: Checkout, operator: str, name: str, timeout: float) -> CaseRun:
     """Run the case that the filter *name* takes."""
     start = time.perf_counter()
-    code, said = checkout.run(["./mluop_gtest", f"--gtest_filter={name}"], timeout)
+    words = ["./mluop_gtest", f"--gtest_filter={name}"]
+    (code, said), cpu = cpu_of(lambda: checkout.run(words, timeout))
     run = judged(operator, name, code, said)
+    run.cpu = cpu
     run.seconds = time.perf_counter() - start
     return run
 

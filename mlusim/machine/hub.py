@@ -295,3 +295,22 @@ def adoption() -> Callable[[], None]:
 
 def _adopt(held: Attendance) -> None:
     _ATTENDING.set(held)
+
+
+_PLACE: ContextVar[Callable[[], str] | None] = ContextVar("launched_from", default=None)
+
+
+@contextmanager
+def launched_from(place: Callable[[], str]) -> Iterator[None]:
+    """Launches of the block were written at *place*, which is asked for where a finding names it."""
+    token = _PLACE.set(place)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
+def launch_place() -> str | None:
+    """The place of the launch that runs; None where it was not told."""
+    place = _PLACE.get()
+    return None if place is None else place()

@@ -9,6 +9,7 @@ from mlusim.counted import counted
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of
 from mlusim.machine.events import Site, Sync
+from mlusim.machine.hub import launch_place
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 
@@ -154,12 +155,14 @@ def _rule(fault: SyncFault) -> str:
 
 
 def _kept(core: "Core", mutex: tuple[int, int], site: Site) -> Finding:
+    place = launch_place()
     return Finding(
         "synccheck-mutex-held",
         f"{core.place.label} ends and still holds the mutex {mutex}",
         **place_of(site),
         task=core.place.task,
         intrinsic="__bang_lock",
+        context=() if place is None else (f"launched at {place}",),
         note="who takes it next waits without end",
         hint=f"give it back on every way out of the kernel: {site.spelled('bang_unlock')}({mutex[0]}, {mutex[1]})",
     )

@@ -9,6 +9,7 @@ from observe_tools import floats, found, line_of
 import mlusim
 from mlusim.bang import GDRAM2SRAM, float32, int32
 from mlusim.errors import Fault
+from mlusim.machine.hub import launched_from
 
 SYNC = ["synccheck"]
 UNION = {"dim": (4, 1, 1), "kind": mlusim.UNION1}
@@ -128,7 +129,7 @@ def test_polling_that_ends_is_not_stuck():
 
 @pytest.mark.parametrize("gives_back", [True, False])
 def test_a_mutex_that_is_held_at_the_end_is_told_where_it_was_taken(gives_back):
-    """Who takes it next would wait without end."""
+    """Who takes it next would wait without end.  Where the host of a native program tells it, the launch is named."""
 
     def count(mlu):
         if mlu.is_ipu() and mlu.taskId == 2:
@@ -136,8 +137,10 @@ def test_a_mutex_that_is_held_at_the_end_is_told_where_it_was_taken(gives_back):
             if gives_back:
                 mlu.bang_unlock(1, 1)
 
-    findings = found(count, observe=SYNC, **UNION)
+    with launched_from(lambda: "lab.mlu:10 in main"):
+        findings = found(count, observe=SYNC, **UNION)
 
+    assert all(("launched at lab.mlu:10 in main",) == one.context for one in findings)
     assert [("synccheck-mutex-held", line_of(count, "# here"), 2)] * (not gives_back) == [
         (f.id, f.line, f.task) for f in findings
     ]

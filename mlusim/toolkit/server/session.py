@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 from mlusim.counted import plural
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
 from mlusim.machine.device import Device
-from mlusim.machine.hub import attendants, hears_of_mistakes, tell_fetched, tell_mistake
+from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.memory.space import GDRAM_BASE
@@ -262,9 +262,10 @@ class ProgramSession:
         arguments = found.arguments(request.payload)
         heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
         try:
-            launch = self._started(
-                board, found.kernel, dim, kind, arguments, () if heard is None else (heard,)
-            )
+            with launched_from(lambda: str(self.places(request.caller))):
+                launch = self._started(
+                    board, found.kernel, dim, kind, arguments, () if heard is None else (heard,)
+                )
         except Fault as fault:
             queue.error = TRAP
             self.fault = self.fault or fault
