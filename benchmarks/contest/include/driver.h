@@ -91,7 +91,7 @@ int run(Result (*function)(Arguments...), char **words) {
     cnrtPlaceNotifier(begin, torch_mlu::getCurMLUStream());
     Result result = std::apply(function, given);
     cnrtPlaceNotifier(end, torch_mlu::getCurMLUStream());
-    if (cnrtSyncDevice() != cnrtSuccess) return 1;
+    if (cnrtSyncDevice() != cnrtSuccess || cnrtGetLastError() != cnrtSuccess) return 1;
     float time = 0;
     cnrtNotifierDuration(begin, end, &time);
     std::fprintf(stderr, "CONTEST_US %.3f\n", time);
