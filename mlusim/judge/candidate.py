@@ -35,6 +35,7 @@ from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
+from mlusim.machine.observed import LaunchResult
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.observe.collect import collecting
@@ -49,32 +50,50 @@ BUILT = "mlusim.toolkit.built"  # by name: kernels alone need no compiler
 HOST = "bang_func"  # the host function that contests ask for
 MOST_FINDINGS = 50
 MOST_SHOWN = 2000  # characters of what the compiler shows
+FLAG = 256  # bytes; what the host copies of less is a flag or a count
 GROWTH = 256 << 20  # bytes that one launch may keep for its end
 
 
 class KernelStores(Observer):
-    """Which bytes of the *outputs* kernels have stored, and which of the *inputs* the host has copied back."""
+    """What kernels have stored of the *outputs*, and what the host does besides: copies to itself, and changes of outputs."""
 
     name = "kernel-stores"
 
     def __init__(self, inputs: Mapping[str, DeviceTensor], outputs: Mapping[str, DeviceTensor]) -> None:
         self._inputs = {t.allocation: n for n, t in inputs.items()}
-        self.stored = {t.allocation: np.zeros(t.allocation.raw.size, np.bool_) for t in outputs.values()}
-        self.fetched_inputs: dict[str, None] = {}
+        self._outputs = {n: t.allocation for n, t in outputs.items()}
+        self._stored = {a: np.zeros(a.raw.size, np.bool_) for a in self._outputs.values()}
+        self._after = {n: a.raw.copy() for n, a in self._outputs.items()}  # the last launch
+        self._fetched: list[tuple[int, str]] = []  # launches before it, and what it was
+        self._launches = 0
 
     def effect(self, effect: Effect) -> None:
         """Note what an instruction stores."""
         for access in effect.step.writes:
-            flags = self.stored.get(access.allocation)
+            flags = self._stored.get(access.allocation)
             if flags is not None:
                 for start in access.starts:
                     flags[start : start + access.size] = True
 
+    def launched(self, launch: LaunchResult) -> None:
+        """Keep the outputs as the kernel has left them."""
+        del launch
+        self._launches += 1
+        self._after = {n: a.raw.copy() for n, a in self._outputs.items()}
+
     def fetched(self, allocation: Allocation) -> None:
-        """Note an input that the host copies back."""
+        """Note what the host copies to itself; a flag or a count may tell it what to launch next."""
         name = self._inputs.get(allocation)
-        if name is not None:
-            self.fetched_inputs[name] = None
+        if name is not None or allocation.nbytes >= FLAG:
+            self._fetched.append((self._launches, name or "memory of the device"))
+
+    def facts(self) -> dict[str, list[str]]:
+        """Outputs that no kernel has stored whole, that the host has changed afterwards, and what it had fetched before the last launch."""
+        return {
+            "unstored": [n for n, a in self._outputs.items() if not self._stored[a].all()],
+            "refilled": [n for n, a in self._outputs.items() if not np.array_equal(a.raw, self._after[n])],
+            "fetched": list(dict.fromkeys(name for before, name in self._fetched if before < self._launches)),
+        }
 
 
 @define
@@ -253,8 +272,7 @@ def _call(
         if n not in outputs and not np.array_equal(t.allocation.raw, _raw(inputs[n]))
     ]
     if stores is not None:
-        about["unstored"] = [n for n, t in outputs.items() if not stores.stored[t.allocation].all()]
-        about["fetched"] = list(stores.fetched_inputs)
+        about |= stores.facts()
     sys.stdout.writelines(text for made in profile.launches for text in made.printed)
     for name, tensor in outputs.items():
         raw = tensor.allocation.raw.view(tensor.dtype.dtype).reshape(tensor.shape)

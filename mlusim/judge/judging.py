@@ -294,7 +294,7 @@ def _outcome(candidate: Candidate, future: "Future[Answer]") -> tuple[dict[str, 
 
 def _word(task: JudgeTask) -> str:
     """A word that changes with whatever a verdict depends on beside the candidate."""
-    return f"{task.sources}-{hashlib.sha256(repr(task).encode()).hexdigest()[:16]}"
+    return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
 
 
 def _kept_work(task: JudgeTask) -> KeptWork[Candidate]:
@@ -308,6 +308,7 @@ def _kept_work(task: JudgeTask) -> KeptWork[Candidate]:
         _check,
         drops=True,
         more={"seed": task.seed},
+        basis="sources of mlusim or NumPy, or of another reference, seed, board, selection or limit",
     )
 
 

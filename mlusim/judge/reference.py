@@ -2,7 +2,7 @@
 
 Two forms.  Functions of NumPy: ``inputs(rng, case)`` gives arrays and numbers by name, ``reference(**inputs)`` the output.
 A model of PyTorch: ``Model`` with ``get_init_inputs()`` and ``get_inputs()``.  Both may have ``cases``, ``launch``,
-``outputs``, ``bind``, ``tolerance`` and ``operations``; see the how-to on judging many candidates.
+``outputs``, ``bind``, ``tolerance``, ``operations`` and ``host_work``; see the how-to on judging many candidates.
 """
 
 import hashlib
@@ -36,7 +36,8 @@ OUTPUT = "out"  # the name of an output where the file gives none
 class Draw:
     """The inputs of one call and what is expected: arrays and numbers by name, and how the kernel is launched.
 
-    ``number`` counts the draws of a case from 1, ``operations`` is what the case takes at least, where the file says so.
+    ``number`` counts the draws of a case from 1, ``operations`` is what the case takes at least, where the file
+    says so, ``host_work`` whether host functions may compute.
     """
 
     case: str
@@ -48,6 +49,7 @@ class Draw:
     dim: tuple[int, int, int]
     kind: str
     operations: int | None
+    host_work: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -125,6 +127,7 @@ class JudgeReference:
             _dim(self.path, launch.get("dim", 1)),
             str(launch.get("kind", "block")),
             None if operations is None else int(operations),
+            bool(self.names.get("host_work", False)),
         )
 
     # -- what the file gives -----------------------------------------------------------------------

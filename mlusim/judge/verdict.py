@@ -17,7 +17,7 @@ from mlusim.judge.reference import Draw
 from mlusim.judge.wire import Document
 from mlusim.report.efficiency import efficiency
 
-ROUGH = 5e-5  # a median relative error that float has not, and half has
+ROUGH, COARSE = 5e-5, 5e-3  # median relative errors that half has, and neither float nor another formula
 DEAREST = 8  # lines that a verdict names
 RIGHT, WRONG, UNTRANSLATED, REFUSED, FAULT, LIMIT, DIED = (
     "right", "wrong", "untranslated", "refused", "fault", "limit", "died",
@@ -36,16 +36,6 @@ BEYOND = {
     "memory": "it held more memory than --memory allows",
     "room": "it wrote more to files than it may",
 }
-COPIES = (
-    "memcpy",
-    "memcpy_async",
-    "memset",
-    "write_zero",
-    "nramset",
-    "gdramset",
-    "sync",
-)
-"""What the instructions begin with that only move and fill."""
 
 
 def verdict(
@@ -149,7 +139,11 @@ def _judged(
     notes += _doubts(differences, calls)
     if facts["error"] is None:
         whole = len(calls) == len(draws)
-        cheat = _cheat(facts, calls, notes) if whole else "it was not called with every draw"
+        cheat = (
+            _cheat(facts, calls, notes, host_work=draws[0].host_work)
+            if whole
+            else "it was not called with every draw"
+        )
         errors = [f for f in found["findings"] if f["level"] != "note"]
         right = whole and all(one.right for _, _, one in differences) and cheat is None
         found["right"] = right
@@ -229,6 +223,8 @@ def _cheat(
     facts: Mapping[str, Any],
     calls: Mapping[tuple[str, int], Mapping[str, Any]],
     notes: list[str],
+    *,
+    host_work: bool,
 ) -> str | None:
     """Why the outputs are not the kernels' own work, in a sentence; None where they are."""
     idle = next((call for call in calls.values() if not call["launches"]), None)
@@ -237,19 +233,19 @@ def _cheat(
         return f"the host function {name} launches nothing in draw {number} of case {case}"
     if not facts["host"]:
         return None
-    lost = sorted({name for call in calls.values() for name in call["unstored"]})
-    if lost:
-        return f"no kernel has stored all of {', '.join(lost)}: the host function has filled it"
-    fetched = sorted({name for call in calls.values() for name in call["fetched"]})
-    work = Counter[str]()
-    for call in calls.values():
-        for launch in call["launches"]:
-            work.update(launch["instructions"])
-    computes = any(not name.startswith(COPIES) for name in work)
-    if fetched and not computes:
-        return f"the host function copies {', '.join(fetched)} to the host, and its kernels only move data: the host has computed"
-    if fetched:
-        notes.append(f"the host function copies {', '.join(fetched)} to the host; see what it computes there")
+    named = {
+        what: ", ".join(sorted({name for call in calls.values() for name in call[what]}))
+        for what in ("unstored", "refilled", "fetched")
+    }
+    if named["unstored"]:
+        return f"no kernel has stored all of {named['unstored']}: the host function has filled it"
+    if named["refilled"]:
+        return f"the host function changes {named['refilled']} after its last kernel"
+    if named["fetched"]:
+        told = f"the host function copies {named['fetched']} to the host before its last launch"
+        if not host_work:
+            return f"{told}: what it computes there is no kernel's work; host_work = True in the reference's file allows it"
+        notes.append(told)
     return None
 
 

@@ -36,7 +36,7 @@ class KeptWork(Generic[J]):
 
     *check* raises `UsageError` where a record is none, or of another job, of which the last word says where.  Where *drops* is set
     a result of a job that is not asked for is left out; otherwise the file is another's, and refused.  *more* is kept in the first
-    line.
+    line.  *basis* says of what a word of the sources is made.
     """
 
     word: str
@@ -45,6 +45,7 @@ class KeptWork(Generic[J]):
     check: Callable[[J, Mapping[str, Any], str], object]
     drops: bool = False
     more: Mapping[str, Any] = {}
+    basis: str = "sources of mlusim, its operators or NumPy"
 
     @property
     def key(self) -> str:
@@ -158,7 +159,7 @@ class Keep(Generic[J]):
         if head.get("sources") != self._head["sources"]:
             made = shown(f"{head.get('mlusim')!s:.20}, {head.get('sources')!s:.20}")
             raise UsageError(
-                f"the results in {self.name} are of other sources of mlusim, its operators or NumPy "
+                f"the results in {self.name} are of other {self._work.basis} "
                 f"(mlusim {made}) than these "
                 f"({self._head['mlusim']}, {self._head['sources']}); name another file, or --restart to start it over"
             )

@@ -39,6 +39,17 @@ HOST = {
         "  Carry<<<dim, cnrtFuncTypeBlock, queue>>>(out, made, made, slope, n);\n"
         "  cnrtQueueSync(queue);\n  cnrtFree(made);\n"
     ),
+    # the work on the host, in place of what a kernel has stored
+    "refills_the_output": HEAD
+    + kernel()
+    + FUNCTION
+    % (
+        CALL + "  std::vector<float> a(n);\n"
+        "  cnrtMemcpyAsync(a.data(), out, n * sizeof(float), queue, cnrtMemcpyDevToHost);\n"
+        "  cnrtQueueSync(queue);\n"
+        "  if (n == 300) { a[0] = a[0] * 1.0001f;\n"
+        "    cnrtMemcpy(out, a.data(), n * sizeof(float), cnrtMemcpyHostToDev); }\n"
+    ),
     # everything that could harm the judge, and an early end that looks well
     "attacks": "#include <stdio.h>\n#include <stdlib.h>\n#include <cnrt.h>\n"
     'extern "C" { int getppid(); int fork(); int setsid(); int kill(int, int); int close(int); unsigned sleep(unsigned); int open(const char *, int);\n'
@@ -99,7 +110,7 @@ def _judged(folder, sources):
     for name, text in sources.items():
         (folder / f"{name}.mlu").write_text(text.replace("REFERENCE", str(folder / "reference.py")))
         paths.append(str(folder / f"{name}.mlu"))
-    task = task_of(str(folder / "reference.py"), "MLU370-X4", 5, seconds=60.0)
+    task = task_of(str(folder / "reference.py"), "MLU370-X4", 5, seconds=600.0)
     return dict(zip(sources, judge(candidates(task, paths), workers=1), strict=True))
 
 
@@ -145,10 +156,13 @@ def test_host_functions_that_cheat(folder):
     assert {name: one["verdict"] for name, one in found.items()} == {
         "keeps_by_pointer": "wrong",
         "computes_on_the_host": "wrong",
+        "refills_the_output": "wrong",
         "attacks": "refused",
     }
     assert "launches nothing in draw 2 of case n=512" in found["keeps_by_pointer"]["error"]
-    assert "its kernels only move data" in found["computes_on_the_host"]["error"]
+    assert "copies x, y to the host before its last launch" in found["computes_on_the_host"]["error"]
+    assert "changes out after its last kernel" in found["refills_the_output"]["error"]
+    assert found["refills_the_output"]["cases"][0]["right"]  # which only looks at its output
     assert "exit(0)" in found["attacks"]["error"]
     told, held = found["attacks"]["printed"], found["attacks"]["confinement"]
     assert '{"verdict": "right"}' in told
