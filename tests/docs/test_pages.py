@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "README.zh.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ELSEWHERE = (
+    "pytorch-operator.md",  # PyTorch is an extra
     "first-mlu.md",
 )  # its blocks are files and commands, which `test_source_tutorial` writes and types
 TUTORIALS = [
