@@ -7,6 +7,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from attrs import frozen
@@ -67,13 +68,20 @@ def cpu_of(work: Callable[[], _Result]) -> tuple[_Result, float]:
     """
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     try:
-        before = os.times()
+        known, before = _children(), os.times()
         result = work()
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                os.wait()
+        while fresh := _children() - known:  # not those that were there before, which may stay
+            for child in fresh:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(child, 0)
         after = os.times()
     finally:
         ctypes.CDLL(None).prctl(_SUBREAPER, 0, 0, 0, 0)
     spent = after.children_user + after.children_system
     return result, spent - before.children_user - before.children_system
+
+
+def _children() -> set[int]:
+    """The processes whose parent this one is."""
+    threads = Path("/proc/self/task").glob("*/children")
+    return {int(child) for thread in threads for child in thread.read_text().split()}

@@ -153,7 +153,7 @@ def half2float(value: Any) -> np.float32:
 half2float_rn = evolve(
     half2float,
     spelling="__half2float_rn",
-    source="upsample_bilinear2d_out_frame, a kernel accepted on MLU370",
+    source="public kernels: upsample_bilinear2d_out_frame, accepted on MLU370",
 )
 
 

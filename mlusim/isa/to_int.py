@@ -91,7 +91,7 @@ bang_half2int16_rd = to_int("__bang_half2int16_rd", half, int16, "rd")
 bang_half2int16_rn = to_int("__bang_half2int16_rn", half, int16, "rn", since=322, certainty="I")
 bang_half2int16_rm = to_int("__bang_half2int16_rm", half, int16, "rm", since=322, certainty="I")
 bang_half2int8 = to_int(
-    "__bang_half2int8", half, int8, "tz", source="fused_matmul_fwd, a kernel accepted on MLU370"
+    "__bang_half2int8", half, int8, "tz", source="public kernels: fused_matmul_fwd, accepted on MLU370"
 )
 bang_half2int8_tz = to_int("__bang_half2int8_tz", half, int8, "tz", certainty="I")
 bang_half2int8_oz = to_int("__bang_half2int8_oz", half, int8, "oz", certainty="I")

@@ -7,7 +7,12 @@ from mlusim.arch.dtypes import float32
 from mlusim.arch.pipe import Pipe
 
 ARCHES = ((372, BOARDS[3]), (592, BOARDS[5]), (613, LATER))
-BOTH = [row for row in MEMORY_ROWS if row.available(592) and row.pipe is not Pipe.TENSOR]
+OWN_LAYOUT = {"bang_fcmpfilter"}  # 372 puts the count right in front of the elements
+BOTH = [
+    row
+    for row in MEMORY_ROWS
+    if row.available(592) and row.pipe is not Pipe.TENSOR and row.name not in OWN_LAYOUT
+]
 TENSOR = [row for row in MEMORY_ROWS if row.pipe is Pipe.TENSOR]
 
 

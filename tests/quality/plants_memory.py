@@ -139,7 +139,7 @@ def the_strides_are_swapped(mlu, wrong, dst, src):
     mlu.memcpy(dst, a, 256, NRAM2GDRAM)
 
 
-@plant("memcheck-broken-rule", floats(N), floats(N))
+@plant("memcheck-broken-rule", floats(N), floats(N), board="MLU590-H8")  # MLU370 reads first
 def the_destination_overlaps_the_source(mlu, wrong, dst, src):
     a = mlu.nram(float32, 2 * N)
     mlu.memcpy(a, src, 256, GDRAM2NRAM)

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mlusim.errors import shown_file
+from mlusim.frontend.bangc import prelude
 
-_HEADERS = frozenset(
-    p.name for p in (Path(__file__).parents[1] / "include").glob("cn*.h")
-)  # with small functions
+_HEADERS = frozenset(p.name for p in prelude.DRIVER.glob("cn*.h"))  # with small functions
 
 
 class Place(NamedTuple):

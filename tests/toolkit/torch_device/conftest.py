@@ -1,6 +1,6 @@
 """One toolkit folder and one process with PyTorch for all tests: what it found, by name."""
 
-import importlib.util
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -15,7 +15,9 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def run_torch(toolkit):
     """Runs a script with ``torch_mlu`` on its path; what it did."""
-    if importlib.util.find_spec("torch") is None:
+    try:
+        importlib.metadata.distribution("torch")
+    except importlib.metadata.PackageNotFoundError:
         pytest.skip("PyTorch is not installed: pip install torch")
 
     def run(*words, **variables):
