@@ -110,7 +110,9 @@ class Recorder:
         """Do not look for the smallest example of what fails on purpose."""
         from hypothesis import Phase, settings  # noqa: PLC0415 - pytest wants to load it first
 
-        settings.register_profile("coverage", settings(), phases=[Phase.explicit, Phase.generate], max_examples=50)
+        settings.register_profile(
+            "coverage", settings(), phases=[Phase.explicit, Phase.generate], max_examples=50
+        )
         settings.load_profile("coverage")
 
     def pytest_runtest_setup(self, item):
