@@ -10,6 +10,7 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.collected import collected
 from mlusim.cli.dask import cluster
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.plain_text import remark
@@ -107,15 +108,7 @@ def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any
             restart=args.restart,
             progress=lambda found: step(str(found["candidate"])),
         )
-        if judging.reused:
-            remark(f"{args.output}: {judging.reused} of {judging.total} verdicts are there already")
-        try:
-            with judging:
-                return list(judging)
-        except KeyboardInterrupt:
-            if args.output is not None:
-                remark(f"{args.output} holds what has ended; the same command goes on")
-            raise
+        return collected(judging, args.output, "verdicts")
 
 
 def _show(found: Sequence[Mapping[str, Any]]) -> None:

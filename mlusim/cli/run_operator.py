@@ -58,19 +58,9 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     arrays = read_inputs(args.inputs, operator)
-    observe = _observe(args)
+    options = _options(args, board)
     try:
-        done = attempt(
-            operator,
-            arrays,
-            params,
-            board=board,
-            observe=observe,
-            seed=args.seed,
-            effects=args.effects,
-            policy=args.policy,
-            engine=args.engine,
-        )
+        done = attempt(operator, arrays, params, **options)
     except Fault as fault:
         _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name, args.policy))
         raise
@@ -87,18 +77,9 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
         raise UsageError(
             f"case {case.name} is refused with {case.status.name}; there are no outputs for --save"
         )
-    observe = _observe(args)
+    options = _options(args, board)
     try:
-        done = run_case(
-            operator,
-            case,
-            board=board,
-            observe=observe,
-            seed=args.seed,
-            effects=args.effects,
-            policy=args.policy,
-            engine=args.engine,
-        )
+        done = run_case(operator, case, **options)
     except Fault as fault:
         _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name, args.policy))
         raise
@@ -117,9 +98,16 @@ def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
     return board
 
 
-def _observe(args: argparse.Namespace) -> list[object]:
-    """All observers; ``--trace`` and ``--lines`` need every instruction."""
-    return [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])]
+def _options(args: argparse.Namespace, board: str) -> dict[str, Any]:
+    """Return how one call runs on *board*; ``--trace`` and ``--lines`` need every instruction."""
+    return {
+        "board": board,
+        "observe": [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])],
+        "seed": args.seed,
+        "effects": args.effects,
+        "policy": args.policy,
+        "engine": args.engine,
+    }
 
 
 def _finish(args: argparse.Namespace, done: Run) -> int:

@@ -5,9 +5,9 @@ import contextlib
 from concurrent.futures import Executor
 
 import mlusim
+from mlusim.cli.collected import collected
 from mlusim.cli.dask import cluster
 from mlusim.cli.jobs import jobs
-from mlusim.cli.plain_text import remark
 from mlusim.cli.results import exit_code, show
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, progress
@@ -68,12 +68,4 @@ def _swept(
             workers=args.jobs,
             restart=args.restart,
         )
-        if swept.reused:
-            remark(f"{args.output}: {swept.reused} of {swept.total} results are there already")
-        try:
-            with swept:
-                return list(swept)
-        except KeyboardInterrupt:
-            if args.output is not None:
-                remark(f"{args.output} holds what has ended; the same command goes on")
-            raise
+        return collected(swept, args.output, "results")

@@ -6,11 +6,10 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from attrs import frozen
 
@@ -21,6 +20,7 @@ from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
 from mlusim.judge.verdict import DIED, REFUSED, verdict
 from mlusim.operators.executors import WorkerDied, carried
+from mlusim.operators.in_order import InOrder, in_order
 from mlusim.operators.source_digest import sources_of
 from mlusim.operators.sweep_file import Keep, KeptWork
 from mlusim.report.json_values import plain
@@ -182,31 +182,8 @@ def _work(candidate: Candidate) -> Answer:
     return Answer(platform.node(), judged(candidate) if same else None)
 
 
-class Judging(Iterator[dict[str, Any]]):
-    """The verdicts of a run, in the order of its candidates: ``total`` of them, of which ``reused`` were in the file."""
-
-    def __init__(
-        self,
-        total: int,
-        reused: int,
-        verdicts: Generator[dict[str, Any], None, None],
-        kept: Keep[Candidate] | None,
-    ) -> None:
-        self.total = total
-        self.reused = reused
-        self._verdicts = verdicts
-        self._kept = kept
-
-    def __next__(self) -> dict[str, Any]:
-        return next(self._verdicts)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._verdicts.close()
-        if self._kept is not None:
-            self._kept.close()
+Judging = InOrder[dict[str, Any]]
+"""The verdicts of a run."""
 
 
 def judge(
@@ -233,44 +210,11 @@ def judge(
             _kept_work(wanted[0].task),
             restart=restart,
         )
-    known = {} if kept is None else dict(kept.known)
+    known = () if kept is None else kept.known
     waiting = [one for one in wanted if one not in known]
     number = None if workers == 1 else workers or min(os.cpu_count() or 1, max(1, len(waiting)))
     ended = carried(_work, waiting, executor=executor, workers=number)
-    return Judging(
-        len(wanted),
-        len(known),
-        _verdicts(wanted, known, waiting, ended, kept, progress),
-        kept,
-    )
-
-
-def _verdicts(
-    wanted: Sequence[Candidate],
-    known: Mapping[Candidate, Mapping[str, Any]],
-    waiting: Sequence[Candidate],
-    ended: Generator[tuple[int, "Future[Answer]"], None, None],
-    kept: Keep[Candidate] | None,
-    progress: Callable[[Mapping[str, Any]], object] | None,
-) -> Generator[dict[str, Any], None, None]:
-    tell = progress or (lambda _: None)
-    ready = {candidate: dict(found) for candidate, found in known.items()}
-    for found in ready.values():
-        tell(found)
-    with closing(ended), closing(kept) if kept is not None else nullcontext():
-        for candidate in wanted:
-            while candidate not in ready:
-                index, future = next(ended)
-                found, again = _outcome(waiting[index], future)
-                ready[waiting[index]] = found
-                try:
-                    if kept is not None:
-                        kept.add(waiting[index], found, again=again)
-                finally:  # a disk may be full
-                    tell(found)
-            yield ready.pop(candidate)
-        if kept is not None:
-            kept.finish(wanted)
+    return in_order(wanted, waiting, ended, kept, _outcome, lambda _, document: dict(document), progress)
 
 
 def _outcome(candidate: Candidate, future: "Future[Answer]") -> tuple[dict[str, Any], bool]:

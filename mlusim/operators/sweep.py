@@ -1,13 +1,11 @@
 """Sweeps: operators x cases x boards x policies, over any executor, kept as they come, resumed after a kill."""
 
 import platform
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, Future
-from contextlib import closing, nullcontext
 from functools import partial
 from os import PathLike, fspath
-from typing import Any, Self
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -17,6 +15,7 @@ from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
 from mlusim.operators.executors import carried
+from mlusim.operators.in_order import InOrder, in_order
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import unused_memory
 from mlusim.operators.source_digest import sources_of
@@ -36,35 +35,8 @@ class WorkerAnswer:
     document: Mapping[str, Any] | None
 
 
-class Sweep(Iterator[CallRecord]):
-    """The records of a sweep, in the order of its jobs; ``total`` jobs, of which ``reused`` were in the file.
-
-    Records are as JSON has them: no spans of tasks, no NRAM plans.  `close` gives up what has not ended, as
-    leaving a ``with`` block does.
-    """
-
-    def __init__(
-        self, total: int, reused: int, records: Generator[CallRecord, None, None], kept: Keep[Job] | None
-    ) -> None:
-        self.total = total
-        self.reused = reused
-        self._records = records
-        self._kept = kept
-
-    def __next__(self) -> CallRecord:
-        return next(self._records)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Give up what has not ended; what is in the file stays there."""
-        self._records.close()
-        if self._kept is not None:
-            self._kept.close()
+Sweep = InOrder[CallRecord]
+"""The records of a sweep, as JSON has them: no spans of tasks, no NRAM plans."""
 
 
 def sweep(
@@ -92,43 +64,17 @@ def sweep(
     operators = tuple(sorted({job.operator for job in wanted}))
     sources = sources_of(operators)
     kept = None if keep is None else Keep(fspath(keep), wanted, sources, SWEEP, restart=restart)
-    known = {} if kept is None else dict(kept.known)
+    known = () if kept is None else kept.known
     waiting = longest_first([job for job in wanted if job not in known])
     work = partial(_work, operators, sources)
     number = None if workers == 1 else workers or usual_workers(waiting)
     ended = carried(work, waiting, executor=executor, workers=number)
-    return Sweep(len(wanted), len(known), _records(wanted, known, waiting, ended, kept, progress), kept)
+    return in_order(wanted, waiting, ended, kept, _outcome, _restored, progress)
 
 
-def _records(
-    wanted: list[Job],
-    known: Mapping[Job, Mapping[str, Any]],
-    waiting: list[Job],
-    ended: Generator[tuple[int, "Future[WorkerAnswer]"], None, None],
-    kept: Keep[Job] | None,
-    progress: Callable[[CallRecord], object] | None,
-) -> Generator[CallRecord, None, None]:
-    """Yield the records of *wanted* in order: from *known*, and from *ended* as the order allows."""
-    tell = progress or (lambda _: None)
-    ready = {job: restored(document, str(job)) for job, document in known.items()}
-    for record in ready.values():
-        tell(record)
-    due = deque(wanted)
-    with closing(ended), closing(kept) if kept is not None else nullcontext():
-        while due:
-            if due[0] in ready:
-                yield ready.pop(due.popleft())
-                continue
-            index, future = next(ended)
-            document, again = _outcome(waiting[index], future)
-            ready[waiting[index]] = restored(document, str(waiting[index]))
-            try:
-                if kept is not None:
-                    kept.add(waiting[index], document, again=again)
-            finally:  # a disk may be full
-                tell(ready[waiting[index]])
-        if kept is not None:
-            kept.finish(wanted)
+def _restored(job: Job, document: Mapping[str, Any]) -> CallRecord:
+    record: CallRecord = restored(document, str(job))
+    return record
 
 
 def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any], bool]:

@@ -4,7 +4,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import add_source_arguments, whole, workers
+from mlusim.cli.arguments.shared import add_kept_output, add_source_arguments, whole, workers
 
 EXAMPLES = """examples:
   mlusim judge candidate.mlu --reference reference.py
@@ -73,13 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--seconds", metavar="S", type=seconds, default=60.0, help="time for one candidate (default: 60)")
     add("--memory", metavar="M", type=size, default=2 << 30, help="memory of one candidate (default: 2GiB)")
-    add(
-        "-o",
-        "--output",
-        metavar="F.jsonl",
-        help="keep each verdict in this file as it comes; where the file has some already, go on from there",
-    )
-    add("--restart", action="store_true", help="start the file over")
+    add_kept_output(parser, "verdict")
     add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU)")
     add(
         "--dask",

@@ -205,3 +205,15 @@ def add_gate(parser: ArgumentParser) -> None:
         action="store_true",
         help="pass although calls or launches of the baseline exist no more, or nothing was compared",
     )
+
+
+def add_kept_output(parser: ArgumentParser, what: str) -> None:
+    """Declare ``-o`` and ``--restart`` of long work that keeps each *what*."""
+    add = parser.add_argument
+    add(
+        "-o",
+        "--output",
+        metavar="F.jsonl",
+        help=f"keep each {what} in this file as it comes; where the file has some already, go on from there",
+    )
+    add("--restart", action="store_true", help="start the file over")

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser
 
-from mlusim.cli.arguments.shared import EVERY, add_engine, add_selection, workers
+from mlusim.cli.arguments.shared import EVERY, add_engine, add_kept_output, add_selection, workers
 
 EXAMPLES = """examples:
   mlusim sweep three_interpolate_backward --policy all -o tiles.jsonl
@@ -23,13 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"policies of the operators that declare them, or {EVERY} (default: each operator's usual one)",
     )
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
-    add(
-        "-o",
-        "--output",
-        metavar="F.jsonl",
-        help="keep each result in this file as it comes; where the file has some already, go on from there",
-    )
-    add("--restart", action="store_true", help="start the file over")
+    add_kept_output(parser, "result")
     add_engine(parser)
     add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
     add(
