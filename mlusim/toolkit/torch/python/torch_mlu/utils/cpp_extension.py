@@ -47,10 +47,7 @@ def load_inline(
         "bang": [*_texts(bang_sources), *_texts(mlu_sources)],
         "cpp": "\n".join(_texts(cpp_sources)),
         "functions": _functions(functions),
-        "include": list(extra_include_paths or ()),
-        "cxx_flags": list(extra_cflags or ()),
-        "bang_flags": [*(extra_bang_cflags or ()), *(extra_cncc_cflags or ())],
-        "link_flags": list(extra_ldflags or ()),
+        **_flags(extra_include_paths, extra_cflags, (extra_bang_cflags, extra_cncc_cflags), extra_ldflags),
     }
     return _loaded(extension, verbose, is_python_module)
 
@@ -81,12 +78,22 @@ def load(
     extension = {
         "name": name,
         "files": [_file(one) for one in ([sources] if isinstance(sources, str) else sources)],
-        "include": list(extra_include_paths or ()),
-        "cxx_flags": list(extra_cflags or ()),
-        "bang_flags": [*(extra_bang_cflags or ()), *(extra_cncc_cflags or ())],
-        "link_flags": list(extra_ldflags or ()),
+        **_flags(extra_include_paths, extra_cflags, (extra_bang_cflags, extra_cncc_cflags), extra_ldflags),
     }
     return _loaded(extension, verbose, is_python_module)
+
+
+Words = Sequence[str] | None
+
+
+def _flags(include: Words, cxx: Words, bang: Iterable[Words], link: Words) -> dict[str, list[str]]:
+    """What the builder is told of folders and flags that callers may leave out."""
+    return {
+        "include": list(include or ()),
+        "cxx_flags": list(cxx or ()),
+        "bang_flags": [word for words in bang for word in words or ()],
+        "link_flags": list(link or ()),
+    }
 
 
 def _texts(given: Texts) -> list[str]:
