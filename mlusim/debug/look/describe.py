@@ -10,7 +10,7 @@ from mlusim.counted import plural
 from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.program_run import INTERRUPTED
-from mlusim.debug.source.core_names import full_name, name_of
+from mlusim.debug.source.core_names import full_name
 from mlusim.debug.source.frames import line_of, place_of, raised_at, source_line
 from mlusim.debug.stop.moments import (
     BEGIN,
@@ -32,7 +32,6 @@ from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.debug.run.launches import KeptLaunch
-    from mlusim.machine.core import Core
 
 PIECES = 4  # pieces of an instruction's bytes that are named
 PIECEWISE = ("gather", "discrete")  # forms of rows whose accesses are pieces of one operand
@@ -255,8 +254,3 @@ def launch_text(paused: PausedRun) -> str:
         f"{request.kernel.name} with dim {' x '.join(map(str, request.dim))}, {request.kind.name}, "
         f"on {paused.session.board.name}"
     )
-
-
-def short_name(core: "Core | None") -> str:
-    """The core's name, or a dash."""
-    return "-" if core is None else name_of(core)

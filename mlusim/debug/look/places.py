@@ -107,12 +107,6 @@ def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allo
     )
 
 
-def bytes_of(span: ByteSpan, paused: PausedRun, core: "Core | None") -> np.ndarray[Any, Any]:
-    """The bytes of *span*, as far as its allocation reaches, as a view."""
-    allocation, start = locate(span, paused, core)
-    return allocation.raw[start : start + span.nbytes]
-
-
 def owner_in(space: Space, core: "Core | None") -> str | None:
     """Whose memory an address of *space* is, seen from *core*."""
     if space is GDRAM:
