@@ -184,7 +184,7 @@ def _doubts(
 ) -> Iterator[str]:
     """What is odd about outputs that may be right, in sentences."""
     rough = sorted(
-        {n for d, n, one in differences if d.expected[n].dtype == np.float32 and one.typical > ROUGH}
+        {n for d, n, one in differences if d.expected[n].dtype == np.float32 and ROUGH < one.typical < COARSE}
     )
     if rough:
         yield f"the elements of {', '.join(rough)} are right to three digits or so, as if they were computed in half"

@@ -89,6 +89,7 @@ def test_what_is_wrong_with_the_others(verdicts, name, verdict, said):
 
     assert (found["verdict"], found["right"]) == (verdict, False)
     assert said in found["error"]
+    assert "computed in half" not in str(found["notes"])
 
 
 def test_a_candidate_allows_itself_nothing(verdicts):
