@@ -87,7 +87,7 @@ Words = Sequence[str] | None
 
 
 def _flags(include: Words, cxx: Words, bang: Iterable[Words], link: Words) -> dict[str, list[str]]:
-    """What the builder is told of folders and flags that callers may leave out."""
+    """Return the folders and flags for the builder; a caller may give None for any of them."""
     return {
         "include": list(include or ()),
         "cxx_flags": list(cxx or ()),
