@@ -62,7 +62,7 @@ class StatusError(MlusimError):
 
 
 class Fault(MlusimError):
-    """What the simulated machine could not do.
+    """A fault: an operation that the simulated machine could not do.
 
     Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
     (parameter name), ``address`` (device address), ``space`` (memory space), ``legal`` (the legal
@@ -105,7 +105,7 @@ class Fault(MlusimError):
         self.rule: str | None = None
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows instead of a traceback."""
+        """Return the lines that IPython shows instead of a traceback."""
         lines: list[str] = _notebook().traceback_of(self)
         return lines
 
@@ -210,12 +210,12 @@ class Deadlock(SyncFault):
 
 
 def _notebook() -> Any:
-    """What shows values in notebooks; it lies above, and is found by name when it is asked for, as in `mlusim.presenting`."""
+    """Import the module that shows values in notebooks: it lies above, so it is named as in `mlusim.presenting`."""
     return importlib.import_module(f"{__package__}.report.notebook")
 
 
 def said(error: BaseException) -> str:
-    """What *error* says, whatever its class does when it is asked."""
+    """Return the sentence of *error*, whatever its class does when it is asked."""
     try:
         return str(error)
     except BaseException as broken:  # noqa: BLE001 - a class of the user may raise anything

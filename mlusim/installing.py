@@ -1,4 +1,4 @@
-"""What an extra of mlusim needs, and the one command that installs it: the extra's packages by their own names.
+"""The packages of mlusim's extras, and the one command that installs them.
 
 The name mlusim is on no public index, so no sentence asks for ``mlusim[extra]`` from one.
 """
@@ -17,7 +17,7 @@ _CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 def install_command(extra: str) -> str:
-    """What to type so that the packages of *extra* are there, whether mlusim comes from a checkout or a wheel."""
+    """Return the command that installs the packages of *extra*, whether mlusim comes from a checkout or a wheel."""
     return _command(extra, _requirements(extra))
 
 

@@ -1,4 +1,4 @@
-"""Where in a kernel's source execution is: the frames that are a kernel's, not mlusim's own."""
+"""Frames of kernels: which frames of a stack are a kernel's, not mlusim's own."""
 
 import linecache
 import os
@@ -24,17 +24,17 @@ def kernel_frame(frame: FrameType | None) -> FrameType | None:
 
 
 def is_own(frame: FrameType) -> bool:
-    """Whether *frame* is mlusim's own, or of code that mlusim has generated."""
+    """Return whether *frame* is mlusim's own, or of code that mlusim has generated."""
     return own_file(frame.f_code.co_filename)
 
 
 def own_file(filename: str) -> bool:
-    """Whether *filename* is one of mlusim's own, or stands for code that mlusim has generated."""
+    """Return whether *filename* is one of mlusim's own, or stands for code that mlusim has generated."""
     return filename.startswith(_GENERATED) and not filename.startswith(OPERATORS)
 
 
 def installed(filename: str) -> bool:
-    """Whether *filename* is Python's, mlusim's, or an installed package's."""
+    """Return whether *filename* is Python's, mlusim's, or an installed package's."""
     return filename.startswith((*LIBRARIES, OWN))
 
 
@@ -45,7 +45,7 @@ def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:
 
 
 def function_of(code: CodeType) -> tuple[str, int, str]:
-    """What tells functions apart: one of BANG C has another code where checkers of its values watch."""
+    """Return the code that tells functions apart: one of BANG C has another code where checkers of its values watch."""
     return code.co_filename, code.co_firstlineno, code.co_name
 
 
@@ -56,7 +56,7 @@ def file_of(code: CodeType) -> str:
 
 
 def _cell_or(name: str) -> str:
-    """What IPython calls the cell that it compiled as *name*; its text can be read under that name from now on."""
+    """Return the name of the cell that IPython compiled as *name*; its text can be read under that name from now on."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     label = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(name)
     if label is None:

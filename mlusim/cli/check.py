@@ -73,7 +73,7 @@ OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
 
 def _root() -> Path:
-    """What addresses in a log are relative to: the current directory, or where it is gone, the root."""
+    """Return the folder that addresses in a log are relative to: the current directory, or the root where that is gone."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -157,7 +157,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
 
 @contextlib.contextmanager
 def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
-    """What keeps the launches that a program makes, where their plans are to be inferred."""
+    """Keep the launches of a program in the block, where their plans are to be inferred."""
     keeper = LaunchKeeper()
     with attending([keeper] if PLANS in names else []):
         yield keeper
@@ -307,7 +307,7 @@ def _others(args: argparse.Namespace) -> tuple[tuple[Schedule, ...], int]:
 
 
 def _replayed(replay: Replay, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    """What the replay file says: the program under the checkers in that schedule, compared with the usual one."""
+    """Run the program of a replay file under the checkers in that schedule, and compare it with the usual one."""
     subject, schedule = replay.subject, replay.schedule
     if isinstance(subject, OperatorSubject):
         return check_case(_replayed_case(subject, schedule, args, names))

@@ -37,7 +37,7 @@ def _group_below() -> int | None:
 
 
 def _below(pid: int) -> bool:
-    """Whether this process has started *pid*, or what started it."""
+    """Return whether this process has started *pid*, or what started it."""
     while pid > 1:
         try:
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

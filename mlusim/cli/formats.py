@@ -1,4 +1,4 @@
-"""What ``mlusim report`` writes, by format: the records, and what goes with them."""
+"""The formats in which ``mlusim report`` writes its records, and the studies that go with them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown
 
 @frozen
 class Extras:
-    """What goes with the records: the comparison with a baseline, studies of other boards, and what was typed."""
+    """Additions to the records: the comparison with a baseline, studies of other boards, and the words of the command line."""
 
     found: BaselineComparison | None
     studies: Sequence[WhatIfStudy]

@@ -28,7 +28,7 @@ STYLES = {"regression": "bold red", "improvement": "green", "trade": "yellow"}
 
 @frozen
 class Gate:
-    """What the command line asks for: the stored run to compare with, or the file to store this one in.
+    """The gate that the command line asks for: the stored run to compare with, or the file to store this one in.
 
     ``of`` is what a baseline of this verb holds.
     """
@@ -92,7 +92,7 @@ def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
 
 
 def exists(key: Key) -> bool:
-    """Whether there is such a call: operator, case, and a board that the case runs on."""
+    """Return whether there is such a call: operator, case, and a board that the case runs on."""
     name, wanted, board = key
     operator = operators().get(name)
     cases = () if operator is None else operator.cases

@@ -15,12 +15,12 @@ PAGE = "docs/reference/helpers.md"
 
 
 def is_helper(name: str) -> bool:
-    """Whether *name* is meant to be one of the helper library."""
+    """Return whether *name* is meant to be one of the helper library."""
     return name.lstrip("_").lower().startswith(PREFIX)
 
 
 def known_helper(name: str) -> bool:
-    """Whether there is a helper called *name*, with or without leading underscores, in any case."""
+    """Return whether there is a helper called *name*, with or without leading underscores, in any case."""
     return _bare(name) in mlusim.bang.__all__
 
 

@@ -26,7 +26,7 @@ MEMORIES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def word_of(name: str) -> dict[str, Any] | None:
-    """What *name* is, in any case and with or without underscores, where it is a word of kernels but no intrinsic."""
+    """Return the meaning of *name*, in any case and with or without underscores, where it is a word of kernels but no intrinsic."""
     bare = name.strip("_").lower()
     for word, meaning in BUILT_IN.items():
         if bare == word.lower():

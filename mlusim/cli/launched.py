@@ -1,4 +1,4 @@
-"""What a program of a command line launched, whatever the program is, and how it ended."""
+"""The launches of a command line's program, whatever the program is, and how it ended."""
 
 import contextlib
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Launched:
 
     @property
     def findings(self) -> list[Any]:
-        """What the checkers found in all of them."""
+        """Return the findings of the checkers in all of them."""
         return [finding for launch in self.launches for finding in launch.findings]
 
     def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:

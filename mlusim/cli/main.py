@@ -53,7 +53,7 @@ class Verb:
             )
 
     def load(self, args: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
-        """What runs it with *args* and returns its exit code; a verb of several subjects loads what it ``needs`` besides."""
+        """Load the function that takes *args* and returns an exit code; a verb of several subjects loads what it ``needs`` besides."""
         module = importlib.import_module(f"mlusim.cli.{self._file}")
         for name in getattr(module, "needs", lambda _: ())(args):
             importlib.import_module(name)
@@ -165,7 +165,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], list[str], list[str]]:
-    """What is mlusim's of *arguments*, and what is of the program that the verb runs, before and behind ``--``."""
+    """Divide *arguments* into mlusim's own and those of the program that the verb runs, before and behind ``--``."""
     if verb is None or not verb.runs_programs:
         return list(arguments), [], []
     at = list(arguments).index(verb.name) + 1

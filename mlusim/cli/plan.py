@@ -43,7 +43,7 @@ HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
 
 @frozen
 class PlanAnswer:
-    """What one question gave on one board: for people, for programs, as a picture, as a table.
+    """The answer to one question on one board: for people, for programs, as a picture, as a table.
 
     *view* is None where another answer's view shows this one as well.
     """

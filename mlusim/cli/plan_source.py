@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 @frozen
 class _Answer:
-    """What a question gave: a document for each board, how it is shown, and whether all is well."""
+    """The answer to a question: a document for each board, how it is shown, and whether all is well."""
 
     documents: Sequence[Mapping[str, Any]]
     show: Callable[[], None]
@@ -97,7 +97,7 @@ def _largest(args: argparse.Namespace, boards: Sequence[str], variable: str) -> 
 def _on_each(
     args: argparse.Namespace, boards: Sequence[str], ask: Callable[[KernelCall], T]
 ) -> list[T | dict[str, Any]]:
-    """What *ask* gives for each board; of several one may be refused or end in a fault, which is then told there."""
+    """Call *ask* for each board; of several one may be refused or end in a fault, which its answer then tells."""
     found: list[T | dict[str, Any]] = []
     failed: list[MlusimError] = []
     for board in boards:

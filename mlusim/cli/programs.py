@@ -131,7 +131,7 @@ def operators_behind(args: argparse.Namespace) -> list[str]:
 
 
 def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "KernelCall | HostProgram":
-    """What the command line describes: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
+    """Return the program of the command line: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)

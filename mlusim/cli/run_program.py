@@ -53,7 +53,7 @@ def _status(leaving: SystemExit) -> int:
 
 
 def _show(args: argparse.Namespace, done: Launched, *, printed: bool) -> None:
-    """What kernels *printed*, their lines, and what the checkers found; the program has printed the rest."""
+    """Print what kernels *printed*, their lines, and the findings; the program has printed the rest."""
     console = output()
     for launch in done.launches:
         for line in launch.printed if printed else ():

@@ -1,4 +1,4 @@
-"""What the verbs write to: tables and JSON on standard output, progress on standard error."""
+"""Output of the verbs: tables and JSON on standard output, progress on standard error."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ class Output(Console):
 
 @frozen
 class _Trimmed:
-    """What it shows without the blanks at the ends of lines, which only fill columns, and with control bytes escaped."""
+    """A stream without the blanks at the ends of lines, which only fill columns, and with control bytes escaped."""
 
     shown: ConsoleRenderable
 

@@ -16,7 +16,7 @@ CALL_OPTIONS = MappingProxyType(
 
 
 def is_source(word: str | None) -> bool:
-    """Whether *word* names a BANG C or C++ file."""
+    """Return whether *word* names a BANG C or C++ file."""
     return word is not None and Path(word).suffix in SUFFIXES
 
 

@@ -12,7 +12,7 @@ from mlusim.report.tables.whatif import WhatIfStudy, representatives
 
 
 def studies_of(records: Sequence[CallRecord], workers: int | None) -> list[WhatIfStudy]:
-    """What the representatives of *records* would be on every board, from the board of the first record on."""
+    """Return the studies of *records* on every board, from the board of the first record on."""
     if not records:
         return []
     base = records[0].board

@@ -1,1 +1,1 @@
-"""What runs an instruction: operands resolved, checked, performed, accounted, announced."""
+"""Running an instruction: operands are resolved and checked, the work is performed, accounted and announced."""

@@ -1,4 +1,4 @@
-"""What an engine and the machine owe each other.
+"""The protocols between an engine and the machine.
 
 The machine owns cores, memories, the schedule and the log; an engine makes what a kernel is handed.  The Python engine
 gives the machine's `Mlu` one generated method for each row (`engine.issue.mlu_class`); the methods ask nothing of the
@@ -69,7 +69,7 @@ class Flight:
 
 
 class Core(Port, Protocol):
-    """What the engine asks of the core that an instruction runs on."""
+    """The core that an instruction runs on, as the engine sees it."""
 
     pending: int
     source: Any
@@ -77,11 +77,11 @@ class Core(Port, Protocol):
 
     @property
     def log(self) -> Any:
-        """What its work is noted in, row by row; None where time is not predicted."""
+        """Return the log of its work, row by row; None where time is not predicted."""
 
     @property
     def polls(self) -> Polls:
-        """What it looked at in shared memory."""
+        """Return the record of its loads of shared memory."""
 
     @property
     def cluster(self) -> Any:
@@ -109,7 +109,7 @@ class Core(Port, Protocol):
 
 
 class Mlu(Protocol):
-    """What an intrinsic's method works on: the core, its counters, and who announces."""
+    """The object that an intrinsic's method works on: the core, its counters, and who announces."""
 
     counts: list[int]
     work: list[int]

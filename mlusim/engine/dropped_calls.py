@@ -1,4 +1,4 @@
-"""What has no effect in compiled code: on a memory core what needs NRAM, on an IPU core what the memory core does.
+"""Calls without effect in compiled code: on a memory core what needs NRAM, on an IPU core what the memory core does.
 
 The vendor compiles one source for both kinds of core, and kernels run vector instructions, copies of NRAM and
 scalars there without a guard; and they copy between GDRAM and SRAM on all cores of a union where the memory core is
@@ -41,6 +41,6 @@ def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callab
 
 
 def _others(direction: Direction, *, memory_core: bool) -> bool:
-    """Whether the other kind of core makes the copies of *direction*."""
+    """Return whether the other kind of core makes the copies of *direction*."""
     ends = {direction.src, direction.dst}
     return bool(ends & {NRAM, WRAM}) if memory_core else ends == {GDRAM, SRAM}

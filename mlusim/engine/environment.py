@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def environment(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What the formulas of a row may name in a call with *arguments*: these, and the facts of its operands."""
+    """Return the names that formulas of a row may use in a call with *arguments*: these, and the facts of its operands."""
     known: dict[str, Any] = {}
     for name, value in arguments.items():
         pointer = isinstance(value, Ptr)

@@ -1,4 +1,4 @@
-"""What instructions at byte offsets have in common: their operands, the mask, and which elements take part."""
+"""Instructions at byte offsets: their operands, the mask, and which elements take part."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def check_spaces(mlu: "Mlu", operands: Mapping[str, tuple[Any, Space]]) -> Fault | None:
-    """What is wrong if one of *operands* is not a pointer of this device into its space."""
+    """Return the problem where one of *operands* is not a pointer of this device into its space."""
     for name, (pointer, space) in operands.items():
         if not isinstance(pointer, Ptr):
             return no_pointer(name, pointer, space)
@@ -37,7 +37,7 @@ def check_spaces(mlu: "Mlu", operands: Mapping[str, tuple[Any, Space]]) -> Fault
 
 
 def check_writable(pointer: Ptr, name: str) -> Fault | None:
-    """What is wrong if the host passed the memory behind *pointer* as const."""
+    """Return the problem where the host passed the memory behind *pointer* as const."""
     target = pointer.view.allocation
     if target.writable:
         return None
@@ -45,7 +45,7 @@ def check_writable(pointer: Ptr, name: str) -> Fault | None:
 
 
 def check_room(pointer: Ptr, name: str, count: int) -> Fault | None:
-    """What is wrong if *count* elements do not fit behind *pointer*."""
+    """Return the problem where *count* elements do not fit behind *pointer*."""
     fault = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
     if fault is not None:
         fault.operand = name
@@ -84,7 +84,7 @@ def elements(pointer: Ptr, chosen: Places) -> list[Access]:
 
 
 def reads_of(offset: Ptr, bitmask: Any, count: int, chosen: Places) -> list[Access]:
-    """What is read to know the places: the offsets *chosen*, and the mask for *count* elements if there is one."""
+    """Return the ranges that are read to know the places: the offsets *chosen*, and the mask for *count* elements if there is one."""
     reads = elements(offset, chosen)
     if bitmask is not None:
         reads.append(Access(bitmask.view.allocation, bitmask.offset, -(-count // 8)))

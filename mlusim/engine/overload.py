@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LeftOut:
-    """What a count holds that the caller left out, until it is clear which form was meant."""
+    """The value of a count that the caller left out, until it is clear which form was meant."""
 
     def __index__(self) -> int:
         raise TypeError

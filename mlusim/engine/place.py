@@ -1,4 +1,4 @@
-"""Where a kernel is: who called an instruction, and which frame above that is the kernel's.
+"""The place of a kernel: who called an instruction, and which frame above that is the kernel's.
 
 An instruction's method knows who called it, and passes that on: ``caller(1)``.  Mostly that is the kernel itself; where
 a helper of mlusim stands between, `KernelFrame` finds the kernel by what its frame is: the first that is not mlusim's.
@@ -16,7 +16,7 @@ ACCESSOR = 3  # a guess at who makes a scalar access, of those it is told to: be
 
 
 class _Files(dict[str, bool]):
-    """Whether files are mlusim's own, looked up once each."""
+    """A table of files that are mlusim's own, looked up once each."""
 
     def __missing__(self, filename: str) -> bool:
         own = self[filename] = own_file(filename)

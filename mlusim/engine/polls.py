@@ -9,7 +9,7 @@ POLL_COPIES = 16  # such looks after which a core lets others run
 
 
 class Polls:
-    """What one core looked at."""
+    """The loads of shared memory that one core has made."""
 
     __slots__ = ("_addresses", "_loads", "_looks", "_repeats", "_spin")
 

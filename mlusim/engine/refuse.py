@@ -110,7 +110,7 @@ MOST_READ_FIRST = max(READ_FIRST.values())  # one architecture has it
 
 
 def _allowed(how: str, first: int, last: int, low: int, high: int) -> bool:
-    """Whether a row allows its destination from *first* to *last* over a source from *low* to *high*."""
+    """Return whether a row allows its destination from *first* to *last* over a source from *low* to *high*."""
     if how == "tail":
         return first < low and last <= high
     if how == "piece":
@@ -131,7 +131,7 @@ LEGAL: Mapping[str, str] = {
 
 
 def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str) -> bool:
-    """Whether elements [i, j) of a destination and [k, m) of a source overlap, but as the row allows."""
+    """Return whether elements [i, j) of a destination and [k, m) of a source overlap, but as the row allows."""
     a, b = first.phase + i * first.itemsize, first.phase + j * first.itemsize
     c, d = second.phase + k * second.itemsize, second.phase + m * second.itemsize
     return a < d and c < b and not _allowed(how, a, b, c, d)

@@ -1,1 +1,1 @@
-"""Where kernels come from.  Today: Python functions."""
+"""Front ends: the languages of kernels."""

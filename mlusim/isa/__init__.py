@@ -1,1 +1,1 @@
-"""What an instruction is: one row each, from which everything else about it derives."""
+"""The instruction set: one row for each instruction, from which everything else about it derives."""

@@ -17,7 +17,7 @@ from mlusim.memory.pointer import Ptr
 
 
 class Control(Protocol):
-    """What these rows need of a core."""
+    """The core as these rows need it."""
 
     place: Any
 
@@ -168,13 +168,13 @@ sync_all_wait = _half("__sync_all_wait", "all", "the union", waits=True)
 
 @_row("__is_mpu", "vendor function header, built-in variables")
 def is_mpu(core: Control) -> bool:
-    """Whether this is the cluster's memory core: ``coreId == 128``."""
+    """Return whether this is the cluster's memory core: ``coreId == 128``."""
     return bool(core.place.memory_core)
 
 
 @_row("__is_ipu", "vendor function header, built-in variables")
 def is_ipu(core: Control) -> bool:
-    """Whether this is an IPU core."""
+    """Return whether this is an IPU core."""
     return not core.place.memory_core
 
 

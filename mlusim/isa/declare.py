@@ -64,7 +64,7 @@ class Flow(Enum):
 
 
 class Passes(Enum):
-    """What the vector unit does with a line: one pass, several, or its elements one by one."""
+    """The passes of the vector unit over a line: one, several, or its elements one by one."""
 
     ONE = "a cycle for each line"
     FUNCTION = "several cycles for each line, as functions take them"
@@ -218,7 +218,7 @@ class Intrinsic(Presented):
 
     @property
     def polls(self) -> bool:
-        """Whether a task may spin on it: it hands back what it found in shared memory."""
+        """Return whether a task may spin on it: it hands back what it found in shared memory."""
         found = self.form == "discrete" or any(o.access == "write" for o in self.operands.values())
         return self.form == "load" or (self.atomic and (found or self.returns != "None"))
 
@@ -229,12 +229,12 @@ class Intrinsic(Presented):
         return MappingProxyType({name: p.annotation for name, p in found.items()})
 
     def available(self, bang_arch: int) -> bool:
-        """Whether the architecture with this ``__BANG_ARCH__`` has the instruction."""
+        """Return whether the architecture with this ``__BANG_ARCH__`` has the instruction."""
         return bang_arch >= self.since and bang_arch not in self.not_on
 
     @property
     def reads_first(self) -> bool:
-        """Whether it is element-wise arithmetic, which reads a short row before it writes (see `READ_FIRST`)."""
+        """Return whether it is element-wise arithmetic, which reads a short row before it writes (see `READ_FIRST`)."""
         return self.call is not CallStyle.BODY and isinstance(self.body, np.ufunc)
 
     def overlap_on(self, source: str, bang_arch: int) -> str:

@@ -1,4 +1,4 @@
-"""What the class `Mlu`, which has no intrinsics of its own, answers when it is asked for one: what `help` shows."""
+"""The answer of the class `Mlu`, which has no intrinsics of its own, when it is asked for one: what `help` shows."""
 
 import inspect
 from collections.abc import Callable

@@ -146,7 +146,7 @@ def _with_defaults(parameters: tuple[CParameter, ...]) -> tuple[CParameter, ...]
 
 
 def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
-    """Whether the count of operands that may be scalars is there exactly where one of them is a vector."""
+    """Return whether the count of operands that may be scalars is there exactly where one of them is a vector."""
     eithers = {
         p.name: to_python(row.operands[p.name].extent)
         for p in row.given
@@ -180,7 +180,7 @@ def _lists(given: tuple[Parameter, ...]) -> Iterator[tuple[Parameter, ...]]:
 
 
 def _choices(row: Intrinsic, p: Parameter) -> Iterator[tuple[CParameter, ...]]:
-    """What a parameter may be in C: one parameter, or for "rest" a list of them."""
+    """Return the forms of a parameter in C: one parameter, or for "rest" a list of them."""
     if p.kind == "rest":
         for text in p.c or ():
             yield tuple(_parsed(part) for part in text.split(", ")) if text else ()

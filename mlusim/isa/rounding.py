@@ -105,7 +105,7 @@ def narrow(exact: Vector, dtype: np.dtype[Any], mode: str) -> Vector:
 
 
 def _takes_far(exact: Vector, near: Vector, far: Vector, mode: str) -> Any:
-    """Where *exact*, between *near* (toward zero) and *far*, rounds to *far*."""
+    """Return where *exact*, between *near* (toward zero) and *far*, rounds to *far*."""
     here = near.astype(np.float64)
     rest = np.abs(exact - here)
     inexact = rest > 0

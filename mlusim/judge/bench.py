@@ -34,7 +34,7 @@ _SERVER = "mlusim.judge.forkserver"
 
 @frozen(eq=False)
 class EndedProcess:
-    """What a candidate's process left: its *document*, None where there is no whole one, and its exit *status*, of a signal less than 0.
+    """The remains of a candidate's process: its *document*, if there is a whole one, and its exit *status* (of a signal below 0).
 
     *beyond* says for what it was ended: "time", "memory" or "room"; *printed* is the beginning of what it printed.
     """

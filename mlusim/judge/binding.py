@@ -20,7 +20,7 @@ QUEUE = "cnrtQueue_t"
 
 @frozen
 class GivenParameter:
-    """What one parameter gets: its ``role``, and the name of the input, output or number (of both: one name for both)."""
+    """The value for one parameter: its ``role``, and the name of the input, output or number (of both: one name for both)."""
 
     parameter: str
     role: str
@@ -30,7 +30,7 @@ class GivenParameter:
 
 @frozen
 class CallOffer:
-    """What a call has to give: names of inputs and outputs in their order, numbers, and the elements of each array."""
+    """The values that a call can have: names of inputs and outputs in their order, numbers, and the elements of each array."""
 
     inputs: Sequence[str]
     outputs: Sequence[str]
@@ -40,7 +40,7 @@ class CallOffer:
 
 
 def bound(parameters: Sequence[ir.Local], offered: CallOffer, what: str) -> list[GivenParameter]:
-    """What each of *parameters* of *what* gets.  Raises `UsageError` that names those for which there is nothing."""
+    """Bind each of *parameters* of *what* to a value.  Raises `UsageError` that names those for which there is none."""
     found: dict[int, GivenParameter] = {}
     for place, parameter in enumerate(parameters):
         by_name = _by_name(parameter, offered)
@@ -119,7 +119,7 @@ def facts_of(offered: CallOffer) -> dict[str, Any]:
 
 
 def offered_of(facts: Mapping[str, Any]) -> CallOffer:
-    """What `facts_of` was made from."""
+    """Return the offer that `facts_of` was made from."""
     return CallOffer(
         facts["inputs"],
         facts["outputs"],

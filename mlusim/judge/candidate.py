@@ -1,4 +1,4 @@
-"""What runs in the candidate's own process: its file is translated, its kernel or host function called with each draw, all checkers watching."""
+"""The candidate's own process: its file is translated, its kernel or host function called with each draw, all checkers watching."""
 
 import contextlib
 import gc
@@ -55,7 +55,7 @@ GROWTH = 256 << 20  # bytes that one launch may keep for its end
 
 
 class KernelStores(Observer):
-    """What kernels have stored of the *outputs*, and what the host does besides: copies to itself, and changes of outputs."""
+    """The stores of kernels to the *outputs*, and the host's: copies to itself, and changes of outputs."""
 
     name = "kernel-stores"
 
@@ -98,7 +98,7 @@ class KernelStores(Observer):
 
 @define
 class Judged:
-    """What a candidate has left: *facts* of each call, the *arrays* of its outputs, its *findings*, and its *dearest* launch."""
+    """The results of a candidate: *facts* of each call, the *arrays* of its outputs, its *findings*, and its *dearest* launch."""
 
     facts: dict[str, Any]
     arrays: dict[str, Array] = field(factory=dict)
@@ -304,7 +304,7 @@ def _argument(
 
 
 def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judged) -> list[dict[str, Any]]:
-    """What a verdict takes of *launches*: of the first draw of a case also the times, of others only the counts."""
+    """Return the part of *launches* that a verdict takes: of the first draw of a case also the times, of others only the counts."""
     told = [{"kernel": one.kernel, "instructions": dict(one.instructions)} for one in launches]
     if facts["draw"] != 1:
         return told
@@ -384,7 +384,7 @@ def prepare_host(board: str) -> None:
 
 
 def _subject(module: Module, request: Mapping[str, Any]) -> "_KernelSubject | _HostSubject":
-    """What of the file is called: what the command line names, ``bang_func``, or its only kernel."""
+    """Choose the function of the file to call: the one that the command line names, ``bang_func``, or its only kernel."""
     if request["function"] is not None:
         return _HostSubject(module, request["function"])
     if request["kernel"] is not None:

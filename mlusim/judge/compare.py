@@ -1,4 +1,4 @@
-"""Whether an output is right: each element against the reference, within a tolerance that no scale and no outlier can stretch.
+"""Comparison of an output with the reference, element by element, within a tolerance that no scale and no outlier can stretch.
 
 An element is right within ``rtol x max(|r|, m) + atol`` of its reference r, where m is the median magnitude of the reference's
 elements that are not zero: a constant that is near on the mean, or a tail that was left out, is not.
@@ -53,7 +53,7 @@ class Difference:
 
     @property
     def right(self) -> bool:
-        """Whether every element is right."""
+        """Return whether every element is right."""
         return self.wrong == 0
 
     @property

@@ -36,7 +36,7 @@ OPEN_FILES = 256
 
 @frozen
 class Confinement:
-    """What a candidate cannot do: reach a network, change ``files`` outside of its folder, and signal or look into other ``processes``."""
+    """The limits of a candidate: no network, no changes of ``files`` outside of its folder, no access to other ``processes``."""
 
     network: bool = False
     files: bool = False
@@ -48,7 +48,7 @@ class Confinement:
 
     @property
     def missing(self) -> str:
-        """What the system has not taken from candidates, in words; empty where nothing is."""
+        """Return the powers that the system has not taken from candidates, in words; empty where it has taken all."""
         words = {
             "network": "use the network",
             "files": "change files of this user",

@@ -47,7 +47,7 @@ __mlu_entry__ void warm(float *out, const float *x, int n) {
 
 
 class Server:
-    """What serves one judge at the other end of *judge*."""
+    """The server of one judge, which is at the other end of *judge*."""
 
     def __init__(self, judge: socket.socket, *, network: bool) -> None:
         self._judge = judge
@@ -105,7 +105,7 @@ class Server:
         return {name: self._setup[name] for name in ("board", "seconds", "include", "define")} | dict(request)
 
     def _probe(self) -> dict[str, Any]:
-        """What the system lets one take from a child, tried in one."""
+        """Find out in a child which powers the system lets one take from a child."""
         reads, writes = os.pipe()
         with tempfile.TemporaryDirectory(prefix="mlusim-judge-") as folder:
             child = os.fork()

@@ -35,7 +35,7 @@ TORCH = (
 
 @frozen
 class JudgeTask:
-    """What all candidates of a run are judged by; ``sources`` is a word for mlusim and the reference's file.
+    """The task of judging all candidates of a run; ``sources`` is a word for mlusim and the reference's file.
 
     ``cases`` are names (none: all), ``dim`` and ``kind`` replace those of the file, ``memory`` is bytes.
     """
@@ -70,7 +70,7 @@ class Candidate:
 
 @frozen
 class Answer:
-    """What a worker sends back: its machine, its sources, and the verdict (None: it has other files)."""
+    """The answer of a worker: its machine, its sources, and the verdict (None: it has other files)."""
 
     machine: str
     verdict: Mapping[str, Any] | None
@@ -102,7 +102,7 @@ def candidates(task: JudgeTask, paths: Iterable[str]) -> list[Candidate]:
 
 @frozen(eq=False)
 class _Workplace:
-    """What a worker has for a task: the draws with what is expected, and a fork server that has only the inputs."""
+    """A worker's equipment for a task: the draws with what is expected, and a fork server that has only the inputs."""
 
     draws: Sequence[Draw]
     weak: Sequence[str]
@@ -157,7 +157,7 @@ def judged(candidate: Candidate) -> dict[str, Any]:
 
 
 def needs_torch(path: str) -> bool:
-    """Whether the source at *path* is written for PyTorch's headers."""
+    """Return whether the source at *path* is written for PyTorch's headers."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     return _TORCH.search(text) is not None
 

@@ -313,7 +313,7 @@ def _array(value: Any) -> Array | None:
 
 
 def _sentence(error: BaseException, path: str) -> str:
-    """What *error* is, with the line of the file *path* that led to it."""
+    """Return the sentence of *error*, with the line of the file *path* that led to it."""
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"SyntaxError in line {error.lineno}: {error.msg}"
@@ -348,7 +348,7 @@ def _same(a: Array, b: Array) -> bool:
 
 
 def _weaknesses(draws: Sequence[Draw]) -> Iterator[str]:
-    """What a wrong candidate could hide behind, in sentences."""
+    """Return the weaknesses of a reference that a wrong candidate could hide behind, in sentences."""
     shapes = {tuple((n, a.shape) for n, a in d.inputs.items()) for d in draws}
     if len(shapes) == 1:
         yield "every call has the same shapes, so that a kernel for one shape alone would pass; give cases of other shapes"

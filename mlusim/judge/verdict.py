@@ -93,7 +93,7 @@ def _empty() -> dict[str, Any]:
 
 
 def _lost(ended: EndedProcess) -> dict[str, Any]:
-    """What is said of a process that has left nothing whole."""
+    """Return the sentence for a process that has left nothing whole."""
     beyond = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "room"}.get(ended.status, ended.beyond)
     if beyond in BEYOND:
         return {"verdict": LIMIT, "error": f"it was ended: {BEYOND[beyond]}"}
@@ -182,7 +182,7 @@ def _compared(
 def _doubts(
     differences: Sequence[tuple[Draw, str, Difference]], calls: Mapping[tuple[str, int], Mapping[str, Any]]
 ) -> Iterator[str]:
-    """What is odd about outputs that may be right, in sentences."""
+    """Return the oddities of outputs that may be right, in sentences."""
     rough = sorted(
         {n for d, n, one in differences if d.expected[n].dtype == np.float32 and ROUGH < one.typical < COARSE}
     )
@@ -207,7 +207,7 @@ def _kind_of_end(facts: Mapping[str, Any]) -> str:
 
 
 def _told(differences: Sequence[tuple[Draw, str, Difference]]) -> str | None:
-    """What is wrong with the outputs, in a sentence."""
+    """Return the sentence that says how the outputs are wrong."""
     wrong = [d for d in differences if not d[2].right]
     if not wrong:
         return None

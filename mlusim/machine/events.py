@@ -47,7 +47,7 @@ class ValueChange(NamedTuple):
 
 
 class Follower(Protocol):
-    """What an observer has a scalar without a value followed by, through what is computed from it."""
+    """The follower of a scalar without a value, through what is computed from it, for an observer."""
 
     def used(self, what: str) -> None:
         """*what*, as "a test" or "an address", depends on it."""

@@ -127,7 +127,7 @@ class Meter:
         self._alarm = None if limit.seconds is None else Alarm(limit.seconds)
 
     def raised(self, overdue: Overdue) -> bool:
-        """Whether the alarm of this launch, not that of another around it, has raised *overdue*."""
+        """Return whether the alarm of this launch, not that of another around it, has raised *overdue*."""
         return self._alarm is not None and type(overdue) is self._alarm.kind
 
     def __enter__(self) -> Self:
@@ -267,7 +267,7 @@ class Alarm:
 
     @cached_property
     def kind(self) -> type[Overdue]:
-        """What it raises: a class of its own, made when it is due."""
+        """Return the class of the exception that it raises, made when it is due."""
         return type("Overdue", (Overdue,), {})
 
     def start(self) -> None:

@@ -82,7 +82,7 @@ def names(header: str) -> list[str]:
 
 
 def remark(name: str) -> str:
-    """What *name* does on the simulator."""
+    """Return the remark about *name* on the simulator."""
     return next((said for pattern, said in REMARKS.items() if re.fullmatch(pattern, name)), _SAME)
 
 

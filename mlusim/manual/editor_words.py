@@ -1,4 +1,4 @@
-"""What an editor says of BANG C's words: ``python -m mlusim.manual.editor_words FILE`` writes it as JSON."""
+"""An editor's words for BANG C: ``python -m mlusim.manual.editor_words FILE`` writes them as JSON."""
 
 import json
 import sys

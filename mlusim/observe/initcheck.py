@@ -50,7 +50,7 @@ PARTIAL = frozenset(row.name for row in ISA.values() if any(o.partial for o in r
 
 @frozen
 class Kept:
-    """What initcheck keeps with a tensor from one launch to the next: good after *launches* of them."""
+    """The state that initcheck keeps with a tensor from one launch to the next: good after *launches* of them."""
 
     shadow: Shadow
     launches: int
@@ -82,7 +82,7 @@ class UndefinedScalar:
         self.count, self.hops = checker.lack(access)
 
     def holds(self, value: Any) -> bool:
-        """Whether *value* may be the scalar."""
+        """Return whether *value* may be the scalar."""
         return not self.content or same(value, self.effect, self.content)
 
     def used(self, what: str) -> None:
@@ -363,7 +363,7 @@ class InitCheck(Checker):
                 self._escape("initcheck-undefined-scalar", held.effect, held.verb, held.access)
 
     def _takes(self, effect: Effect) -> bool:
-        """Whether *effect* is given a scalar without a value, and has been dealt with."""
+        """Return whether *effect* is given a scalar without a value, and has been dealt with."""
         core = effect.core
         if self._again and effect.writes:
             self._again.clear()
@@ -372,7 +372,7 @@ class InitCheck(Checker):
         return bool(self._loaded) and core in self._loaded and self._takes_loaded(effect)
 
     def _takes_loaded(self, effect: Effect) -> bool:
-        """Whether *effect* takes the value that its statement has just loaded, and only writes it on chip.
+        """Return whether *effect* takes the value that its statement has just loaded, and only writes it on chip.
 
         What it writes has no value then.
         """
@@ -395,7 +395,7 @@ class InitCheck(Checker):
         return True
 
     def _takes_handed(self, effect: Effect) -> bool:
-        """Whether *effect* is the one that is given a scalar without a value; what it writes has none then."""
+        """Return whether *effect* is the one that is given a scalar without a value; what it writes has none then."""
         name, scalar = self._handed[effect.core]
         if effect.name != name:
             return False
@@ -553,7 +553,7 @@ def _remembered(allocation: Allocation) -> Shadow:
 
 
 def _settles(effect: Effect) -> bool:
-    """Whether one operand can settle a lane whatever the other holds: a mask, or zero times an integer."""
+    """Return whether one operand can settle a lane whatever the other holds: a mask, or zero times an integer."""
     body = effect.step.row.body if effect.step.row is not None else None
     return body in ABSORBING or (body is np.multiply and effect.arguments[0].dtype.kind != "float")
 

@@ -29,7 +29,7 @@ UNWRITTEN = 0x5A, 0xA5  # two contents of a destination, to tell what a row leav
 
 @frozen
 class Outcome:
-    """What became of an instruction.
+    """The outcome of an instruction.
 
     ``writes`` has the flags of each operand written (True: has a value whatever the others hold),
     ``moved`` says that every byte without a value is a copy of one, ``result`` that the returned scalar
@@ -82,7 +82,7 @@ def decisive(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> A
 
 
 def discarded(effect: Effect) -> bool:
-    """Whether the statement that issues *effect* drops what it returns, so that nothing can depend on it."""
+    """Return whether the statement that issues *effect* drops what it returns, so that nothing can depend on it."""
     frame = sys._getframe(1)  # noqa: SLF001 - the kernel's frame says what it does with the result
     while frame is not None and frame.f_code.co_filename != effect.site.file:
         frame = frame.f_back  # type: ignore[assignment]
@@ -91,7 +91,7 @@ def discarded(effect: Effect) -> bool:
 
 @functools.cache
 def _drops(code: CodeType, at: int) -> bool:
-    """Whether the call at byte *at* of *code* is followed by a POP_TOP, or by a conversion of C and that."""
+    """Return whether the call at byte *at* of *code* is followed by a POP_TOP, or by a conversion of C and that."""
     every = list(dis.get_instructions(code))
     behind = [one.opname for one in every if one.offset > at and one.opname not in ("CACHE", "PRECALL")]
     if behind[:2] == ["CALL", "POP_TOP"]:
@@ -103,7 +103,7 @@ def _drops(code: CodeType, at: int) -> bool:
 
 
 def takes(effect: Effect, load: Effect, content: bytes) -> bool:
-    """Whether *effect* is given the scalar with *content*, the bytes that *load* has read, as a value."""
+    """Return whether *effect* is given the scalar with *content*, the bytes that *load* has read, as a value."""
     row = effect.step.row
     if row is not None:
         values = [
@@ -117,12 +117,12 @@ def takes(effect: Effect, load: Effect, content: bytes) -> bool:
 
 
 def same(value: Any, load: Effect, content: bytes) -> bool:
-    """Whether *value* is the scalar with *content*, the bytes that *load* has read."""
+    """Return whether *value* is the scalar with *content*, the bytes that *load* has read."""
     return bool(content) and _same(value, np.frombuffer(content, load.arguments[0].dtype)[0])
 
 
 def _same(value: Any, held: Any) -> bool:
-    """Whether two scalars have one value, no number counting as equal to itself."""
+    """Return whether two scalars have one value, no number counting as equal to itself."""
     with np.errstate(all="ignore"):
         return bool(value == held) or bool(value != value and held != held)  # noqa: PLR0124 - NaN
 

@@ -58,7 +58,7 @@ class ValueCheck(Checker):
 
     @property
     def checked(self) -> bool:
-        """Whether the kernel of the last launch is one of BANG C."""
+        """Return whether the kernel of the last launch is one of BANG C."""
         return self._of_c
 
     def launch_begin(self, launch: "Launch") -> None:

@@ -188,7 +188,7 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 @contextmanager
 def _telling(running: "Mapping[Future[Any], object]") -> Iterator[None]:
-    """Where the interrupt key ends the block, ask the processes which calls are *running* in them, and note the answers."""
+    """Ask the processes which calls are *running* in them where the interrupt key ends the block, and note the answers."""
     before = _begun(set())
     try:
         yield

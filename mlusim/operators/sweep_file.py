@@ -49,7 +49,7 @@ class KeptWork(Generic[J]):
 
     @property
     def key(self) -> str:
-        """What the first line begins with."""
+        """Return the words with which the first line begins."""
         return f"mlusim {self.word}"
 
 

@@ -66,7 +66,7 @@ class HostSources:
 
     @property
     def key(self) -> str:
-        """What it is kept under: the sources by name, how they are compiled, and the state of mlusim and the compiler."""
+        """Return the name under which it is kept: a digest of sources, flags, mlusim and the compiler."""
         return cache.key_of(
             _state(self.board),
             repr(
@@ -104,7 +104,7 @@ def _room() -> "tempfile.TemporaryDirectory[str]":
 
 
 def _kept(sources: HostSources, home: Path) -> Path | None:
-    """What was built of *sources* before; None where a file has changed since, or others could have written it."""
+    """Return the file that was built of *sources* before; None where a file has changed since, or others could have written it."""
     path = home / FOLDER / sources.key
     note = path.with_suffix(".json")
     if not (own(path, home) and own(note, home) and _complete(sources.board, home)):

@@ -45,7 +45,7 @@ class Guarded:
         self.address = first + self._at
 
     def content(self) -> bytes:
-        """What is in it now."""
+        """Return its present content."""
         return bytes(self._map[self._at : self._at + self._size])
 
 

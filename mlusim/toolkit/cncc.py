@@ -78,7 +78,7 @@ class CompileCommand:
 
     @property
     def linking(self) -> bool:
-        """Whether a program or a library is made."""
+        """Return whether a program or a library is made."""
         return not self.modes & {"-c", "-S", *STOPS}
 
 
@@ -349,7 +349,7 @@ class CompilerDriver:
         )
 
     def _record(self, path: str) -> EmbeddedRecord:
-        """What is embedded of *path*.  Raises `SourceError` where the file does not parse."""
+        """Make the record to embed of *path*.  Raises `SourceError` where the file does not parse."""
         source = self._source(path)
         found = embedded.kept(source)
         if found is None:
@@ -401,7 +401,7 @@ def _links(made: EmbeddedRecord) -> str:
 
 
 def _system(folder: Path) -> bool:
-    """Whether *folder* has headers for which the front end has its own: of the C or C++ library, PyTorch, Python."""
+    """Return whether *folder* has headers for which the front end has its own: of the C or C++ library, PyTorch, Python."""
     return any((folder / name).exists() for name in _OWN_HEADERS)
 
 

@@ -23,7 +23,7 @@ def _options(source: RecordSource, board: Board) -> Options:
 
 
 def embedded_of(source: RecordSource) -> EmbeddedRecord:
-    """What is embedded of *source*, with a warning for each function that does not translate: launched, it is a fault.
+    """Return the record to embed of *source*, with a warning for each function that does not translate: launched, it is a fault.
 
     Raises as `form_of`.
     """

@@ -1,4 +1,4 @@
-"""What ``cncc`` embeds of a file, from the cache where nothing has changed that it follows from.
+"""The records that ``cncc`` embeds, from the cache where nothing has changed that they follow from.
 
 Nothing here imports the front end: a file that is compiled again needs it no more.
 """
@@ -24,7 +24,7 @@ _ROOT = Path(mlusim.__file__).parent
 
 @frozen
 class RecordSource:
-    """Where device code comes from: the file, folders, macros, first headers and C++ of its parse, the boards of its architectures."""
+    """The source of device code: the file, folders, macros, first headers and C++ of its parse, the boards of its architectures."""
 
     path: str
     include: tuple[str, ...]
@@ -51,7 +51,7 @@ class EmbeddedRecord:
 
 
 def kept(source: RecordSource) -> EmbeddedRecord | None:
-    """What the cache has of *source*; None where that is nothing, or where a file has changed."""
+    """Return the cached record of *source*; None where there is none, or where a file has changed."""
     content = cache.read(_name(source))
     if content is None:
         return None
@@ -69,7 +69,7 @@ def keep(source: RecordSource, made: EmbeddedRecord) -> None:
 
 
 def unpack(content: bytes) -> EmbeddedRecord:
-    """What `pack` made *content* of.  Raises `ValueError`, `struct.error`, `TypeError` or `LookupError` for other bytes."""
+    """Unpack the *content* that `pack` made.  Raises `ValueError`, `struct.error`, `TypeError` or `LookupError` for other bytes."""
     (size,) = _HEAD.unpack_from(content)
     head = json.loads(content[_HEAD.size : _HEAD.size + size])
     warnings = tuple(
@@ -87,7 +87,7 @@ def unpack(content: bytes) -> EmbeddedRecord:
 
 
 def pack(made: EmbeddedRecord) -> bytes:
-    """What was *made* as bytes."""
+    """Pack what was *made* into bytes."""
     head = {
         "warnings": [[w.file, w.line, w.column, w.message, w.excerpt, w.notes] for w in made.warnings],
         "no_kernel": made.no_kernel,

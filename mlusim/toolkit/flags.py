@@ -12,7 +12,7 @@ from mlusim.near import near
 
 
 class FlagUse(Enum):
-    """What the driver does with a flag."""
+    """The use that the driver makes of a flag."""
 
     ARCH = "names an architecture of the device"
     MODE = "says what is made"

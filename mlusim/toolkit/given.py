@@ -238,7 +238,7 @@ def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
 
 
 def handle_fields(handle: Handle) -> dict[str, Any]:
-    """What the vendor's context has of a board."""
+    """Return the fields that the vendor's context has of a board."""
     board = handle.board
     arch = board.arch
     return {
@@ -264,7 +264,7 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def result_of(function: ir.Function, value: bytes, session: CalledSession) -> Any:
-    """What a host function returned: a `Status` where it is one, a number, a pointer or an address, a structure as a tuple."""
+    """Return the result of a host function: a `Status` where it is one, a number, a pointer or an address, a structure as a tuple."""
     kind = function.result
     found = _read(kind, value, session)
     if isinstance(kind, t.Arithmetic) and kind.name == "mluOpStatus_t":

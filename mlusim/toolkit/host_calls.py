@@ -40,7 +40,7 @@ def host_functions(module: "Module") -> Iterator[tuple[int, ir.Function]]:
 
 
 def passes(function: ir.Function) -> bool:
-    """Whether Python can give its arguments, and take its result: numbers, pointers and structures of these."""
+    """Return whether Python can give its arguments, and take its result: numbers, pointers and structures of these."""
     kinds = [p.type for p in function.parameters]
     return (
         not function.variadic
@@ -50,7 +50,7 @@ def passes(function: ir.Function) -> bool:
 
 
 def _plain(kind: t.Type) -> bool:
-    """Whether the front end knows the bytes of a *kind*, and of what a reference is to: those of library classes it does not."""
+    """Return whether the front end knows the bytes of a *kind*, and of what a reference is to: those of library classes it does not."""
     if isinstance(kind, t.Pointer):
         return not kind.reference or _plain(kind.to)
     if isinstance(kind, t.Array):
@@ -73,7 +73,7 @@ class HostCalls:
     _processes: dict[int, CallingProcess] = field(factory=dict)
 
     def process_on(self, device: Device, launches: list[Launch]) -> CallingProcess:
-        """What calls for *device*; variables at file scope keep their values there.  Raises as `built`."""
+        """Return the process that calls for *device*; variables at file scope keep their values there.  Raises as `built`."""
         found = self._processes.get(id(device))
         if found is None:
             if self._library is None:

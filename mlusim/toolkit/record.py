@@ -1,4 +1,4 @@
-"""What ``cncc`` embeds in an object about its device code.
+"""The record about device code that ``cncc`` embeds in an object.
 
 A record is data: reading one runs nothing of it.  Behind a head of JSON are the forms of the file, one for each architecture.
 """

@@ -105,7 +105,7 @@ def machine_flags() -> tuple[str, ...]:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where compiled kernels are kept.  Raises `BuildError` where there is no folder."""
+    """Return the folder of compiled kernels.  Raises `BuildError` where there is no folder."""
     return next(_folders(environ))
 
 
@@ -202,7 +202,7 @@ def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
 
 
 def _whole(path: Path) -> bool:
-    """Whether a library is what this user compiled: one that lost its end would end the process when it is used."""
+    """Return whether a library is what this user compiled: one that lost its end would end the process when it is used."""
     if not own(path):
         return False
     try:
@@ -216,7 +216,7 @@ def _whole(path: Path) -> bool:
 
 
 def _sum(content: bytes) -> bytes:
-    """What is written behind a library of *content*: the loader does not read it."""
+    """Return the checksum that is written behind a library of *content*: the loader does not read it."""
     return hashlib.sha256(content).digest()
 
 

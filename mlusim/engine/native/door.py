@@ -147,7 +147,7 @@ class _Door:
                 raise Unknown(p.name)
 
     def _facts(self) -> Iterator[str]:
-        """What formulas may ask: what was left out, sizes, kinds and phases of operands."""
+        """Render the facts that formulas may ask for: which arguments were left out, sizes, kinds and phases of operands."""
         facts: dict[str, int | str] = {"generation": self.arch.generation}
         for p in self.row.given:
             facts[f"{p.name}_given"] = int(p.name in self.given)
@@ -240,7 +240,7 @@ class _Door:
                 yield f"T_{self._suffix(name)} g_{name}"
 
     def _whole(self, name: str) -> bool:
-        """Whether a parameter is a count, or a number whose type says nothing."""
+        """Return whether a parameter is a count, or a number whose type says nothing."""
         kind = next(p.kind for p in self.row.given if p.name == name)
         return kind == "count" or (
             kind == "any" and name not in self.row.void.values() and bool(self.row.operands)
@@ -297,7 +297,7 @@ class _Door:
         return f"{self.formula(o.extent, o)} * {self.types[o.name].size}"
 
     def _checks(self) -> Iterator[steps.CheckAll | steps.Apart]:
-        """What the recipe checks of the operands that are pointers in this call."""
+        """Render the checks that the recipe makes of the operands that are pointers in this call."""
         for step in self.steps:
             if isinstance(step, steps.Either) and step.operand.name not in self.scalars:
                 yield step.check
@@ -311,7 +311,7 @@ class _Door:
                 yield from step.conditions
 
     def _broken(self) -> Iterator[str]:
-        """What is true where C leaves the call to Python."""
+        """Render the condition under which C leaves the call to Python."""
         if steps.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).steps:
             yield "m->memory_core"
         counts = [p.name for p in self.row.given if p.kind == "count" and p.name in self.given]
@@ -328,7 +328,7 @@ class _Door:
                 yield f"laps({spans}, {int(step.how in ('exact', 'early', 'piece'))})"
 
     def _condition(self, condition: steps.Condition) -> Iterator[str]:
-        """What is true where *condition* does not hold; types are known already."""
+        """Render the negation of *condition*; types are known already."""
         if isinstance(condition, steps.Holds):
             yield to_c(condition.rule.fails)
             return

@@ -1,4 +1,4 @@
-"""What NumPy's functions are in C: one expression for each kind of element, in ``a``, ``b`` of the computing type.
+"""NumPy's functions in C: one expression for each kind of element, in ``a``, ``b`` of the computing type.
 
 Halves and bfloat16 compute in float and are rounded once, as NumPy does; integers wrap (``-fwrapv``).
 """

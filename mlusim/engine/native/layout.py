@@ -1,4 +1,4 @@
-"""What C and Python share of a core while it runs natively: one table of fields, two renderings."""
+"""The state of a core that C and Python share while it runs natively: one table of fields, two renderings."""
 
 import ctypes
 import functools

@@ -27,7 +27,7 @@ RUN_TIME = frozenset(
 
 
 def is_native(row: Intrinsic, arch: Arch) -> bool:
-    """Whether the native engine has *row* in C on *arch*, for some element type at least."""
+    """Return whether the native engine has *row* in C on *arch*, for some element type at least."""
     if row.name in RUN_TIME:
         return True
     return any(door(use, arch) is not None for use in _uses(row))

@@ -1,4 +1,4 @@
-"""What the C door of a strided row has besides: pieces that repeat at distances in bytes, on the vector unit.
+"""The C door of strided rows: pieces that repeat at distances in bytes, on the vector unit.
 
 As `engine.strides` has it; where pieces go backwards or meet each other, Python looks.
 """
@@ -20,7 +20,7 @@ def repetitions(o: Operand, formula: Callable[[Expr], str]) -> Iterator[str]:
 
 
 def repetition_conditions(o: Operand, extent: str) -> Iterator[str]:
-    """Where C leaves the repetitions of *o*, whose pieces have *extent* bytes, to Python."""
+    """Render the conditions under which C leaves the repetitions of *o*, whose pieces have *extent* bytes, to Python."""
     least = "0" if o.access == "read" else extent
     yield f"more_{o.name} < 0 || more_{o.name} > {MOST} || (more_{o.name} && step_{o.name} < {least})"
 

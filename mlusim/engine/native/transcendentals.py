@@ -37,7 +37,7 @@ def mapped(function: Any, names: list[str], types: Types) -> str | None:
 
 
 def _crooked(*names: str, size: int) -> str:
-    """Whether any pointer is at no multiple of its elements: NumPy copies such operands first."""
+    """Return whether any pointer is at no multiple of its elements: NumPy copies such operands first."""
     return f"({' | '.join(f'(uintptr_t){n}' for n in names)}) % {size}"
 
 

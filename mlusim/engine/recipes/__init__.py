@@ -1,1 +1,1 @@
-"""What running an instruction consists of: typed steps, the recipe that lists them, its Python."""
+"""Recipes of instructions: typed steps, the recipe that lists them, its Python."""

@@ -1,4 +1,4 @@
-"""What running a row consists of on one kind of core: a recipe, which is data, made from the row and the policy of a launch.
+"""The recipe of a row on one kind of core: data that is made from the row and the policy of a launch.
 
 Everything that is decided about an instruction before its arguments are known is decided here, once for every engine.
 """
@@ -27,7 +27,7 @@ BY_HAND = ("copy", "gather", "discrete")  # forms whose operands lie where a tok
 
 @frozen
 class LaunchPolicy:
-    """What a launch says of all its instructions on one kind of core.
+    """The decisions of a launch that concern all its instructions on one kind of core.
 
     ``compiled`` is true of compiled code on a cluster that has a memory core: what the other kind of core does has no
     effect there.  ``noted`` keeps every instruction for timelines and lines.
@@ -50,7 +50,7 @@ class Recipe:
 
 
 def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
-    """What running *row*, the table's *number*, consists of under *policy*."""
+    """Make the recipe of *row*, the table's *number*, under *policy*."""
     return Recipe(row, number, policy, tuple(_Maker(row, policy).in_order()))
 
 

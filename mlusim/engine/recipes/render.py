@@ -64,7 +64,7 @@ class Writer:
         self.kinds = {p.name: p.kind for p in self.row.parameters}
 
     def names(self) -> dict[str, Any]:
-        """What the generated code refers to."""
+        """Return the names that the generated code refers to."""
         names: dict[str, Any] = {
             "row": self.row,
             "body": self.row.body,
@@ -196,7 +196,7 @@ def _resolved(writer: Writer, o: Operand) -> str:
 
 
 def _condition(writer: Writer, condition: steps.Condition) -> str:
-    """What is true where *condition* does not hold."""
+    """Render the negation of *condition*."""
     if isinstance(condition, steps.Holds):
         return f"({asked_of_arguments(condition.rule.fails)})"
     o = condition.operand

@@ -1,4 +1,4 @@
-"""What running an instruction consists of, as values: the steps that a recipe lists in their order.
+"""The steps of running an instruction, as values that a recipe lists in their order.
 
 Resolve, check, charge, announce, perform: each step says what is to be done, and nothing of how.  `engine.recipes.recipe` makes
 them from a row; `engine.recipes.render` renders them as Python, and the native engine (`engine.native.door`) as C.
@@ -257,7 +257,7 @@ Charge = ChargeScalar | ChargeRegisters | ChargeVector | ChargeTensor | ChargeTr
 
 @frozen
 class Settle:
-    """What is in flight on *pipe* comes first."""
+    """Complete the copies in flight on *pipe* first."""
 
     pipe: "Pipe"
 

@@ -1,4 +1,4 @@
-"""What names mean in a frame of BANG C: locals and variables at file scope, with their types of C."""
+"""The names in a frame of BANG C: locals and variables at file scope, with their types of C."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -32,7 +32,7 @@ class FunctionNames:
 
     @property
     def returns_nothing(self) -> bool:
-        """Whether its result is ``void``."""
+        """Return whether its result is ``void``."""
         return isinstance(self.function.result, t.Void)
 
     @cached_property
@@ -61,7 +61,7 @@ class FunctionNames:
         return {name: v for name, vs in self.written.items() for v in vs if self._reaches(v, at, end)}
 
     def _reaches(self, local: ir.Local, at: Position, end: Position) -> bool:
-        """Whether *local* is in scope at what stands from *at* to *end*."""
+        """Return whether *local* is in scope at what stands from *at* to *end*."""
         if local.parameter:
             return True
         block, declared = local.block, self._declared.get(local, local.span)
@@ -79,7 +79,7 @@ _names_of = lru_cache(maxsize=64)(FunctionNames)
 
 @define(eq=False, slots=False)
 class FrameNames:
-    """What names mean in a frame: the locals and the variables at file scope, with their types of C."""
+    """The names in a frame: the locals and the variables at file scope, with their types of C."""
 
     frame: FrameType
     names: FunctionNames
@@ -116,7 +116,7 @@ class FrameNames:
         return value_of(tree, self)
 
     def assignment(self, tree: Tree, value: Typed, bind: Bind) -> Assignment:
-        """What gives *tree*, a variable, an element or a member, the value of *value* (`c_stores.assignment`)."""
+        """Return the assignment of *value* to *tree*, a variable, an element or a member (`c_stores.assignment`)."""
         return assignment(tree, value, self, bind)
 
     @staticmethod
@@ -175,7 +175,7 @@ class Scopes:
 
 
 def _held(value: Any, kind: t.Type, text: str) -> Typed:
-    """What a variable holds: that of a reference is what it refers to, that of an array its first element's place."""
+    """Return the content of a variable: that of a reference is what it refers to, that of an array its first element's place."""
     if isinstance(kind, t.Pointer) and kind.reference:
         if isinstance(kind.to, t.Record | t.ClassType):
             return Typed(value, kind.to, value, text)

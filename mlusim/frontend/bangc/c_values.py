@@ -179,7 +179,7 @@ def _leaves(kind: t.Type) -> int:
 
 
 def _nowhere(given: Typed) -> bool:
-    """Whether a pointer points to what is in a register, and so equals only itself."""
+    """Return whether a pointer points to what is in a register, and so equals only itself."""
     found = given.value
     return (
         isinstance(given.type, t.Pointer)

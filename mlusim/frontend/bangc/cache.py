@@ -1,4 +1,4 @@
-"""What belongs to BANG C in the user's cache directory: translations and compiled headers."""
+"""BANG C in the user's cache directory: translations and compiled headers."""
 
 import contextlib
 import hashlib
@@ -40,7 +40,7 @@ def stamp_of(paths: Iterable[Path]) -> str:
 
 
 def read(name: str) -> bytes | None:
-    """What is kept under *name*; None where nothing is, or nothing that can be read."""
+    """Return the bytes that are kept under *name*; None where there are none, or none that can be read."""
     base = user_cache()
     if base is None:
         return None

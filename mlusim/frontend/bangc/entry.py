@@ -24,7 +24,7 @@ from mlusim.machine.kernel import Kernel
 
 
 class Body:
-    """What the machine calls for each task.
+    """The function that the machine calls for each task.
 
     For tools that ask where the kernel is, ``__wrapped__`` is a function of its code, whose globals have
     those of every function that it reaches; nothing runs in them.

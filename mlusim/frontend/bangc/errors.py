@@ -1,4 +1,4 @@
-"""What the front end has to say about a source."""
+"""Errors and remarks of the front end about a source."""
 
 import re
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Whether what a launch gives a kernel fits its parameters."""
+"""The check that the arguments of a launch fit the kernel's parameters."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def limits_of(parameter: ir.Local) -> tuple[int, int]:
 
 
 class Fitting:
-    """Whether arguments fit one *parameter*; what has fitted before is known at a glance."""
+    """The check of arguments for one *parameter*, which recognises at a glance what has fitted before."""
 
     def __init__(self, parameter: ir.Local) -> None:
         self.parameter = parameter
@@ -43,7 +43,7 @@ class Fitting:
 
 
 def misfit(kind: t.Type, argument: Any) -> str | None:
-    """What a parameter or a member of type *kind* takes, where *argument* is something else that would be taken for it; None where it fits."""
+    """Return the words for what type *kind* takes, where *argument* is something else; None where it fits."""
     if isinstance(kind, t.Pointer):
         if isinstance(argument, DeviceTensor):
             wanted = other_elements(argument.dtype, kind.to)

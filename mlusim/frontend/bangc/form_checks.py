@@ -1,4 +1,4 @@
-"""What must hold in a form that was read before code is made of it: layouts, sizes, and the types of what lies where.
+"""Checks of a form that was read, before code is made of it: layouts, sizes, and the types of what lies where.
 
 C that is made of a form takes sizes and offsets as they are.  The compiler's own forms keep these rules; the first broken one
 is said of any other.
@@ -32,7 +32,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 
 def problems(nodes: Sequence[Any]) -> Iterator[str]:
-    """What is wrong with *nodes*, all of a form, first their types; nothing where code may be made of them."""
+    """Return the problems of *nodes*, all of a form, first their types; none where code may be made of them."""
     records = [one for one in nodes if type(one) is t.Record]
     yield from _circles(records)
     for rules in (_TYPES, _NODES):
@@ -144,7 +144,7 @@ def _plain(kind: t.Type) -> t.Type:
 
 
 def _empty(kind: t.Type) -> bool:
-    """Whether it may share its bytes with another member: what has no members of its own."""
+    """Return whether it may share its bytes with another member: what has no members of its own."""
     return not _known(kind) or (isinstance(kind, t.Record) and not kind.fields)
 
 

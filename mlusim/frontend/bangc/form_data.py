@@ -109,7 +109,7 @@ def _hints(cls: Any) -> tuple[tuple[str, Any], ...]:
 
 @functools.cache
 def schema() -> str:
-    """What tells one state of the classes from another."""
+    """Return a digest that tells one state of the classes from another."""
     shape = [(c.__name__, [(n, str(h)) for n, h in _hints(c)]) for c in CLASSES]
     return hashlib.blake2b(repr(shape).encode(), digest_size=8).hexdigest()
 

@@ -41,7 +41,7 @@ def signature(function: ir.Function) -> str:
 
 
 def called(function: ir.Function, wanted: str) -> bool:
-    """Whether *wanted* is a spelling of one of its names: spaces do not count, and the compiler calls half _Float16."""
+    """Return whether *wanted* is a spelling of one of its names: spaces do not count, and the compiler calls half _Float16."""
     types = signature(function).removeprefix(qualified(function))
     names = (function.name, qualified(function), function.name + types, signature(function))
     plain = _plain(wanted.replace("_Float16", "half").replace("__bf16", "bfloat16_t"))

@@ -1,4 +1,4 @@
-"""What a kernel reaches over all files: code by symbol, rows, declarations."""
+"""The parts of all files that a kernel reaches: code by symbol, rows, declarations."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @define(eq=False)
 class FilePart:
-    """What is reached of one file: code by symbol, code that declares variables by their symbols, layouts by name."""
+    """The part of one file that is reached: code by symbol, code that declares variables by their symbols, layouts by name."""
 
     file: "File"
     code: dict[str, CodeType] = field(factory=dict)

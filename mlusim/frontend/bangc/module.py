@@ -182,7 +182,7 @@ class Module:
 
     @property
     def has_main(self) -> bool:
-        """Whether a file defines ``main``."""
+        """Return whether a file defines ``main``."""
         return any(function.name == "main" for _, function in self.functions_of("host"))
 
     def _wrapped(self, file: File, function: ir.Function) -> BangKernel:
@@ -199,7 +199,7 @@ def load_module(
     define: Mapping[str, str | int | None] | None,
     board: str | Board,
 ) -> Module:
-    """What `mlusim.bangc.load` gives."""
+    """Load the sources for `mlusim.bangc.load`."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
         raise UsageError("no BANG C file was given; name one at least")

@@ -44,7 +44,7 @@ def _check(value: Any, kind: t.Type, named: str) -> None:
 
 
 def _unfit(value: Any, kind: t.Type) -> str | None:
-    """What a number or a pointer of *kind* is given, and what it takes; None where *value* fits."""
+    """Return what a number or a pointer of *kind* is given, and what it takes; None where *value* fits."""
     if isinstance(kind, t.Arithmetic):
         number = isinstance(value, int | float | np.generic)
         return misfit(kind, value) if number else f"{value!r:.80}; give a number"
@@ -55,7 +55,7 @@ def _unfit(value: Any, kind: t.Type) -> str | None:
 
 
 def made(value: Any, kind: t.Type, layout: Any) -> Any:
-    """What the Python engine has for *value*, which fits *kind* and the *layout* of it."""
+    """Make the Python engine's object for *value*, which fits *kind* and the *layout* of it."""
     if isinstance(kind, t.Record):
         assert isinstance(layout, RecordLayout)
         parts = kind.paired(value) or []

@@ -1,4 +1,4 @@
-"""What is in a source: kernels with their memory and intrinsics, functions, templates, what does not translate."""
+"""The survey of a source: kernels with their memory and intrinsics, functions, templates, what does not translate."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ class KernelFacts:
     interpreted: str | None = None  # what in it has no C, so that the Python engine runs it
 
     def too_large(self, arch: Arch) -> Iterator[str]:
-        """What it declares more of than *arch* has, which the compiler refuses, a sentence for each memory."""
+        """Return a sentence for each memory of which it declares more than *arch* has, which the compiler refuses."""
         for space, limit in arch.limits(compiled=True).items():
             over = self.memory[space] - limit
             if over > 0:
@@ -68,7 +68,7 @@ class FileFacts:
 
 
 def survey(module: Module) -> tuple[FileFacts, ...]:
-    """What each file of *module* has."""
+    """Survey each file of *module*."""
     return tuple(_file(module, file, number) for number, file in enumerate(module.files))
 
 

@@ -44,7 +44,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
 
 
 def _kept(name: str) -> Translated | None:
-    """What is kept in the cache under *name*; None where that is nothing, or no form: it is made again."""
+    """Read the form under *name* from the cache; None where there is no form, which is made again then."""
     content = cache.read(name)
     if content is None:
         return None
@@ -54,7 +54,7 @@ def _kept(name: str) -> Translated | None:
 
 
 def _fresh(form: ir.TranslationUnit) -> bool:
-    """Whether every file that was read has the content that it had."""
+    """Return whether every file that was read has the content that it had."""
     for path, known in form.includes.items():
         try:
             if digest(Path(path).read_bytes().decode("utf-8", "replace")) != known:

@@ -1,4 +1,4 @@
-"""What the translation of a file gives: its form, its templates, and what was asked for by name."""
+"""The results of translating a file: its form, its templates, and what was asked for by name."""
 
 from attrs import define, frozen
 

@@ -29,7 +29,7 @@ class Arithmetic:
 
     @property
     def whole(self) -> bool:
-        """Whether it is an integer type, bool included."""
+        """Return whether it is an integer type, bool included."""
         return self.kind != "float"
 
     def __str__(self) -> str:
@@ -117,12 +117,12 @@ class Record:
         return (self.name, *(b.name for b in self.bases))
 
     def related(self, other: "Record") -> bool:
-        """Whether one of the two is a base of the other."""
+        """Return whether one of the two is a base of the other."""
         return other in self.bases or self in other.bases
 
     @property
     def as_tuple(self) -> str:
-        """What Python gives for one, in words."""
+        """Return Python's words for a value of the type."""
         return f"a tuple of {', '.join(f.name for f in self.fields)}"
 
     def paired(self, given: object) -> list[tuple[Field, object]] | None:
@@ -163,7 +163,7 @@ class ClassType:
 
 @frozen
 class FunctionType:
-    """What a pointer to a function points to."""
+    """The type of the function that a pointer points to."""
 
     result: "Type"
     parameters: "tuple[Type, ...]" = field(default=())
@@ -174,7 +174,7 @@ class FunctionType:
 
 
 def referent(kind: "Type") -> "Type":
-    """What a reference refers to; other types are themselves."""
+    """Return the type that a reference refers to; other types are themselves."""
     return kind.to if isinstance(kind, Pointer) and kind.reference else kind
 
 

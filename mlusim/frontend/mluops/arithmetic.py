@@ -17,7 +17,7 @@ _DIV, _RECIP, _MOD = (Helper(f"__mluop_{name}") for name in ("div", "recip", "mo
 
 
 def divides(mlu: Mlu) -> bool:
-    """Whether the architecture divides vectors itself: from 3xx on all but mtp_372 do."""
+    """Return whether the architecture divides vectors itself: from 3xx on all but mtp_372 do."""
     return mlu.BANG_ARCH >= 300 and mlu.BANG_ARCH != 372
 
 

@@ -1,4 +1,4 @@
-"""What helpers ask of their operands, said in the helper's own words before its first instruction."""
+"""Checks of helpers' operands, said in the helper's own words before its first instruction."""
 
 import operator
 from typing import Any

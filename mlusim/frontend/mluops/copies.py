@@ -74,7 +74,7 @@ def mluop_load_str_2D(
 
 
 def _is_short(dst: Ptr, dst_str: int, src_str: int) -> bool:
-    """Whether a load takes its rows as one block."""
+    """Return whether a load takes its rows as one block."""
     return src_str <= dst_str and src_str * _item(dst) <= SHORT
 
 

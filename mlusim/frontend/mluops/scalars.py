@@ -33,7 +33,7 @@ def mluop_max(mlu: Mlu, a: Any, b: Any) -> Any:
 
 
 def mluop_is_float(mlu: Mlu, dtype: Any) -> bool:  # noqa: ARG001 - mlu comes first everywhere
-    """Whether an element type, or its name, is float: ``__mluop_is_float<T>()``.
+    """Return whether an element type, or its name, is float: ``__mluop_is_float<T>()``.
 
     Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
     """
@@ -41,7 +41,7 @@ def mluop_is_float(mlu: Mlu, dtype: Any) -> bool:  # noqa: ARG001 - mlu comes fi
 
 
 def mluop_is_half(mlu: Mlu, dtype: Any) -> bool:  # noqa: ARG001 - mlu comes first everywhere
-    """Whether an element type, or its name, is half: ``__mluop_is_half<T>()``.
+    """Return whether an element type, or its name, is half: ``__mluop_is_half<T>()``.
 
     Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
     """

@@ -33,7 +33,7 @@ FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread",
 
 
 def digest(compiler: Sequence[str]) -> str:
-    """What tells one state of the libraries from another: their sources, the headers, the *compiler* and its flags."""
+    """Return a digest that tells one state of the libraries from another: their sources, the headers, the *compiler* and its flags."""
     found = hashlib.sha256(repr((tuple(compiler), FLAGS, dict(LIBRARIES))).encode())
     for path in sorted([*SOURCES.glob("*.cpp"), *SOURCES.glob("*.h"), *INCLUDE.glob("cn*.h")]):
         found.update(path.name.encode() + path.read_bytes())

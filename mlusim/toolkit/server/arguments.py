@@ -25,7 +25,7 @@ _FORMATS: Mapping[tuple[str, int], str] = MappingProxyType(
 
 
 def reader(kind: t.Type, pointing: Pointing) -> Reader:
-    """What reads a value of type *kind* from bytes at an offset.  Raises `LaunchError` for a type that no host passes."""
+    """Return the reader of a value of type *kind* from bytes at an offset.  Raises `LaunchError` for a type that no host passes."""
     if isinstance(kind, t.Pointer):
         unpack = struct.Struct("<Q").unpack_from
         return lambda data, at: pointing(unpack(data, at)[0])

@@ -1,4 +1,4 @@
-"""What a board answers when a program asks for an attribute by name; one row each."""
+"""The attributes of a board that a program asks for by name; one row each."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -154,7 +154,7 @@ class CallBytes:
 
 @frozen
 class CallAnswer:
-    """What a call left: the sentence of a check that did not hold, the bytes of its value, and those of its pieces."""
+    """The answer of a call: the sentence of a check that did not hold, the bytes of its value, and those of its pieces."""
 
     refusal: str
     value: bytes

@@ -29,7 +29,7 @@ class NativeTensor:
 
 @define
 class Stores:
-    """What a stand-in stores to memory of the host, by address."""
+    """The stores of a stand-in to memory of the host, by address."""
 
     made: list[tuple[int, bytes]] = field(factory=list)
 
@@ -81,7 +81,7 @@ class HostArray:
 
 @frozen
 class HandlePlace:
-    """Where the program wants a handle that is made."""
+    """The place where the program wants a handle that is made."""
 
     address: int
     stores: Stores

@@ -146,7 +146,7 @@ class NativeCommand:
 
 
 class PrintedStream:
-    """What a program prints to *stream*, a text stream of this process, as it is redirected now.
+    """The output of a program to *stream*, a text stream of this process, as it is redirected now.
 
     ``target`` is for the new process: the stream's own file, or a pipe that is read here where the stream is none.
     """

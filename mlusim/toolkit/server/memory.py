@@ -21,7 +21,7 @@ PAGE = mmap.PAGESIZE
 
 
 class HostMistake(UsageError):
-    """What the host of a program should not have done; ``rule`` is the finding's."""
+    """A mistake of the host of a program; ``rule`` is the finding's."""
 
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class HostMistake(UsageError):
 
 @define(eq=False)
 class Piece:
-    """What one call of ``cnrtMalloc`` gave.  *caller* and *freed* are the addresses of the calls that made and freed it."""
+    """The memory that one call of ``cnrtMalloc`` gave.  *caller* and *freed* are the addresses of the calls that made and freed it."""
 
     tensor: DeviceTensor
     start: int
@@ -126,7 +126,7 @@ class MappedMemory:
         return self._memory[first : first + nbytes]
 
     def name_of_call(self, nbytes: int, caller: int) -> Callable[[], str]:
-        """What says which piece it is: its bytes, and the line that asked for it."""
+        """Return the words that tell the piece from others: its bytes, and the line that asked for it."""
         return lambda: f"{nbytes} {plural(nbytes, 'byte')} of cnrtMalloc at {self._where(caller)}"
 
     def free(self, address: int, caller: int) -> None:
@@ -179,7 +179,7 @@ class MappedMemory:
         return piece
 
     def told(self, address: int) -> str:
-        """What lies at *address*, in words."""
+        """Describe the memory at *address*, in words."""
         piece = self.find(address)
         if piece is not None:
             return f"byte {address - piece.start} of {piece.tensor.allocation.site}"

@@ -1,4 +1,4 @@
-"""Where in a native program an address is: function, file and line of its debug information, where it has some."""
+"""Places in a native program: function, file and line of an address by its debug information, where it has some."""
 
 import shutil
 import struct
@@ -64,7 +64,7 @@ class Places:
 
 
 def _moves(path: str) -> bool:
-    """Whether the file is loaded anywhere, as libraries and most programs are."""
+    """Return whether the file is loaded anywhere, as libraries and most programs are."""
     try:
         with Path(path).open("rb") as file:
             head = file.read(18)

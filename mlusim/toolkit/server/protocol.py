@@ -36,7 +36,7 @@ class ProgramRequest(NamedTuple):
 
 
 class ProgramReply(NamedTuple):
-    """What is answered: the value, bytes, the code, and texts for the program's standard output and error."""
+    """The reply to a program: the value, bytes, the code, and texts for the program's standard output and error."""
 
     value: int = 0
     payload: bytes = b""

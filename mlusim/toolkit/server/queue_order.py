@@ -43,7 +43,7 @@ class QueueWork:
 
 
 class QueueClash(NamedTuple):
-    """What is about to be done touches bytes of *first*, which nothing has waited for.
+    """A clash of work that is about to be done with bytes of *first*, which nothing has waited for.
 
     *does* is "reads" or "writes"; *first_wrote* tells whether *first* writes them.  *allocation* None: memory of the host.
     """
@@ -58,14 +58,14 @@ class QueueClash(NamedTuple):
 
 @define(eq=False)
 class QueueOrder:
-    """What the host knows to be over, and what it has given to queues since."""
+    """The work that the host knows to be over, and what it has given to queues since."""
 
     _host: Clock = field(factory=dict)
     _queues: dict[int, Clock] = field(factory=dict)
     _works: dict[Any, QueueWork] = field(factory=dict)
 
     def clashes(self, queue: int, touched: Touched) -> Iterator[QueueClash]:
-        """What *touched*, by work that *queue* is about to be given, is not in order with: the first bytes of each work."""
+        """Return the works that *touched*, by work that *queue* is about to be given, is not in order with: the first bytes of each."""
         known = self._known(queue)
         for work in self._works.values():
             if work.number > known.get(work.queue, 0):
@@ -130,7 +130,7 @@ class TouchedGdram(Observer):
 
     @property
     def touched(self) -> Touched:
-        """What the launch touched."""
+        """Return the bytes that the launch touched."""
         return Touched(self._reads.joined(), self._writes.joined())
 
 

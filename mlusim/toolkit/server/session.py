@@ -320,7 +320,7 @@ class ProgramSession:
         )
 
     def _waits(self, request: ProgramRequest, handle: int) -> None:
-        """What is asked for without a queue is done behind the work of the usual one."""
+        """Put what is asked for without a queue behind the work of the usual one."""
         if handle == 0:
             self._order.waited(self.board(request).usual.number)
 
@@ -332,7 +332,7 @@ class ProgramSession:
         return ProgramReply(self.board(request).memory.malloc(request.words[0], request.caller, managed))
 
     def describe(self, request: ProgramRequest) -> ProgramReply:
-        """What a library calls a piece of memory that it manages."""
+        """Take a library's name for a piece of memory that it manages."""
         address = request.words[0]
         self.memory_at(address).describe(address, request.payload.decode("utf-8", "replace"))
         return ProgramReply()
@@ -381,7 +381,7 @@ class ProgramSession:
         return ProgramReply()
 
     def where(self, request: ProgramRequest) -> ProgramReply:
-        """What lies at an address, in words."""
+        """Describe the memory at an address, in words."""
         address = request.words[0]
         return ProgramReply(payload=self.memory_at(address).told(address).encode())
 
@@ -391,7 +391,7 @@ class ProgramSession:
         return ProgramReply(next(found, -1))
 
     def range(self, request: ProgramRequest) -> ProgramReply:
-        """Where the piece of an address begins, and its bytes."""
+        """Return the beginning of the piece of an address, and its bytes."""
         address = request.words[0]
         piece = self.memory_at(address).span(address, 1, "cnMemGetAddressRange asks for")
         return ProgramReply(payload=struct.pack("<QQ", piece.start, piece.nbytes))
@@ -573,7 +573,7 @@ class ProgramSession:
 
 
 def _sentence(error: MlusimError) -> str:
-    """What *error* says, on one line; of a fault with its place."""
+    """Return the sentence of *error*, on one line; of a fault with its place."""
     return " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
 
 

@@ -1,4 +1,4 @@
-"""What Python calls of an extension: the text of its binding, made from declarations."""
+"""The functions of an extension that Python calls: the text of its binding, made from declarations."""
 
 import re
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def parameters(declarations: str, function: str) -> list[str]:
 
 
 def _divided(text: str) -> list[str]:
-    """What commas divide in *text*, up to the parenthesis that closes it."""
+    """Divide *text* at commas, up to the parenthesis that closes it."""
     depth, parts = 0, [""]
     for letter in text:
         if depth == 0 and letter == ")":

@@ -81,7 +81,7 @@ class TorchPlace:
 
     @functools.cached_property
     def key(self) -> str:
-        """What tells one state of PyTorch, compiler and board from another."""
+        """Return a digest that tells one state of PyTorch, compiler and board from another."""
         clang = host_compiler()
         given = repr((self.version, self.include, self.python, self.stamp, clang, self.board))
         return cache.key_of(given, *(path.read_bytes() for path in self.headers()), _headers())
@@ -93,7 +93,7 @@ class TorchPlace:
 
 @frozen
 class ExtensionSources:
-    """What an extension *name* is made of: files, folders of headers, words for the compilers and the linker.
+    """The sources of an extension *name*: files, folders of headers, words for the compilers and the linker.
 
     *functions* are those that Python calls, with their documents, where they are declared in the text *cpp*; *output* is where
     it goes, "" for the cache.
@@ -208,7 +208,7 @@ class TorchBuilder:
     # -- the compiler ----------------------------------------------------------------------------
 
     def _words(self, kind: str, flags: Sequence[str]) -> list[str]:
-        """What every file is compiled with, and what of *flags* a precompiled header has to know."""
+        """Return the words that every file is compiled with, and those of *flags* that a precompiled header has to know."""
         formed = [one for one in flags if one.startswith(_FORMED)]
         levels = [one for one in flags if _LEVEL.fullmatch(one)]
         level = "-O0" if levels and levels[-1] == "-O0" else "-O1"

@@ -41,7 +41,7 @@ class Function:
 
     @property
     def definition(self) -> tuple[str, str, int]:
-        """What tells it from every other function: static ones of two files share a symbol."""
+        """Return the key that tells it from every other function: static ones of two files share a symbol."""
         return self.symbol, self.span.file, self.span.line
 
 

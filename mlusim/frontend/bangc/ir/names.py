@@ -1,4 +1,4 @@
-"""What nodes refer to: pieces of source text, locals, variables at file scope."""
+"""The referents of nodes: pieces of source text, locals, variables at file scope."""
 
 import re
 from enum import Enum
@@ -24,7 +24,7 @@ class Span(NamedTuple):
 
 
 class Storage(Enum):
-    """Where the bytes of a local are; see the module's text."""
+    """The storage of a local's bytes; see the module's text."""
 
     VALUE = "value"
     CELL = "cell"

@@ -1,4 +1,4 @@
-"""What is in a function's form: every node, which locals change, which pointers are cast, where it falls through."""
+"""Walks over a function's form: every node, which locals change, which pointers are cast, where it falls through."""
 
 import functools
 from collections import Counter
@@ -27,7 +27,7 @@ def parts_of(node: Any) -> list[tuple[Any, ...]]:
 
 
 def falls(statements: tuple[Any, ...]) -> bool:
-    """Whether control may come to the end of *statements*, as far as their last one tells."""
+    """Return whether control may come to the end of *statements*, as far as their last one tells."""
     last = statements[-1] if statements else None
     if isinstance(last, Return | Goto):
         return False

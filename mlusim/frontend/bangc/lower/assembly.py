@@ -45,7 +45,7 @@ def _operand(scope: FunctionScope, child: Node, constraint: str) -> Expr | Place
 
 
 def _texts(scope: FunctionScope, node: Node) -> Iterator[str]:
-    """What stands between the parentheses: where the statement is, or in the macro that is used there."""
+    """Return the texts between the parentheses: where the statement is, or in the macro that is used there."""
     whole = scope.around.unit.text_of(node.span.file)
     lines = whole.split("\n")
     here = "\n".join(
@@ -75,7 +75,7 @@ def _of_macro(scope: FunctionScope, name: str, seen: set[str]) -> Iterator[str]:
 
 
 def _inside(text: str) -> str:
-    """What is between the first parenthesis and the one that closes it."""
+    """Return the text between the first parenthesis and the one that closes it."""
     start = text.index("(")
     depth, quoted, at = 0, False, start
     while at < len(text):

@@ -9,7 +9,7 @@ from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 
 def binds(node: Node) -> bool:
-    """Whether a declaration names the parts of its value."""
+    """Return whether a declaration names the parts of its value."""
     return node.kind == "UNEXPOSED_DECL" and node.decl is not None and node.decl.name.startswith("[")
 
 

@@ -80,7 +80,7 @@ def _member(scope: FunctionScope, given: Node | None, kind: t.Type, span: Span) 
 
 
 def _designates(child: Node) -> bool:
-    """Whether *child* of a list is ``.member = value`` or ``[index] = value``."""
+    """Return whether *child* of a list is ``.member = value`` or ``[index] = value``."""
     return child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1
 
 
@@ -137,7 +137,7 @@ def _object(scope: FunctionScope, child: Node, part: t.Record) -> Expr | None:
 
 
 def zero(kind: t.Type, span: Span) -> Expr:
-    """What a member without a value is."""
+    """Return the value of a member that has no initialiser."""
     if isinstance(kind, t.Arithmetic):
         return number(0.0 if kind.kind == "float" else 0, kind, span)
     return Const(None, kind, span) if isinstance(kind, t.Pointer) else Compose((), kind, span)
@@ -154,7 +154,7 @@ def initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
 
 
 def made(scope: FunctionScope, kind: t.Type, span: Span) -> Expr:
-    """What is there without a value: as its class makes it, or zero."""
+    """Return the value of an object without an initialiser: as its class makes it, or zero."""
     if isinstance(kind, t.Array) and has_values(scope, kind):
         return Compose(tuple(made(scope, kind.of, span) for _ in range(kind.count)), kind, span)
     if not isinstance(kind, t.Record):
@@ -189,7 +189,7 @@ def plain(scope: FunctionScope, kind: t.Record, span: Span) -> Expr:
 
 
 def _reads(node: Node) -> bool:
-    """Whether the value of a member reads the object: another member, or ``this``."""
+    """Return whether the value of a member reads the object: another member, or ``this``."""
     own = node.kind == "MEMBER_REF_EXPR" and not any(c.type is not None for c in node.children)
     return own or node.kind == "CXX_THIS_EXPR" or any(map(_reads, node.children))
 
@@ -233,7 +233,7 @@ def construct(scope: FunctionScope, constructor: Declaration, this: Expr, span: 
 
 
 def has_values(scope: FunctionScope, kind: t.Type) -> bool:
-    """Whether something of *kind* that nothing is said about is other than zero, or made by a constructor."""
+    """Return whether something of *kind* that nothing is said about is other than zero, or made by a constructor."""
     while isinstance(kind, t.Array):
         kind = kind.of
     if not isinstance(kind, t.Record) or kind.closure:

@@ -66,7 +66,7 @@ def call(scope: FunctionScope, node: Node) -> Expr:
 
 
 def _elided(node: Node, given: Node) -> bool:
-    """Whether *node* moves the temporary *given*, which before C++17 is a call that compilers leave out."""
+    """Return whether *node* moves the temporary *given*, which before C++17 is a call that compilers leave out."""
     return isinstance(node.type, t.Record) and given.type == node.type
 
 
@@ -102,7 +102,7 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
 
 
 def takes_this(target: Declaration) -> bool:
-    """Whether a function is called with an object; a lambda without captures needs none."""
+    """Return whether a function is called with an object; a lambda without captures needs none."""
     if (
         target.kind not in ("CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR")
         or target.static_method
@@ -147,7 +147,7 @@ def passed(
     by_value: bool = False,
     first: int = 0,
 ) -> tuple[Expr, ...]:
-    """What a call of *target* is given from parameter *first* on, with the defaults that are left out."""
+    """Return the arguments of a call of *target* from parameter *first* on, with the defaults that are left out."""
     parameters = target.parameters
     made: list[Expr] = []
     for n, parameter in enumerate(parameters[first:], first):
@@ -173,7 +173,7 @@ def _default(scope: FunctionScope, parameter: Declaration, target: Declaration, 
 
 
 def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> Expr:
-    """What is passed for a parameter of type *kind*."""
+    """Lower the argument for a parameter of type *kind*."""
     if isinstance(kind, t.Pointer) and kind.reference:
         if by_value and isinstance(kind.to, t.Arithmetic | t.VectorRegister | t.Pointer):
             return expressions.valued(scope, node, kind.to)
@@ -220,7 +220,7 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
 
 
 def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> Expr | None:
-    """What a call is that only hands its argument on, and ``printf`` on the device; None for another."""
+    """Lower a call that only hands its argument on, or ``printf`` on the device; return None for another."""
     if target.name in places.TRANSPARENT:
         return expressions.value(scope, _given(node)[0])
     if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
@@ -415,7 +415,7 @@ def converted(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
 
 
 def acts(target: Declaration) -> bool:
-    """Whether a constructor has a body, or values for members, of its own."""
+    """Return whether a constructor has a body, or values for members, of its own."""
     definition = target.definition
     if target.implicit or definition is None:
         return False

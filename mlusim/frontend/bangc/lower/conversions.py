@@ -59,7 +59,7 @@ def _made(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
 
 
 def _alike(have: t.Type, to: t.Type) -> bool:
-    """Whether a value of one type is one of the other as it stands."""
+    """Return whether a value of one type is one of the other as it stands."""
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return have.kind == to.kind and have.size == to.size
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
@@ -74,7 +74,7 @@ def _number(value: Expr, have: t.Arithmetic, to: t.Arithmetic, span: Span) -> Ex
 
 
 def _folded(value: Const, to: t.Type) -> tuple[float | None] | None:
-    """What a constant becomes, in a tuple; None where it cannot be computed here."""
+    """Convert a constant, and return it in a tuple; None where it cannot be computed here."""
     if isinstance(to, t.Arithmetic) and value.value is not None:
         if isinstance(value.value, float) and math.isnan(value.value) and to.kind != "float":
             return None
@@ -108,7 +108,7 @@ def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, 
 
 
 def _variable(value: Expr) -> bool:
-    """Whether *value* is the address of a variable outside memory, or of a part of one."""
+    """Return whether *value* is the address of a variable outside memory, or of a part of one."""
     at = value.place if isinstance(value, AddressOf) else None
     while isinstance(at, Member):
         at = at.base

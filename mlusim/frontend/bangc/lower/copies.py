@@ -70,7 +70,7 @@ def base_of(scope: FunctionScope, made: Expr, kind: t.Record, span: Span) -> Exp
 def filled(
     scope: FunctionScope, to: Place, at: Place, kind: t.Type, span: Span, *, moved: bool = False
 ) -> list[Expr]:
-    """What makes the object at one place a copy of that at another."""
+    """Return the statements that make the object at one place a copy of that at another."""
     return _each(scope, to, at, kind, span, _constructor, moved=moved)
 
 
@@ -94,7 +94,7 @@ def assigned(
 
 
 def _calls(scope: FunctionScope, kind: t.Type, span: Span, find: Find, *, moved: bool) -> bool:
-    """Whether a copy of *kind* is more than its bytes."""
+    """Return whether a copy of *kind* is more than its bytes."""
     kind = element_of(kind)
     if not isinstance(kind, t.Record) or kind.union:
         return False

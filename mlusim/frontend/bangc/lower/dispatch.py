@@ -54,12 +54,12 @@ def dynamic(scope: FunctionScope, node: Node, value: Expr) -> DynamicCast:
 
 
 def to_function(kind: t.Type | None) -> bool:
-    """Whether a type is that of pointers to functions."""
+    """Return whether a type is that of pointers to functions."""
     return isinstance(kind, t.Pointer) and isinstance(kind.to, t.FunctionType)
 
 
 def returned(node: Node) -> bool:
-    """Whether a call calls what another one returned, in whose place the library names the other's function."""
+    """Return whether a call calls what another one returned, in whose place the library names the other's function."""
     head = next((c for c in node.children if c.type is not None), None)
     if head is None or not to_function(head.type):
         return False

@@ -1,4 +1,4 @@
-"""What has an effect: such a test is not decided beforehand, and such an operand comes before what it is added to."""
+"""Effects of expressions: a test with one is not decided beforehand, and an operand with one comes before what it is added to."""
 
 from mlusim.frontend.bangc.ir import (
     Assign,
@@ -27,7 +27,7 @@ def decided(scope: FunctionScope, test: Node) -> int | float | None:
 
 
 def node_acts(scope: FunctionScope, node: Node) -> bool:
-    """Whether *node* stores something or calls a function."""
+    """Return whether *node* stores something or calls a function."""
     stores = node.op in ("=", "x++", "x--", "++x", "--x") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
     if stores or (node.kind == "CALL_EXPR" and scope.around.unit.reader.value(node) is None):
         return True
@@ -35,7 +35,7 @@ def node_acts(scope: FunctionScope, node: Node) -> bool:
 
 
 def acts(value: Expr, *, calls: bool = True) -> bool:
-    """Whether *value* stores something, or with *calls* may do so."""
+    """Return whether *value* stores something, or with *calls* may do so."""
     kinds = (*_STORES, *_CALLS) if calls else _STORES
     return any(isinstance(node, kinds) for node in walk(value))
 

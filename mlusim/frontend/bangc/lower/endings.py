@@ -20,12 +20,12 @@ Statements = tuple[Statement, ...]
 
 
 def of_local(scope: FunctionScope, local: Local) -> Statements:
-    """What happens where a local ends."""
+    """Return the statements at the end of a local."""
     return of_place(scope, LocalStorage(local, local.type, local.span), local.span)
 
 
 def of_place(scope: FunctionScope, at: Place, span: Span) -> Statements:
-    """What happens where the object at a place ends."""
+    """Return the statements at the end of the object at a place."""
     kind = at.type
     if isinstance(kind, t.Array):
         scope.refuse("destructor", f"an array of {kind.of}, which has a destructor, is not supported", span)

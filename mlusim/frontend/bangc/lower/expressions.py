@@ -70,7 +70,7 @@ def _inside(scope: FunctionScope, node: Node) -> Expr:
 
 
 def _implicit(scope: FunctionScope, node: Node) -> Expr:
-    """What the library does not name: implicit casts, and steps that change nothing."""
+    """Lower a cursor without a kind of its own in the library: implicit casts, and steps that change nothing."""
     inner = [c for c in node.children if c.type is not None]
     if len(inner) != 1:
         known = scope.around.unit.reader.value(node)
@@ -181,7 +181,7 @@ def _name(scope: FunctionScope, node: Node) -> Expr:
 
 
 def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> Expr:
-    """What is no variable: a number, as an argument of a template."""
+    """Lower a name that is no variable: a number, as an argument of a template."""
     if declaration.kind == "FIELD_DECL":
         text = f"a pointer to a member, {declaration.name}, is not supported"
         scope.refuse("pointer to member", text, node.span)
@@ -344,7 +344,7 @@ def _conditional(scope: FunctionScope, node: Node) -> Expr:
 
 
 def known(scope: FunctionScope, node: Node) -> Expr:
-    """What the library computes: sizes, traits."""
+    """Return a value that the library computes: sizes, traits."""
     return _literal(scope, node)
 
 

@@ -20,7 +20,7 @@ _PIECE = re.compile(
 
 
 def parts(scope: FunctionScope, node: Node) -> Parts:
-    """What a loop begins with, its test and its step."""
+    """Return the initialisation of a loop, its test and its step."""
     found = [part for part in node.children[:-1] if part.kind != "VAR_DECL"]  # a test that declares follows
     if len(found) == 3:
         return found[0], found[1], found[2]
@@ -62,13 +62,13 @@ def _by_position(scope: FunctionScope, node: Node, found: list[Node]) -> Parts |
 
 
 def divided(scope: FunctionScope, node: Node, word: str) -> bool:
-    """Whether the head of a statement that begins with *word* has an initialiser, which the library leaves out."""
+    """Return whether the head of a statement that begins with *word* has an initialiser, which the library leaves out."""
     span = scope.around.unit.reader.spelled(node)
     return len([*_semicolons(scope.around.unit.text_of(span.file), span, word)]) > 1
 
 
 def _semicolons(text: str, span: Span, word: str = "for") -> Iterator[Spot]:
-    """Where the semicolons of the head are, and the parenthesis behind; nothing where the text is no such statement's."""
+    """Find the semicolons of the head, and the parenthesis behind; nothing where the text is no such statement's."""
     start = 0
     for _ in range(span.line - 1):
         start = text.find("\n", start) + 1

@@ -97,7 +97,7 @@ def _met(scope: FunctionScope, node: Node, known: set[Declaration]) -> Iterator[
 
 
 def _fits(member: t.Type, have: t.Type) -> bool:
-    """Whether a member may hold a variable of type *have*, or refer to one."""
+    """Return whether a member may hold a variable of type *have*, or refer to one."""
     if isinstance(have, t.Pointer) and have.reference:
         have = have.to
     if isinstance(member, t.Pointer) and member.reference:
@@ -166,7 +166,7 @@ def around(scope: FunctionScope, span: Span) -> Expr | None:
 
 
 def of_object(scope: FunctionScope, node: Node) -> Declaration | None:
-    """What a call of the object *node* calls; None where it is none, or takes ``auto``."""
+    """Return the function that a call of the object *node* calls; None where it is none, or takes ``auto``."""
     if not isinstance(node.type, t.Record):
         return None
     return scope.around.unit.reader.class_of(node).call_operator

@@ -69,7 +69,7 @@ def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[
 
 
 def _held(scope: FunctionScope, source: Node, before: list[Statement]) -> Place:
-    """Where the elements are; a value is held *before* the loop."""
+    """Return the place of the elements; a value is held *before* the loop."""
     held = places.place(scope, source)
     if not isinstance(held, Temporary):
         return held
@@ -80,7 +80,7 @@ def _held(scope: FunctionScope, source: Node, before: list[Statement]) -> Place:
 
 
 def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: Expr, source: Node) -> Expr | None:
-    """What ``begin`` or ``end`` of a class of the sources gives."""
+    """Return the result of ``begin`` or ``end`` of a class of the sources."""
     unit = scope.around.unit
     name = "begin" if word == BEGIN else "end"
     shown = (unit.reader.method(kind, name, (constant,)) for constant in ("False", "True"))

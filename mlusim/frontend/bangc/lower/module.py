@@ -188,7 +188,7 @@ class Lowering:
         )
 
     def _captures(self, declaration: Declaration) -> Captures:
-        """What a lambda has captured, which the function around it has said before."""
+        """Return the captures of a lambda, which the function around it has said before."""
         parent = declaration.parent
         kind = parent.type if parent is not None else None
         known = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None
@@ -218,7 +218,7 @@ class Lowering:
         return found
 
     def _default(self, initial: Node) -> bool:
-        """Whether *initial* is the constructor that every class has, and gives no member a value."""
+        """Return whether *initial* is the constructor that every class has, and gives no member a value."""
         target = initial.decl if initial.kind == "CALL_EXPR" and not initial.children else None
         if target is None or target.kind != "CONSTRUCTOR":
             return False
@@ -376,7 +376,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
 
 
 def becoming(scope: FunctionScope, kind: t.Pointer, declaration: Declaration) -> list[Statement]:
-    """Where a constructor or a destructor begins the object is of its class, whatever is around it."""
+    """Set the object's class where a constructor or a destructor begins, whatever class is around it."""
     assert isinstance(kind.to, t.Record)
     if not kind.to.virtual:
         return []

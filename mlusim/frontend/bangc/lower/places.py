@@ -44,7 +44,7 @@ def bare(node: Node) -> Node:
 
 
 def _same_object(node: Node, inner: Node) -> bool:
-    """Whether a step is from an object to itself, or to its base, whose members it has."""
+    """Return whether a step is from an object to itself, or to its base, whose members it has."""
     if node.kind in _CASTS and not _to_reference(node):
         return False
     if inner.type == node.type:
@@ -54,7 +54,7 @@ def _same_object(node: Node, inner: Node) -> bool:
 
 
 def is_place(node: Node) -> bool:
-    """Whether *node* names something that has an address."""
+    """Return whether *node* names something that has an address."""
     node = bare(node)
     if node.kind in _NAMED:
         if node.decl is None:
@@ -72,7 +72,7 @@ def is_place(node: Node) -> bool:
 
 
 def _supplied(node: Node, variable: Declaration) -> bool:
-    """Whether it is a number that the device or a header gives, such as ``taskId``: one without an address."""
+    """Return whether it is a number that the device or a header gives, such as ``taskId``: one without an address."""
     return variable.kind == "VAR_DECL" and variable.from_prelude and isinstance(node.type, t.Arithmetic)
 
 
@@ -81,7 +81,7 @@ def _refers(kind: t.Type) -> bool:
 
 
 def _to_reference(node: Node) -> bool:
-    """Whether a cast is one to a reference; one to a value has an implicit load, or a copy, inside."""
+    """Return whether a cast is one to a reference; one to a value has an implicit load, or a copy, inside."""
     inner = node.children[-1]
     while inner.kind == "PAREN_EXPR":
         inner = inner.children[-1]
@@ -217,7 +217,7 @@ def _unary(scope: FunctionScope, node: Node) -> Place:
 
 
 def _after(scope: FunctionScope, node: Node, done: Expr) -> Place:
-    """What *done* assigned to, used as a place: that is found once, before the assignment."""
+    """Return the place that *done* assigned to, found once, before the assignment."""
     made = done.second if isinstance(done, Comma) else done
     assert isinstance(made, Assign | Update)
     here = address_of(scope, made.place, node.span)

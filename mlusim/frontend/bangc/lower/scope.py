@@ -1,4 +1,4 @@
-"""What the lowering of one function knows: its names, its locals, and the module that it becomes part of."""
+"""The state of lowering one function: its names, its locals, and the module that it becomes part of."""
 
 import keyword
 import re
@@ -44,7 +44,7 @@ class Untranslatable(Exception):
 
 @define(eq=False)
 class Captures:
-    """What one lambda captures: the names of its record's members, by variable.
+    """The captures of one lambda: the names of its record's members, by variable.
 
     The object around it is None.  A variable is its declaration: one macro declares several at one place.
     """
@@ -54,7 +54,7 @@ class Captures:
 
 @define(eq=False)
 class Surroundings:
-    """What the functions of a file share while they are lowered."""
+    """The state that the functions of a file share while they are lowered."""
 
     unit: "ParsedFile"
     need: Callable[[Declaration], str]  # asks for a function; its symbol
@@ -135,7 +135,7 @@ class FunctionScope:
         return local
 
     def _place(self, local: Local, declaration: Declaration) -> None:
-        """Where its bytes are, as far as the declaration says."""
+        """Return the storage of a variable, as far as the declaration says."""
         inner = element_of(local.type)
         words = [a for a in declaration.annotations if a in ("nram", "wram", "sram", "ldram")]
         if words:
@@ -161,7 +161,7 @@ class FunctionScope:
         return self._by_declaration.get(id(declaration))
 
     def knows(self, declaration: Declaration) -> bool:
-        """Whether *declaration* is a variable of this function, or one that its lambda has captured."""
+        """Return whether *declaration* is a variable of this function, or one that its lambda has captured."""
         held = self.captures is not None and declaration in self.captures.members
         return held or id(declaration) in self._by_declaration
 
@@ -245,7 +245,7 @@ class FunctionScope:
             )
 
     def elide(self, local: Local, span: Span) -> Local:
-        """What says that *local*, which has a destructor, has become the result of the function."""
+        """Return the flag that tells at run time whether *local*, which has a destructor, is the result of the function."""
         said = self.elided.get(local)
         if said is None:
             said = self.elided[local] = self.hold(t.BOOL, span)
@@ -271,7 +271,7 @@ class FunctionScope:
 
 
 def element_of(kind: t.Type) -> t.Type:
-    """What an array holds in the end; other types are themselves."""
+    """Return the innermost element type of an array; other types are themselves."""
     while isinstance(kind, t.Array):
         kind = kind.of
     return kind
@@ -288,6 +288,6 @@ def temporary(value: Expr) -> Temporary:
 
 
 def fixed_words(declaration: Declaration) -> str:
-    """What names a constant where a store is refused."""
+    """Return the words that name a constant where a store is refused."""
     span = declaration.span
     return f"{declaration.name}, a constant declared at {shown_file(span.file)}:{span.line}"

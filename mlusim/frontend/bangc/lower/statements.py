@@ -75,7 +75,7 @@ def body(scope: FunctionScope, node: Node) -> Body:
 
 
 def statement(scope: FunctionScope, node: Node) -> list[Statement]:
-    """What one statement becomes; nothing where it has no effect."""
+    """Lower one statement; to nothing where it has no effect."""
     mark = len(scope.loose)
     made = _ended(scope, _made(scope, node), mark, node)
     return made if node.invoked is None else [Block((), node.invoked), *made]  # one stops there, too
@@ -211,7 +211,7 @@ def _constructed(
 
 
 def _begun(scope: FunctionScope, node: Node) -> list[Statement]:
-    """What the head of a statement declares: ``if (int n = ...)``, ``if (int n = ...; n > 2)``."""
+    """Lower the declaration in the head of a statement: ``if (int n = ...)``, ``if (int n = ...; n > 2)``."""
     if node.kind == "VAR_DECL" and node.decl is not None:
         return declare(scope, node.decl, node.span)
     return statement(scope, node)
@@ -281,7 +281,7 @@ def _do(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def _leaves(made: Body, *, switched: bool = False) -> bool:
-    """Whether a break or a continue belongs to the loop around *made*."""
+    """Return whether a break or a continue belongs to the loop around *made*."""
     kinds = Continue if switched else Break | Continue
     for inner in made:
         if isinstance(inner, kinds):

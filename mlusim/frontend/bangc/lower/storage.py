@@ -1,4 +1,4 @@
-"""Where locals live: what turns a variable of its own into bytes of simulated memory."""
+"""Storage of locals: when a variable becomes bytes of simulated memory."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -49,7 +49,7 @@ def settle(functions: Iterable[Function], as_bytes: AbstractSet[str]) -> None:
 
 
 def _overlaps(kind: t.Type) -> bool:
-    """Whether *kind* is a union or has one in it."""
+    """Return whether *kind* is a union or has one in it."""
     while isinstance(kind, t.Array):
         kind = kind.of
     return isinstance(kind, t.Record) and (kind.union or any(_overlaps(f.type) for f in kind.fields))

@@ -1,4 +1,4 @@
-"""What a function asks the memory for before its atomics need it, where its parameters say so from the beginning."""
+"""Requests for memory that a function makes before its atomics need them, where its parameters say so from the beginning."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -40,7 +40,7 @@ def _in_order(body: Sequence[ir.Statement]) -> "list[ir.IntrinsicCall | None]":
 
 
 def _known(node: ir.Expr, stores: Mapping[ir.Local, int]) -> bool:
-    """Whether *node* is the same from the beginning of the function on, and computing it is all that it does."""
+    """Return whether *node* is the same from the beginning of the function on, and computing it is all that it does."""
     if isinstance(node, ir.Const):
         return True
     if isinstance(node, ir.Load):

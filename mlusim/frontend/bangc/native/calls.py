@@ -132,7 +132,7 @@ def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
 
 
 def _answer(called: str, kind: t.Type) -> str:
-    """What Python answered as a value of *kind*."""
+    """Render Python's answer as a value of *kind*."""
     if isinstance(kind, t.Pointer):
         return f"({called}.bits)"
     if not isinstance(kind, t.Arithmetic):
@@ -143,7 +143,7 @@ def _answer(called: str, kind: t.Type) -> str:
 
 
 def _result(node: ir.IntrinsicCall, made: str) -> str:
-    """What a door in C returns, as a value of the type that the source says."""
+    """Render the result of a door in C as a value of the type that the source says."""
     kind = node.type
     if isinstance(kind, t.Void) or ISA[node.row].returns == "None":
         return made

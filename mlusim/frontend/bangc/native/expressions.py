@@ -109,7 +109,7 @@ def value(c: ProgramRendering, node: ir.Expr) -> str:
 
 
 def effectful(node: Any) -> bool:
-    """Whether the order of *node* among others may matter."""
+    """Return whether the order of *node* among others may matter."""
     if isinstance(node, EFFECTS):
         return True
     if isinstance(node, tuple):
@@ -152,7 +152,7 @@ def name(local: ir.Local) -> str:
 
 
 def in_register(local: ir.Local) -> bool:
-    """Whether a local is a variable of C."""
+    """Return whether a local is a variable of C."""
     return local.storage is ir.Storage.VALUE and not isinstance(local.type, t.VectorRegister)
 
 

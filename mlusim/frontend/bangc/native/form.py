@@ -51,7 +51,7 @@ _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
 
 
 class BangForm:
-    """What a kernel has as ``native``: made once for each architecture; ``problem`` says why there is none."""
+    """The ``native`` form of a kernel: made once for each architecture; ``problem`` says why there is none."""
 
     def __init__(self, form: ir.Function, plan: "Callable[[], LinkPlan]", bang_arch: int) -> None:
         self.form = form

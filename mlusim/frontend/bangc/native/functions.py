@@ -63,7 +63,7 @@ def bodies(c: Any, forms: Mapping[str, ir.Function]) -> Iterator[str]:
 
 
 def signature_of(form: ir.Function | None) -> Signature | None:
-    """What a function takes and gives, in C; None where that has none."""
+    """Return the signature of a function in C; None where it has none."""
     if form is None:
         return None
     try:
@@ -73,7 +73,7 @@ def signature_of(form: ir.Function | None) -> Signature | None:
 
 
 def calls(forms: Sequence[ir.Function], pointed: Sequence[str]) -> dict[str, set[str]]:
-    """What each function may call: by name, or by an address that is taken somewhere."""
+    """Return the functions that each function may call: by name, or by an address that is taken somewhere."""
     found: dict[str, set[str]] = {}
     for form in forms:
         nodes = walk(form.body)

@@ -24,7 +24,7 @@ class NoForm(Exception):
 
 
 def no_form(node: object) -> NoForm:
-    """What *node*, an expression or a statement, is called."""
+    """Return the refusal of *node*, an expression or a statement."""
     return NoForm(type(node).__name__.lower())
 
 
@@ -118,7 +118,7 @@ def computed(
 
 
 def in_bytes(local: ir.Local) -> bool:
-    """Whether the bytes of a local are in simulated memory: numbers of a static array are, too."""
+    """Return whether the bytes of a local are in simulated memory: numbers of a static array are, too."""
     kind = local.type
     while isinstance(kind, t.Array):
         kind = kind.of
@@ -127,18 +127,18 @@ def in_bytes(local: ir.Local) -> bool:
 
 
 def in_cell(local: ir.Local) -> bool:
-    """Whether a local is a variable outside memory that has an address."""
+    """Return whether a local is a variable outside memory that has an address."""
     return in_frame(local) or (local.storage is ir.Storage.STATIC and not in_bytes(local))
 
 
 def in_frame(local: ir.Local) -> bool:
-    """Whether a local is one of those that end where the function is left."""
+    """Return whether a local is one of those that end where the function is left."""
     register = isinstance(local.type, t.VectorRegister) and local.storage is ir.Storage.VALUE
     return local.storage is ir.Storage.CELL or register
 
 
 def element_size(kind: t.Type) -> int:
-    """What `program.NativeForm.nowhere` is given about a variable: the bytes of an array's elements, a record's negative size."""
+    """Return the size that `program.NativeForm.nowhere` takes of a variable: the bytes of an array's elements, a record's negative size."""
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of

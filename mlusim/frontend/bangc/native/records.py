@@ -13,7 +13,7 @@ from mlusim.frontend.bangc.native.texts import raw as raw_text
 
 
 def raw(at: ir.Place) -> str | None:
-    """Where the bytes of a variable outside memory are, or those of a part of it."""
+    """Render the address of a variable outside memory, or of a part of one."""
     if isinstance(at, ir.LocalStorage):
         return f"(uint8_t *)d_{at.local.name}" if in_cell(at.local) else None
     base = raw(at.base) if isinstance(at, ir.Member) else None
@@ -21,7 +21,7 @@ def raw(at: ir.Place) -> str | None:
 
 
 def fixed(at: ir.Place) -> bool:
-    """Whether *at* is a static constant of a function, or a part of one."""
+    """Return whether *at* is a static constant of a function, or a part of one."""
     while isinstance(at, ir.Member):
         at = at.base
     return isinstance(at, ir.LocalStorage) and bool(at.local.fixed)

@@ -17,7 +17,7 @@ STORE = "vv_store"
 
 
 def place(c: Any, at: ir.Place, span: ir.Span) -> str:
-    """Where the bytes of the register at a place are."""
+    """Render the address of the register at a place."""
     from mlusim.frontend.bangc.native.expressions import address, spread, value  # noqa: PLC0415 - two halves of one subject
 
     if isinstance(at, ir.Temporary):
@@ -32,7 +32,7 @@ def place(c: Any, at: ir.Place, span: ir.Span) -> str:
 
 
 def kept(c: Any, made: str, span: ir.Span) -> str:
-    """What a call answered, in a register of the function that calls."""
+    """Keep the answer of a call in a register of the function that calls."""
     kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
     local = ir.Local(c.temporary(), "", kind, str(kind), span, ir.Storage.CELL)
     c.values.append(local)
@@ -130,7 +130,7 @@ def cleared(local: ir.Local) -> str:
 
 
 def inside(kind: t.Type) -> bool:
-    """Whether a register is a part of *kind*."""
+    """Return whether a register is a part of *kind*."""
     if isinstance(kind, t.Array):
         return inside(kind.of)
     if isinstance(kind, t.Record):
@@ -139,7 +139,7 @@ def inside(kind: t.Type) -> bool:
 
 
 def used(form: ir.Function) -> bool:
-    """Whether a function has registers."""
+    """Return whether a function has registers."""
     return any(inside(local.type) for local in form.locals)
 
 
@@ -151,5 +151,5 @@ def runtime() -> str:
 
 
 def arrives(name: str) -> str:
-    """What takes a register that is passed by value."""
+    """Render the copy of a register that is passed by value."""
     return f"  memmove(d_{name}, g_{name}, REGISTER_BYTES);"

@@ -1,4 +1,4 @@
-"""Whether what a kernel's functions hold by value fits on the stack, and their variables with addresses in their room."""
+"""The room of a kernel's functions: their values on the stack, and their variables with addresses."""
 
 import re
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ def outside(errors: Sequence[Any], root: Any, own: Container[str]) -> list[Any]:
 
 
 def _within(body: Any, place: Any) -> bool:
-    """Whether *place* is in the extent *body*, whose own question does not look at all columns."""
+    """Return whether *place* is in the extent *body*, whose own question does not look at all columns."""
     first, last = body.start, body.end
     return bool(
         first.file is not None
@@ -73,7 +73,7 @@ def _within(body: Any, place: Any) -> bool:
 
 
 def _bodies(cursor: Any, own: Container[str]) -> Iterator[Any]:
-    """Where the bodies of functions and methods are that have a type without their body.
+    """Find the bodies of functions and methods that have a type without its body.
 
     Of a broken one whose type is deduced the compiler leaves out the calls in other functions, and does not say so.
     """

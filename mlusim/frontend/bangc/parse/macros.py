@@ -1,4 +1,4 @@
-"""What of a source is the definition of a macro, and what an invocation."""
+"""Macros of a source: their definitions and their invocations."""
 
 import re
 
@@ -8,7 +8,7 @@ _HEAD = re.compile(r"\s*\w+\s*")
 
 
 def is_invocation(text: str) -> bool:
-    """Whether *text* is a name alone, or one with arguments in parentheses, and nothing behind them."""
+    """Return whether *text* is a name alone, or one with arguments in parentheses, and nothing behind them."""
     text = _QUOTED.sub("0", text)
     head = _HEAD.match(text)
     rest = text[head.end() :] if head else "?"
@@ -21,7 +21,7 @@ def is_invocation(text: str) -> bool:
 
 
 def definitions(text: str) -> dict[str, str]:
-    """What *text* defines: the first definition of each name, with its parameters, as one line."""
+    """Return the macros that *text* defines: the first definition of each name, with its parameters, as one line."""
     found: dict[str, str] = {}
     for name, body in _DEFINITION.findall(text):
         found.setdefault(name, body.replace("\\\n", "\n"))

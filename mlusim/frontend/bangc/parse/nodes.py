@@ -1,4 +1,4 @@
-"""What the parser found, as plain objects: nodes of bodies, declarations, types.
+"""The parser's results as plain objects: nodes of bodies, declarations, types.
 
 The rest of the front end reads these and never sees the library.
 """
@@ -49,7 +49,7 @@ class Node:
 
     @property
     def left_out(self) -> bool:
-        """Whether it is nowhere in the source: an argument that a call leaves to the default of its parameter."""
+        """Return whether it is nowhere in the source: an argument that a call leaves to the default of its parameter."""
         return self.kind == "UNEXPOSED_EXPR" and not self.children and not self.span.file
 
 
@@ -89,14 +89,14 @@ class Declaration:
 
     @cached_property
     def span(self) -> Span:
-        """Where it is written: its name, not its body."""
+        """Return the place where it is written: its name, not its body."""
         location = self._cursor.location
         line, column = location.line, location.column
         return Span(str(location.file), line, column, line, column + len(self.name))
 
     @cached_property
     def from_prelude(self) -> bool:
-        """Whether a header that mlusim supplies declares it."""
+        """Return whether a header that mlusim supplies declares it."""
         return self._reader.is_prelude(self.span.file)
 
     @cached_property
@@ -112,13 +112,13 @@ class Declaration:
 
     @cached_property
     def constant(self) -> bool:
-        """Whether its type is const."""
+        """Return whether its type is const."""
         kind = self._cursor.type
         return bool(kind.is_const_qualified() or kind.get_canonical().is_const_qualified())
 
     @cached_property
     def result(self) -> Type:
-        """What a function returns."""
+        """Return the type of a function's result."""
         return self._reader.types.of(self._cursor.result_type)
 
     @cached_property
@@ -130,26 +130,26 @@ class Declaration:
         return f"{name}{self._reader.own}" if self._is_own(name) else name
 
     def _is_own(self, name: str) -> bool:
-        """Whether other files cannot call it, a function: one of the same *name* there is another.  Launches know kernels by their names."""
+        """Return whether other files may have another function of the same *name*.  Launches know kernels by their names."""
         if self.kind == "VAR_DECL" or "global" in self.annotations:
             return False
         return self._cursor.linkage.name in _OWN or name.startswith("_ZZL")
 
     @cached_property
     def of_lambda(self) -> bool:
-        """Whether it is the body of a lambda."""
+        """Return whether it is the body of a lambda."""
         parent = self._cursor.semantic_parent
         return self.kind == "CXX_METHOD" and parent is not None and parent.type.spelling.startswith(CLOSURE)
 
     @cached_property
     def variadic(self) -> bool:
-        """Whether it takes more arguments than it has parameters."""
+        """Return whether it takes more arguments than it has parameters."""
         kind = self._cursor.type
         return kind.kind.name == "FUNCTIONPROTO" and bool(kind.is_function_variadic())
 
     @cached_property
     def call_operator(self) -> "Declaration | None":
-        """What a call of an object of this type calls; None where that is a template, or nothing."""
+        """Return the method that a call of an object of this type calls; None where that is a template, or nothing."""
         whole = self._cursor.type.get_declaration()
         found = (c for c in whole.get_children() if c.kind.name == "CXX_METHOD")
         return next((self._reader.declaration(c) for c in found if c.spelling == "operator()"), None)
@@ -201,12 +201,12 @@ class Declaration:
 
     @cached_property
     def defined(self) -> bool:
-        """Whether it is a definition itself."""
+        """Return whether it is a definition itself."""
         return bool(self._cursor.is_definition())
 
     @cached_property
     def parent(self) -> "Declaration | None":
-        """What it is declared in."""
+        """Return the declaration around it."""
         found = self._cursor.semantic_parent
         return None if found is None else self._reader.declaration(found)
 
@@ -220,40 +220,40 @@ class Declaration:
 
     @property
     def static(self) -> bool:
-        """Whether it is declared ``static``."""
+        """Return whether it is declared ``static``."""
         return bool(self._cursor.storage_class == self._reader.library.ci.StorageClass.STATIC)
 
     @property
     def of_function(self) -> bool:
-        """Whether it is a variable of a function."""
+        """Return whether it is a variable of a function."""
         parent = self._cursor.semantic_parent
         return self.kind == "VAR_DECL" and parent is not None and parent.kind.name in FUNCTIONS
 
     def inside(self, symbol: str) -> bool:
-        """Whether it is declared in the function of that symbol."""
+        """Return whether it is declared in the function of that symbol."""
         parent = self.parent
         return parent is not None and parent.symbol == symbol
 
     @property
     def static_method(self) -> bool:
-        """Whether it is a method that has no object."""
+        """Return whether it is a method that has no object."""
         return bool(self._cursor.is_static_method())
 
     @property
     def implicit(self) -> bool:
-        """Whether the compiler made it: it stands where its class does, or is declared ``= default``."""
+        """Return whether the compiler made it: it stands where its class does, or is declared ``= default``."""
         parent = self._cursor.semantic_parent
         made = parent is not None and parent.location == self._cursor.location
         return bool(made or self._cursor.is_default_method())
 
     @property
     def makes_copy(self) -> bool:
-        """Whether it is a constructor that copies or moves."""
+        """Return whether it is a constructor that copies or moves."""
         return bool(self._cursor.is_copy_constructor() or self._cursor.is_move_constructor())
 
     @property
     def takes_temporary(self) -> bool:
-        """Whether its first parameter is ``T &&``: it moves."""
+        """Return whether its first parameter is ``T &&``: it moves."""
         first = next(iter(self._cursor.type.argument_types()), None)
         return first is not None and first.get_canonical().kind.name == "RVALUEREFERENCE"
 
@@ -281,7 +281,7 @@ class Declaration:
 
     @property
     def body_span(self) -> Span | None:
-        """Where the body of a function is written; None where it has none."""
+        """Return the extent of a function's body; None where it has none."""
         found = block(self._cursor)
         if found is None:
             return None
@@ -289,7 +289,7 @@ class Declaration:
         return Span(str(first.file), first.line, first.column, last.line, last.column)
 
     def surrounds(self, place: Diagnostic) -> bool:
-        """Whether its body is around the place of a remark."""
+        """Return whether its body is around the place of a remark."""
         body = self.body_span
         if body is None or body.file != place.file:
             return False
@@ -297,7 +297,7 @@ class Declaration:
 
     @property
     def invalid(self) -> bool:
-        """Whether the compiler could not make it, as a specialisation without a body."""
+        """Return whether the compiler could not make it, as a specialisation without a body."""
         return bool(self._reader.library.lib.clang_isInvalidDeclaration(self._cursor))
 
     @property
@@ -336,12 +336,12 @@ class Declaration:
 
     @property
     def virtual(self) -> bool:
-        """Whether it is a method that the object's class chooses."""
+        """Return whether it is a method that the object's class chooses."""
         return bool(self._cursor.is_virtual_method())
 
     @property
     def pure(self) -> bool:
-        """Whether it is a virtual method without a body."""
+        """Return whether it is a virtual method without a body."""
         return bool(self._cursor.is_pure_virtual_method())
 
     @cached_property
@@ -378,7 +378,7 @@ class Declaration:
 
     @property
     def children(self) -> "Iterator[Declaration]":
-        """What is declared inside."""
+        """Return the declarations inside."""
         for child in self._cursor.get_children():
             if child.kind.is_declaration():
                 yield self._reader.declaration(child)

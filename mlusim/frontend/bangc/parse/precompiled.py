@@ -75,7 +75,7 @@ def _headers(library: Library, given: tuple[str, ...], base: Path | None) -> Hea
 
 
 def state() -> str:
-    """What the headers follow from: the instruction set's files and the supplied ones."""
+    """Return a digest of what the headers follow from: the instruction set's files and the supplied ones."""
     rows = Path(isa.__file__).parent.glob("*.py")
     return cache.stamp_of([*rows, *prelude.INCLUDE.rglob("*.h"), Path(__file__)])
 

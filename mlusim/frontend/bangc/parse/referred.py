@@ -1,4 +1,4 @@
-"""What a function refers to: the functions that its text names, calls, or makes objects with."""
+"""The functions that a function refers to: those that its text names, calls, or makes objects with."""
 
 from typing import Any
 

@@ -48,7 +48,7 @@ def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator
 
 
 def _there(path: Path) -> bool:
-    """Whether there is such a file; no where its folder may not be searched, which `read` then says."""
+    """Return whether there is such a file; no where its folder may not be searched, which `read` then says."""
     return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises there
 
 

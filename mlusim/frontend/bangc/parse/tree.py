@@ -71,7 +71,7 @@ class CursorReader:
         )
 
     def is_prelude(self, path: str) -> bool:
-        """Whether *path* is a header that mlusim supplies, whose functions the run-time has."""
+        """Return whether *path* is a header that mlusim supplies, whose functions the run-time has."""
         return path.startswith(self._prelude) and not path.startswith(self._bodies)
 
     def declaration(self, cursor: Any) -> Declaration:
@@ -99,7 +99,7 @@ class CursorReader:
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
 
     def mutable(self, kind: Type) -> bool:
-        """Whether an object of a *kind* has a member that may change where the object is const."""
+        """Return whether an object of a *kind* has a member that may change where the object is const."""
         while isinstance(kind, Array):
             kind = kind.of
         if not isinstance(kind, Record):
@@ -117,7 +117,7 @@ class CursorReader:
         return tuple(m for m in made if len(m.parameters) == 1 and referent(m.parameters[0].type) is record)
 
     def hides(self, record: Record, kind: str) -> bool:
-        """Whether a record is of a template that declares a copy of this *kind*, which the library does not show."""
+        """Return whether a record is of a template that declares a copy of this *kind*, which the library does not show."""
         pattern = self.library.lib.clang_getSpecializedCursorTemplate(self.types.declared[record.name])
         if pattern is None:
             return False
@@ -144,11 +144,11 @@ class CursorReader:
         return None
 
     def hidden_end(self, record: Record) -> bool:
-        """Whether a record has a destructor, of a template, that the library has not shown."""
+        """Return whether a record has a destructor, of a template, that the library has not shown."""
         return bool(self.types.patterned.get(record.name)) and self.destructor(record) is None
 
     def is_dynamic(self, node: Node) -> bool:
-        """Whether a call chooses a virtual method by the class of the object."""
+        """Return whether a call chooses a virtual method by the class of the object."""
         return bool(self.library.lib.clang_Cursor_isDynamicCall(node.cursor))
 
     def tree(self, root: Any, around: Node | None = None) -> Node:
@@ -241,11 +241,11 @@ class CursorReader:
         return Span(first[0], first[1], first[2], last[1], last[2])
 
     def spelled(self, node: Node) -> Span:
-        """Where the text of *node* is, which a macro may have written."""
+        """Return the place of the text of *node*, which a macro may have written."""
         return self._span(node.cursor)
 
     def _in_macro(self, node: Node, above: Node) -> None:
-        """Where a piece that a macro wrote is executed.
+        """Return the place at which a piece that a macro wrote is executed.
 
         A statement stands in its line of the macro's body if all of it is there, otherwise at the
         invocation; its pieces stand with it, arguments and constants of other macros, too.
@@ -316,7 +316,7 @@ class CursorReader:
         return [t.spelling for t in node.cursor.get_tokens()]
 
     def text(self, node: Node) -> str:
-        """What the library spells *node* as: the text of a literal."""
+        """Return the library's spelling of *node*: the text of a literal."""
         return str(node.cursor.spelling)
 
 

@@ -28,7 +28,7 @@ _ONE = threading.Lock()  # the library holds locks while it parses, which a chil
 
 
 def in_child(path: str, make: Callable[[], bytes]) -> bytes | None:
-    """What *make* gives, called in a child process; None where it raises there, or where there is no child.
+    """Call *make* in a child process and return its result; None where it raises there, or where there is no child.
 
     Raises `UsageError` where a parse of it, in `bounded`, takes more than `SECONDS` of CPU time or `GROWTH` of memory, or where
     it ends the process.  Systems without ``fork`` have no child, and neither has who trusts his sources: where

@@ -182,7 +182,7 @@ class TypeReader:
         return (base, *base.bases), (*base.others, *beside)
 
     def _is_class(self, declaration: Any) -> bool:
-        """Whether it is a class of a supplied header that has methods; structures for data have none.
+        """Return whether it is a class of a supplied header that has methods; structures for data have none.
 
         Those of ``bang::`` have bodies, and are translated as those of a source are.
         """
@@ -210,7 +210,7 @@ class TypeReader:
 
 
 def _inside(declaration: Any, namespace: str) -> bool:
-    """Whether *declaration* is in *namespace*, however deep."""
+    """Return whether *declaration* is in *namespace*, however deep."""
     scope = declaration.semantic_parent
     while scope is not None and scope.kind.name == "NAMESPACE":
         if scope.spelling == namespace:
@@ -225,7 +225,7 @@ def block(cursor: Any) -> Any | None:
 
 
 def _destroyed(declaration: Any) -> bool:
-    """Whether a class has a destructor of its own that does something."""
+    """Return whether a class has a destructor of its own that does something."""
     found = destructor(declaration)
     if found is None or found.is_default_method():
         return False
@@ -241,7 +241,7 @@ def destructor(declaration: Any) -> Any:
 
 
 def _virtual(declaration: Any) -> bool:
-    """Whether a class declares a virtual method."""
+    """Return whether a class declares a virtual method."""
     definition = declaration.get_definition()
     children = () if definition is None else definition.get_children()
     return any(c.kind.name in ("CXX_METHOD", "DESTRUCTOR") and c.is_virtual_method() for c in children)
@@ -254,5 +254,5 @@ def _leaf(kind: t.Type) -> t.Type:
 
 
 def ends(kind: t.Type) -> bool:
-    """Whether something happens at the end of an object."""
+    """Return whether something happens at the end of an object."""
     return isinstance(kind, t.Record) and kind.destroyed

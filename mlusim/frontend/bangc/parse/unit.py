@@ -42,7 +42,7 @@ _STATEMENT = re.compile(_EXPLICIT.pattern + r"[^;{]*;", re.MULTILINE)
 
 @define(eq=False)
 class ParsedFile:
-    """What a file declares.
+    """The declarations of a file.
 
     ``functions`` are its own definitions that are no templates, ``templates`` those that are, and
     ``requested`` the kernels that were asked for by name.
@@ -64,7 +64,7 @@ class ParsedFile:
 
     @cached_property
     def macros(self) -> Mapping[str, str]:
-        """What the file and those that it includes define; the first definition of each name."""
+        """Return the macros of the file and of those that it includes; the first definition of each name."""
         found: dict[str, str] = {}
         for path in self.includes:
             found = definitions(self.text_of(path)) | found
@@ -206,13 +206,13 @@ def _is_kernel(cursor: Any) -> bool:
 
 
 def _source(cursor: Any, path: str) -> bool:
-    """Whether what *cursor* declares counts as the file's own: it, and each ``.mlu`` that it includes."""
+    """Return whether what *cursor* declares counts as the file's own: it, and each ``.mlu`` that it includes."""
     name = str(cursor.location.file.name)
     return name == path or name.endswith(".mlu")
 
 
 def _target(variable: Declaration) -> Declaration | None:
-    """What a request's initial value is the address of."""
+    """Return the declaration whose address a request's initial value is."""
     node = variable.initialiser
     while node is not None:
         if node.kind == "DECL_REF_EXPR":

@@ -38,19 +38,19 @@ _EXACT: Mapping[t.Arithmetic, int] = MappingProxyType(  # integers up to here ar
 
 
 def modular(op: str, kind: t.Arithmetic) -> bool:
-    """Whether ``op`` in an integer type gives the same low bits for operands that are not wrapped yet."""
+    """Return whether ``op`` in an integer type gives the same low bits for operands that are not wrapped yet."""
     return op in _RING and kind.kind in ("int", "uint")
 
 
 def keeps(have: t.Type, to: t.Type, size: int) -> bool:
-    """Whether the low *size* bytes are the same before and after a conversion: both types are integers that have them."""
+    """Return whether the low *size* bytes are the same before and after a conversion: both types are integers that have them."""
     if not (isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic)):
         return False
     return {have.kind, to.kind} <= {"int", "uint"} and min(have.size, to.size) >= size
 
 
 def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
-    """Whether ``op`` on integers may leave the type *kind*; *a* and *c* are what the operands may be."""
+    """Return whether ``op`` on integers may leave the type *kind*; *a* and *c* are what the operands may be."""
     if op not in _GROWING or not kind.whole:
         return False
     within = computed(op, a, c)

@@ -76,7 +76,7 @@ def first(*parts: ast.expr) -> ast.Subscript:
 
 
 def simple(node: ast.expr) -> bool:
-    """Whether *node* may be evaluated twice: a name or a literal; an attribute may be a load that is accounted for."""
+    """Return whether *node* may be evaluated twice: a name or a literal; an attribute may be a load that is accounted for."""
     return isinstance(node, ast.Name | ast.Constant)
 
 

@@ -47,7 +47,7 @@ def kept_casts(local: str, names: Iterable[str]) -> list[str]:
 
 
 def _again(c: "Context", given: ir.Expr, to: t.Pointer) -> bool:
-    """Whether a cast to *to* is wanted again while *given* is the same: of a local that does not change, there or in a loop."""
+    """Return whether a cast to *to* is wanted again while *given* is the same: of a local that does not change, there or in a loop."""
     if c.inside or not (isinstance(given, ir.Load) and isinstance(given.place, ir.LocalStorage)):
         return False
     local = given.place.local

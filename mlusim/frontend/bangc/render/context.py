@@ -1,4 +1,4 @@
-"""What is known of a function while it is rendered, and what its locals and places are."""
+"""The facts of a function while it is rendered, and the forms of its locals and places."""
 
 import ast
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from mlusim.frontend.bangc.render import layouts, ranges
 
 @define(eq=False)
 class Uses:
-    """What a function's code refers to."""
+    """The names that a function's code refers to."""
 
     symbols: dict[str, None] = field(factory=dict)  # functions of the sources
     pointed: dict[str, None] = field(factory=dict)  # those of them whose address is taken
@@ -66,14 +66,14 @@ class Context:
 
 
 def cell(local: ir.Local) -> bool:
-    """Whether a local is an object that holds a number, a pointer or a register."""
+    """Return whether a local is an object that holds a number, a pointer or a register."""
     return local.storage is not ir.Storage.VALUE and not isinstance(
         local.type, t.Array | t.Record | t.ClassType | t.VectorRegister
     )
 
 
 def refers(at: ir.Element) -> bool:
-    """Whether *at* is the number that a variable points or refers to, which has it as ``v``.
+    """Return whether *at* is the number that a variable points or refers to, which has it as ``v``.
 
     An object seen as bytes has none.
     """

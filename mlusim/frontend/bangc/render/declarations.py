@@ -41,7 +41,7 @@ def _note(c: Context, local: ir.Local, initial: ir.Expr | None) -> None:
 
 
 def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
-    """What a parameter needs that is not a plain value; the caller gave a number, a pointer or a copy."""
+    """Render the preparation of a parameter that is not a plain value; the caller gave a number, a pointer or a copy."""
     if isinstance(local.type, t.VectorRegister):
         return [b.at(b.assign(b.target(local.name), b.call("_c_copy", b.name(local.name))), local.span)]
     if local.storage is ir.Storage.VALUE or isinstance(local.type, t.ClassType):
@@ -86,7 +86,7 @@ def _bytes(kind: t.Type) -> bool:
 
 
 def zero(kind: t.Type) -> ast.expr:
-    """What a variable without a value has here; in C it may be anything."""
+    """Return the initial value of a variable without one; in C it may be anything."""
     if isinstance(kind, t.Arithmetic):
         return b.constant({"float": 0.0, "bool": False}.get(kind.kind, 0))
     return b.name("_c_null")

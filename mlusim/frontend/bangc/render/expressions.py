@@ -43,7 +43,7 @@ def place(c: Context, index: ir.Expr, element: t.Type) -> ast.expr:
 
 
 def _may_lack(node: ir.Expr) -> bool:
-    """Whether a number may be computed from one that was loaded."""
+    """Return whether a number may be computed from one that was loaded."""
     return any(isinstance(n, _LOADING) for n in walk(node))
 
 
@@ -84,7 +84,7 @@ def _variable(at: ir.LocalStorage) -> ast.expr:
 
 
 def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
-    """What memory gives back, as a number of Python."""
+    """Render a loaded value as a number of Python."""
     if not isinstance(kind, t.Arithmetic):
         return made
     if kind.kind == "float":

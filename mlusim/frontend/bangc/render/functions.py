@@ -25,7 +25,7 @@ class Rendered:
 
 
 def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
-    """What a host variable at file scope begins with, as an expression that is evaluated once."""
+    """Render the initial value of a host variable at file scope, an expression that is evaluated once."""
     c = statements.BodyContext()
     local = ir.Local(variable.name, variable.name, variable.type, "", variable.span, ir.Storage.CELL)
     return declarations.made(c, local, expression, variable.symbol), c.uses

@@ -78,7 +78,7 @@ def goto(c: "BodyContext", node: ir.Goto) -> Statements:
 
 
 def onward(c: "BodyContext", node: Any) -> Statements:
-    """What follows a loop out of which there are gotos."""
+    """Render the statements behind a loop out of which there are gotos."""
     wanted = {n.label for n in walk(node) if isinstance(n, ir.Goto)} if c.machines else set()
     made: Statements = []
     for machine in c.machines:

@@ -1,4 +1,4 @@
-"""What translated code needs to know of the rows that it calls."""
+"""The facts that translated code needs of the rows that it calls."""
 
 import functools
 

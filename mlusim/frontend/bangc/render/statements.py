@@ -110,7 +110,7 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
 
 
 def _stepped(c: BodyContext, step: tuple[ir.Evaluate, ...]) -> Statements:
-    """What a loop does behind each turn."""
+    """Render the step of a loop behind each turn."""
     outer, c.stepping = c.stepping, True
     made = body(c, step)
     c.stepping = outer

@@ -47,7 +47,7 @@ def _closed(statements: Body, *, last: bool) -> Body | None:
 
 
 def _breaks(node: ir.Statement) -> bool:
-    """Whether a break in *node* belongs to the switch."""
+    """Return whether a break in *node* belongs to the switch."""
     if isinstance(node, ir.Break):
         return True
     return any(_breaks(s) for part in parts_of(node) for s in part)

@@ -30,7 +30,7 @@ def _execute(mlu: Any, call: AssemblyCall, operands: dict[str, Any]) -> None:
 
 
 def _given(argument: Argument, operands: dict[str, Any]) -> Any:
-    """What an argument stands for among *operands*: memory as its type, a register itself, a number."""
+    """Return the operand that an argument stands for among *operands*: memory as its type, a register itself, a number."""
     if not isinstance(argument, Reference):
         return argument
     value = operands[argument.name]

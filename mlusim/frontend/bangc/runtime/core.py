@@ -63,7 +63,7 @@ def code_address(number: int) -> int:
 
 @functools.cache
 def common() -> Mapping[str, Any]:
-    """What every namespace has: arithmetic and objects that need no core."""
+    """Return the names of every namespace: arithmetic and objects that need no core."""
     return {
         **{d.name: d for d in DIRECTIONS},
         "_c_direction": direction_of,
@@ -209,7 +209,7 @@ class Task:
     # -- values --------------------------------------------------------------------------------
 
     def changed(self, value: float, rule: str, have: str, to: str, low: int, high: int) -> int:
-        """What C makes of *value*, which is no number of the type *to*; tell those who listen (`ValueChange`)."""
+        """Convert *value*, which is no number of the type *to*, as C does; tell those who listen (`ValueChange`)."""
         if value.__class__ in FOLLOWED:  # what it is says nothing
             return like(self._kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
         kept = self._kept(value, rule, low, high)
@@ -372,7 +372,7 @@ def too_deep() -> Fault:
 
 
 class translating_faults:  # noqa: N801 - reads as what it does
-    """What Python raises where C has no meaning becomes a fault of *core* at the line of the source."""
+    """Turn an exception that Python raises where C has no meaning into a fault of *core* at the line of the source."""
 
     __slots__ = ("_core",)
 
@@ -397,7 +397,7 @@ _NO_CODE = "object is not callable"  # what Python says of a call through such a
 
 
 def _translated(traceback: TracebackType | None) -> bool:
-    """Whether what was raised comes from translated code itself."""
+    """Return whether what was raised comes from translated code itself."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return traceback is not None and not traceback.tb_frame.f_code.co_filename.endswith(".py")

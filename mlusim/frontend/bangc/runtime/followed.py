@@ -16,7 +16,7 @@ TEST = "a test"
 
 
 class _Followed:
-    """What numbers with a `Follower` have in common."""
+    """The common part of numbers with a `Follower`."""
 
     follower: "Follower"
 

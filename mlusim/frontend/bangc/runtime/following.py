@@ -29,7 +29,7 @@ class Following:
         )
 
     def names(self, space: Mapping[str, Any], rows: Mapping[str, "Intrinsic"], number: str) -> dict[str, Any]:
-        """What replaces names of *space*: conversions, arithmetic, the *rows* by their names, types named *number*..."""
+        """Return the replacements for names of *space*: conversions, arithmetic, the *rows* by their names, types named *number*..."""
         made: dict[str, Any] = {"int": self._as(int), "float": self._as(float), "bool": self._as(bool)}
         made["_c_got"], made["_c_asked"], made["_c_place"] = self.got, asked, place
         made["_c_unset"] = self.unset

@@ -77,7 +77,7 @@ class RecordLayout:
         return pointer
 
     def same(self, other: "RecordLayout") -> bool:
-        """Whether *other* is this record as another file has it, or one of them a base of the other."""
+        """Return whether *other* is this record as another file has it, or one of them a base of the other."""
         if self.name in other.names or other.name in self.names:
             return self.name != other.name or [*self.fields] == [*other.fields]
         return (self.name, self.size, [*self.fields]) == (other.name, other.size, [*other.fields])
@@ -322,7 +322,7 @@ class ArrayLayout:
 
     @property
     def leaf(self) -> Any:
-        """What it holds in the end."""
+        """Return its innermost element type."""
         return self.element.leaf if isinstance(self.element, ArrayLayout) else self.element
 
 
@@ -396,7 +396,7 @@ def fresh(layout: Any) -> Any:
 
 
 def fetch(raw: Ptr, layout: Any) -> Any:
-    """What lies at *raw*: a number, a pointer, or where a record or an array begins."""
+    """Read the value at *raw*: a number, a pointer, or where a record or an array begins."""
     if isinstance(layout, DType):
         return number(raw.cast(layout)[0], layout)
     if isinstance(layout, PointerLayout):

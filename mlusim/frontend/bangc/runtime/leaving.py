@@ -11,7 +11,7 @@ from mlusim.frontend.bangc.runtime.pointers import Address, VariableAddress
 
 
 def ending() -> bool:
-    """Whether the objects of a block end where it is left: not where the program stops."""
+    """Return whether the objects of a block end where it is left: not where the program stops."""
     return sys.exc_info()[1] is None
 
 

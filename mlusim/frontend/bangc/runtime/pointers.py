@@ -90,7 +90,7 @@ class Address(Referred):
 
 
 class NoRecord:
-    """What a pointer that leads to no memory has in place of a record: parts of it have addresses, and no values."""
+    """The record behind a pointer that leads to no memory: its parts have addresses, and no values."""
 
     def __init__(self, pointer: Address) -> None:
         object.__setattr__(self, "_pointer", pointer)
@@ -137,7 +137,7 @@ def read_only(words: str) -> ReadOnly:
 
 
 def beside(layout: Any, fault: OutOfBounds) -> Address:
-    """What is read beside pointers that a compiler has on the task's stack: its use is a fault, *fault* of others."""
+    """Return the value beside pointers that a compiler has on the task's stack: its use is a fault, *fault* of others."""
     pointee = getattr(layout, "pointee", None)
     if pointee is None:
         raise fault
@@ -158,7 +158,7 @@ def no_number() -> Unsupported:
 
 
 class VariableAddress(Referred):
-    """What all pointers to variables outside simulated memory have in common: an address that is no number."""
+    """The common part of pointers to variables outside simulated memory: an address that is no number."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What a reference of C++ may be bound to besides a variable: an element somewhere."""
+"""Referents of C++ references that are no variables: an element somewhere."""
 
 from typing import Any
 

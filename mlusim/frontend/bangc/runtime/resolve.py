@@ -91,7 +91,7 @@ def _register_layout(dtype: DType) -> RegisterLayout:
 
 
 def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
-    """What the names of layouts mean to who finds by *find* what an integer points to."""
+    """Return the meanings of layout names for one who finds by *find* what an integer points to."""
     records: dict[str, RecordLayout] = {}
     made: dict[str, Any] = {}
     for name, kind in wanted.items():

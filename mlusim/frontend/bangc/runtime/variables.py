@@ -223,7 +223,7 @@ class Bits(VariableAddress):
         return self.offset >= self._other(other)
 
     def _other(self, other: Any) -> int:
-        """Where another pointer leads, in bytes behind the variable's first."""
+        """Return the place of another pointer, in bytes behind the variable's first."""
         if _cell_of(other) is not self.cell:
             unrelated()
         return int(getattr(other, "offset", 0))

@@ -89,7 +89,7 @@ def _given(*pairs: Any) -> list[Any]:
 
 
 def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[slice, slice, slice]]:
-    """Where a tap's channels meet a convolution's group: among the outputs, in the filters, among the tap's own."""
+    """Yield for each group the slices of a tap's channels: among the outputs, in the filters, among the tap's own."""
     each = inputs // groups
     for group in range(groups):
         low, high = max(tap.channels.start, group * each), min(tap.channels.stop, (group + 1) * each)

@@ -1,4 +1,4 @@
-"""What the stand-ins want of the device that they work on."""
+"""The protocol of the device that the stand-ins work on."""
 
 from typing import Protocol
 

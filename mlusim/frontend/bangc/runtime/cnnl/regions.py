@@ -115,7 +115,7 @@ def align_backward(driver: "StandInDevice", _handle: Any, grad_desc: Any, grad: 
 
 
 def _bins(low: float, high: float, bins: int, scale: Any, size: int) -> list[tuple[int, int]]:
-    """Where the bins of a region begin and end along an axis, in whole pixels."""
+    """Return the first and last pixel of each bin of a region along an axis."""
     first, last = (int(np.floor(abs(v) + 0.5) * np.sign(v)) for v in (low * scale, high * scale))
     step = np.float32(max(last - first + 1, 1)) / np.float32(bins)
     ends = [(np.floor(np.float32(k) * step), np.ceil(np.float32(k + 1) * step)) for k in range(bins)]

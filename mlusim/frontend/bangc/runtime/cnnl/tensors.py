@@ -1,4 +1,4 @@
-"""What the stand-ins are given: tensors on the device, numbers behind pointers, descriptors."""
+"""The arguments of the stand-ins: tensors on the device, numbers behind pointers, descriptors."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

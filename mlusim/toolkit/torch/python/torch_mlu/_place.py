@@ -1,4 +1,4 @@
-"""Where PyTorch, the toolkit folder and the compiled device are."""
+"""The places of PyTorch, the toolkit folder and the compiled device."""
 
 import ctypes
 import functools
@@ -53,7 +53,7 @@ def include_paths() -> list[str]:
 
 
 def asked(**more: Any) -> dict[str, Any]:
-    """What mlusim's compiler answers.  Raises `RuntimeError` with a sentence where it fails."""
+    """Ask mlusim's compiler.  Raises `RuntimeError` with a sentence where it fails."""
     base = Path(str(torch().__file__)).parent
     request = {
         "home": str(home()),

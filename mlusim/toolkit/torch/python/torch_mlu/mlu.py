@@ -27,12 +27,12 @@ def _index(device: Any = None) -> int:
 
 
 def is_available() -> bool:
-    """Whether the device can be used: always."""
+    """Return whether the device can be used: always."""
     return True
 
 
 def is_initialized() -> bool:
-    """Whether it is ready: always."""
+    """Return whether it is ready: always."""
     return True
 
 
@@ -136,7 +136,7 @@ class Stream:
         _C.sync_queue(self.mlu_stream)
 
     def query(self) -> bool:
-        """Whether its work is done: it is done when it is given."""
+        """Return whether its work is done: it is done when it is given."""
         return True
 
     def record_event(self, event: "Event | None" = None) -> "Event":
@@ -198,7 +198,7 @@ class Event:
             _C.wait(self.mlu_event)
 
     def query(self) -> bool:
-        """Whether it was met: work is done when it is given."""
+        """Return whether it was met: work is done when it is given."""
         return True
 
     def elapsed_time(self, end: "Event") -> float:
@@ -300,5 +300,5 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 
 
 def is_bf16_supported() -> bool:
-    """Whether kernels of this board may use bfloat16."""
+    """Return whether kernels of this board may use bfloat16."""
     return get_device_capability()[0] >= 5

@@ -1,1 +1,1 @@
-"""What extensions are built with."""
+"""Tools with which extensions are built."""
