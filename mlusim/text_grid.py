@@ -34,7 +34,7 @@ class Grid:
     """
 
     def __init__(self, columns: Sequence[Column], title: str | None, *, gap: int, ruled: bool) -> None:
-        """An empty table."""
+        """Begin a table with no rows."""
         self.columns = tuple(columns)
         self.title = None if title is None else lines_shown(title)
         self.gap = gap
@@ -255,7 +255,7 @@ class NameCell:
 
     @property
     def in_a_line(self) -> Text:
-        """All of it."""
+        """Text of the whole grid in one line."""
         return Text(" " * self.indent + self.text, style=self.style)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:

@@ -257,7 +257,7 @@ class Board(Presented):
 
     @property
     def clock_hz(self) -> int:
-        """Cycles per second."""
+        """Clock of a core in cycles per second."""
         return self.clock_mhz * 1_000_000
 
     @property

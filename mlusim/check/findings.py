@@ -72,7 +72,7 @@ class CheckReport:
 
     @property
     def notes(self) -> int:
-        """Different notes."""
+        """Notes that differ from each other."""
         return sum(finding.level == NOTE for finding in self.findings)
 
     @property

@@ -76,7 +76,7 @@ class OperatorSubject:
         return f"{self.operator} {self.case} on {self.board}"
 
     def outcome(self, effects: str, director: Director) -> Run | Fault:
-        """Run the case."""
+        """Run the case and return its outcome."""
         spec = find_operator(self.operator)
         try:
             with directing(director):
@@ -102,7 +102,7 @@ class OperatorSubject:
         )
 
     def facts(self) -> dict[str, Any]:
-        """The names."""
+        """Return the names of operator, case and board."""
         return {"operator": self.operator, "case": self.case, "board": self.board}
 
 
@@ -143,7 +143,7 @@ class Leavings(Observer):
         self.launches: list[LeftTensors] = []
 
     def launch_begin(self, launch: "Launch") -> None:
-        """Begin with nothing."""
+        """Begin a launch with no copies."""
         self.launches.append(LeftTensors(launch.request.kernel.name))
 
     def issue(self, effect: Effect) -> bool:
@@ -155,7 +155,7 @@ class Leavings(Observer):
         return True
 
     def launch_end(self, launch: "Launch") -> None:
-        """Copy the tensors."""
+        """Copy the tensors that the launch leaves."""
         for place, argument in enumerate(leaves(launch.request)):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
             if allocation is not None and allocation.writable:
@@ -182,11 +182,11 @@ class ScriptSubject:
 
     @property
     def name(self) -> str:
-        """The script."""
+        """Name of the script in sentences."""
         return self.script
 
     def outcome(self, effects: str, director: Director) -> tuple[LeftTensors, ...]:
-        """Run the script."""
+        """Run the script and return its outcome."""
         leavings = Leavings()
         director.effects = effects
         errors = contextlib.suppress(

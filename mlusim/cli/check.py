@@ -200,7 +200,7 @@ class _Kept:
         return self.call.arrays()
 
     def run(self, observe: Iterable[Any]) -> Called:
-        """Run the call."""
+        """Run the call under the checkers."""
         self.done = self.call.run(observe)
         return self.done
 

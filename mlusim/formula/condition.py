@@ -39,7 +39,7 @@ class Word(Expr):
     word: str
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        """Return the word."""
+        """Return the word as it stands."""
         del env
         return self.word
 

@@ -157,7 +157,7 @@ class Amount(Expr):
     unit: Unit = Unit.COUNT
 
     def evaluate(self, env: Mapping[str, int]) -> int:
-        """Return the number."""
+        """Return the number as it stands."""
         del env
         return self.value
 

@@ -75,7 +75,7 @@ class TensorDescriptor:
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """Number of elements of the tensor."""
         total = 1
         for n in self.shape:
             total *= n

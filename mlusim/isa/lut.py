@@ -1,4 +1,4 @@
-"""Table look-up."""
+"""Rows of table look-up."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Copies and fills."""
+"""Rows of copies and fills."""
 
 from typing import Any
 

@@ -348,7 +348,7 @@ class _KernelSubject:
         self.parameters = kernel.form.parameters
 
     def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> None:
-        """Launch it."""
+        """Launch the kernel with the draw's arguments."""
         device.launch(
             self._kernel,
             tuple(facts["dim"]),
@@ -372,7 +372,7 @@ class _HostSubject:
         self.parameters = self._function.forms[0].parameters
 
     def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> None:
-        """Call it."""
+        """Call the host function with the draw's arguments."""
         del facts
         self._function(device, *arguments)
 

@@ -64,7 +64,7 @@ class Difference:
         return self.largest / self.allowed if self.allowed else float("inf") if self.largest else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the comparison as plain data."""
         return asdict(self) | {"right": self.right}
 
 

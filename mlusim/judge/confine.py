@@ -43,7 +43,7 @@ class Confinement:
     processes: bool = False
 
     def to_json(self) -> dict[str, bool]:
-        """As plain data."""
+        """Return the limits as plain data."""
         return asdict(self)
 
     @property

@@ -34,7 +34,7 @@ class Document:
     arrays: Mapping[str, Array] = field(factory=dict)
 
     def packed(self) -> bytes:
-        """As bytes."""
+        """Return the message as bytes."""
         shapes = [[name, as_dtype(a.dtype).name, list(a.shape)] for name, a in self.arrays.items()]
         head = json.dumps({"facts": plain(self.facts), "arrays": shapes}, allow_nan=False).encode() + b"\n"
         return b"".join([head, *(np.ascontiguousarray(a).tobytes() for a in self.arrays.values())])

@@ -139,7 +139,7 @@ class Meter:
         self.quiet()
 
     def quiet(self) -> None:
-        """Cancel the alarm."""
+        """Cancel the alarm of the launch."""
         if self._alarm is not None:
             self._alarm.stop()
 
@@ -271,7 +271,7 @@ class Alarm:
         return type("Overdue", (Overdue,), {})
 
     def start(self) -> None:
-        """Start the alarm."""
+        """Start the alarm of the launch."""
         self._target = threading.get_ident()
         _CLOCK.wind(self, self._seconds)
 

@@ -25,7 +25,7 @@ def _word(row: Intrinsic) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file."""
+    """Write the words to the file of the command line."""
     path = Path(arguments[0] if arguments else "isa.json")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(words(), indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -90,7 +90,7 @@ MEMORY: Mapping[str, str] = MappingProxyType(
 
 
 def stub_text() -> str:
-    """The whole stub."""
+    """Return the text of the whole stub."""
     lines = [HEAD.rstrip("\n"), *_docstring(Mlu.__doc__ or "", 4), ""]
     lines += [f"    {name}: int" for name in BUILT_IN]
     lines.append(MACHINE.rstrip("\n"))

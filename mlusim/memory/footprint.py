@@ -182,7 +182,7 @@ class ByteRuns:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes."""
+        """Number of bytes of all ranges."""
         return int((self.highs - self.lows).sum())
 
     def __iter__(self) -> Iterator[tuple[int, int]]:

@@ -166,7 +166,7 @@ class InitCheck(Checker):
             self._shadows[allocation] = _remembered(allocation)
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
-        """Note fresh memory."""
+        """Note that memory is fresh, with nothing stored yet."""
         del core
         self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
 

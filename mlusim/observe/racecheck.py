@@ -62,7 +62,7 @@ class RaceCheck(Checker):
             self._sharing.whole = True
 
     def task_begin(self, core: "Core") -> None:
-        """Begin a task."""
+        """Begin a task without accesses."""
         self._tasks[core] = self._clocks.begin()
         self._cores.append(core)
         self._orders[core] = PipeOrder()

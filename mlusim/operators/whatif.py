@@ -60,7 +60,7 @@ class _Choices(Handle):
     def launch(
         self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
-        """Note the launch."""
+        """Note the launch and its work."""
         self.choices.append((kernel, tuple(dim), kind, tuple(_plain(argument) for argument in args)))
         return None  # type: ignore[return-value]  # a host interface that looks at it chooses by its result
 

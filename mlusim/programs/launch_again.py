@@ -42,7 +42,7 @@ class LaunchAgain:
         return self
 
     def loaded(self) -> BangKernel:
-        """Its kernel."""
+        """Load the kernel of the launch."""
         return self.kernel
 
     def run(self, observe: Iterable[Any]) -> Relaunched:

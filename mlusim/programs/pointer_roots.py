@@ -49,7 +49,7 @@ class FunctionUses:
 
 
 def uses_of(function: ir.Function) -> FunctionUses:
-    """Read *function* once."""
+    """Read the uses of pointers in *function* once."""
     found = FunctionUses(function)
     for statement in function.body:
         for node, line in _walk(statement, statement.span.line):

@@ -44,11 +44,11 @@ class FunctionProgram:
         return str(getattr(self.function, "__name__", "program"))
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """None."""
+        """Return None: the arrays of a script are its own."""
         return {}
 
     def run(self, observe: Iterable[Any]) -> Any:
-        """Call the function."""
+        """Call the function of the script."""
         return self.function(tuple(observe))
 
 

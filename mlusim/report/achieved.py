@@ -48,7 +48,7 @@ class Achieved:
         return f"{self.what} {self.figure}"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the rates as plain data."""
         return asdict(self) | {"share": self.share}
 
 

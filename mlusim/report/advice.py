@@ -51,11 +51,11 @@ class Advice:
         return f"{self.words} ({self.where})" if self.where else self.words
 
     def __str__(self) -> str:
-        """In a sentence."""
+        """Return the advice as a sentence."""
         return f"{self.change}: {self.time_us:,.2f} us, {self.gain:.2f} times as fast"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the advice as plain data."""
         return asdict(self)
 
 

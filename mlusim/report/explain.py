@@ -69,7 +69,7 @@ class Explanation:
     memory: Mapping[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the explanation as plain data."""
         return asdict(self)
 
 

@@ -20,7 +20,7 @@ class Profiled(Observer, Presented):
         self.launches: list[Launch] = []
 
     def launched(self, launch: LaunchResult) -> None:
-        """Keep the launch."""
+        """Keep the launch for the report."""
         if isinstance(launch, Launch):
             self.launches.append(launch)
 

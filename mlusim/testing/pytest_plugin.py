@@ -23,7 +23,7 @@ MARK = "mlusim_accept"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
+    """Declare the options of the plugin."""
     group = parser.getgroup("mlusim", "checks of simulated kernels")
     group.addoption(
         LIMIT,

@@ -218,7 +218,7 @@ class _Rows:
         self.known += len(rows)
 
     def log(self) -> CoreLog:
-        """The log."""
+        """Return the log of the changed work."""
         self._pack()
         return CoreLog(tuple(self.chunks))
 

@@ -159,7 +159,7 @@ def _io(sums: Rows, pace: Pace) -> Any:
 
 
 def _move(sums: Rows, pace: Pace) -> Any:
-    """Blocking on-chip copies."""
+    """Return the time of blocking on-chip copies."""
     return sums[:, q.MOVE_STARTS] * pace.setup + _on_chip(sums[:, q.LINES], sums[:, q.SRAM_BYTES], pace)
 
 

@@ -117,7 +117,7 @@ class _LaunchSums:
     elapsed: float = 0.0
 
     def add(self, core: _Alone) -> None:
-        """One more task."""
+        """Add the time of one more task."""
         self.busy = [a + b for a, b in zip(self.busy, core.busy, strict=True)]
         self.active += core.active
         self.overlap += core.overlap

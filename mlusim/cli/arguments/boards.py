@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim boards``."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="one board, with the source of each number")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = "example: mlusim boards MLU370-X4"

@@ -31,7 +31,7 @@ FORMATS = ("text", "json", "sarif", "junit")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim check``."""
     add = parser.add_argument
     add_program(
         parser,

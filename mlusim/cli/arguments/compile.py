@@ -12,7 +12,7 @@ exit codes: 0 everything translates, 1 something does not or declares more than 
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim compile``."""
     add = parser.add_argument
     add("files", metavar="FILE", nargs="*", help="BANG C files, which are linked with each other")
     add_source_arguments(parser)

@@ -11,7 +11,7 @@ For BANG C kernel, dim, kind, arg, include and define say what is called, as on 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim dap``."""
     parser.add_argument(
         "--port", metavar="N", type=int, help="wait for an editor at this port of this machine"
     )

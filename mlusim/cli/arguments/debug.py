@@ -24,7 +24,7 @@ large case takes a minute or more: what goes on is shown, and Ctrl-C stops it wh
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim debug``."""
     add = parser.add_argument
     add_program(
         parser,

@@ -8,7 +8,7 @@ PAGE = "mlusim-report.html"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim demo``."""
     add = parser.add_argument
     add_boards(parser)
     add("-o", "--output", default=PAGE, metavar="F.html", help=f"where the page goes (default: {PAGE})")

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim isa``."""
     parser.add_argument(
         "name",
         nargs="?",

@@ -38,7 +38,7 @@ def seconds(text: str) -> float:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim judge``."""
     add = parser.add_argument
     add("candidates", nargs="*", metavar="CANDIDATE", help="BANG C files, or folders of them")
     add(

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim ops``."""
     parser.add_argument("name", nargs="?", metavar="OP", help="one operator: parameters, cases, limits")
     parser.add_argument(
         "--listing", action="store_true", help="the listing of OP's document beside its kernel in BANG C"

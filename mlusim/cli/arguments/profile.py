@@ -26,7 +26,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim profile``."""
     add = parser.add_argument
     add_program(
         parser,

@@ -30,7 +30,7 @@ FORMATS = ("json", "csv", "md", "html")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim report``."""
     add_selection(
         parser, "operators (default: all); or a script, a test or BANG C files, with words for it behind"
     )

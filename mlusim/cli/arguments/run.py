@@ -25,7 +25,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim run``."""
     add = parser.add_argument
     add_program(
         parser,

@@ -89,7 +89,7 @@ def add_schedule(parser: ArgumentParser) -> None:
 
 
 def add_engine(parser: ArgumentParser, text: str = WHERE_IT_CAN) -> None:
-    """Declare ``--engine``."""
+    """Declare ``--engine`` with its choices."""
     parser.add_argument("--engine", choices=ENGINES, help=text)
 
 
@@ -146,7 +146,7 @@ def add_call_arguments(parser: ArgumentParser) -> None:
 
 
 def add_reference(parser: ArgumentParser) -> None:
-    """Declare ``--reference``."""
+    """Declare ``--reference`` of verbs that compare."""
     parser.add_argument(
         "--reference",
         metavar="module:function",
@@ -182,7 +182,7 @@ def add_selection(parser: ArgumentParser, what: str = "operators (default: all)"
 
 
 def add_gate(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments that gate a run by a stored one."""
     add = parser.add_argument
     add(
         "--baseline",

@@ -11,7 +11,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim sweep``."""
     add = parser.add_argument
     add_selection(parser)
     add(

@@ -9,7 +9,7 @@ exit codes: 0 the folder is there, 2 it cannot be made"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim toolkit``."""
     add = parser.add_argument
     add("directory", metavar="DIR", help="the folder; one that is there is brought up to date")
     add("--board", metavar="B", help="the board that programs find")

@@ -14,7 +14,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim what-if``."""
     add = parser.add_argument
     add_program(
         parser,

@@ -23,7 +23,7 @@ AROUND = 5  # lines of source shown before and behind the current one
 
 
 def where(console: "CommandContext", words: str) -> str:
-    """Show the stack."""
+    """Show the stack of the current task."""
     del words
     session = console.session
     stack, paused = session.stack(), session.look()

@@ -40,7 +40,7 @@ SHOWN = 16  # elements of a pointer that `print` shows
 
 
 def print_(console: "CommandContext", words: str) -> str:
-    """Show a value."""
+    """Show the value of an expression."""
     session = console.session
     form, words = _form(words)
     if form and form["letters"] not in ("", "x"):

@@ -18,7 +18,7 @@ class CountedVerb(Protocol):
     """A verb that takes a count, and whether lines of any task count."""
 
     def __call__(self, session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
-        """Move."""
+        """Move to the place that the command names."""
         ...
 
 

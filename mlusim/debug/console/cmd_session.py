@@ -41,7 +41,7 @@ def source(console: "CommandContext", words: str) -> str:
 
 
 def record(console: "CommandContext", words: str) -> str:
-    """Write a recording."""
+    """Write a recording of the run."""
     if not words:
         raise UsageError("record takes a file, as in `record wrong.mlusim`")
     size = save(console.session, words)

@@ -111,7 +111,7 @@ def describe(made: Breakpoint) -> str:
 
 
 def delete(console: "CommandContext", words: str) -> str:
-    """Forget breakpoints."""
+    """Forget breakpoints, all or those that are named."""
     chosen = _chosen(console.session, words)
     for made in chosen:
         del console.session.breakpoints[made.number]

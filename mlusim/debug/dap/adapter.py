@@ -105,7 +105,7 @@ class Adapter:
         self.state.console.session.interrupt()
 
     def close(self) -> None:
-        """End the session."""
+        """End the session with the editor."""
         if self.state.console is not None:
             self.state.console.session.close()
 

@@ -127,7 +127,7 @@ class EditorStream:
         self._connection, self._category = connection, category
 
     def write(self, text: str) -> int:
-        """Show *text*."""
+        """Show *text* in the editor's console."""
         if text:
             self._connection.event("output", {"category": self._category, "output": text})
         return len(text)

@@ -66,11 +66,11 @@ class _Issues(Observer):
         self.found: dict[Key, array[int]] = {}
 
     def begin(self, run: "LaunchRun") -> None:
-        """Listen to *run*."""
+        """Listen to the moments of *run*."""
         self.tracer = run.tracer
 
     def issue(self, effect: Effect) -> None:
-        """Note the moment."""
+        """Note the moment of an instruction."""
         if self.tracer is None or self.room <= 0:
             return
         self.room -= 1

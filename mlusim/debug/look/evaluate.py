@@ -40,10 +40,10 @@ class Probe:
         self.stores: list[int] = []
 
     def scalar_load(self, view: View, index: int) -> None:
-        """Account for nothing."""
+        """Account for nothing: looking has no cost."""
 
     def scalar_store(self, view: View, index: int, value: Any) -> None:
-        """Refuse."""
+        """Refuse to store: looking changes nothing."""
         _no(view, index, value)
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
@@ -95,7 +95,7 @@ def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
 
 
 def _nothing(*_: Any) -> None:
-    """Account for nothing."""
+    """Account for nothing: looking has no cost."""
 
 
 def _no(*_: Any) -> None:

@@ -120,7 +120,7 @@ def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> l
 
 
 def tensors(paused: PausedRun) -> list[RegionState]:
-    """The launch's tensors."""
+    """Return the tensors of the launch."""
     return [
         _state(name, allocation, 0, allocation.nbytes, argument.dtype, allocation.address)
         for name, (allocation, argument) in paused.tensors.items()

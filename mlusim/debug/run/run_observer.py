@@ -30,11 +30,11 @@ class RunObserver(Observer):
         self.session = cast("Session", launch)
 
     def task_begin(self, core: "observed.Core") -> None:
-        """Note the core."""
+        """Note the core that runs the task."""
         self.cores.append(whole(core))
 
     def task_end(self, core: "observed.Core") -> None:
-        """Forget the core."""
+        """Forget the core that ran the task."""
         self.cores.remove(whole(core))
         self.finished += 1
         self.ended.add(name_of(whole(core)))

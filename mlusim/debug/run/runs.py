@@ -18,7 +18,7 @@ class RunListener(Protocol):
     """An observer that listens to a run beside the debugger, and is told which run it is."""
 
     def begin(self, run: LaunchRun) -> None:
-        """Listen to *run*."""
+        """Listen to the launches of *run*."""
         ...
 
 

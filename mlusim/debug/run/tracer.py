@@ -396,4 +396,4 @@ class Tracer(RunObserver):
 
 
 def _go_on(stop: Stop) -> None:
-    """Do not pause."""
+    """Go on without a pause."""

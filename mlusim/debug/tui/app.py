@@ -223,7 +223,7 @@ class DebuggerApp(App[None]):
     # -- what the user does ----------------------------------------------------------------------
 
     def submit(self, line: str) -> None:
-        """Execute a line."""
+        """Execute a line of the prompt."""
         self._waiting += 1
         self.busy = True
         self.engine.submit(line)

@@ -42,7 +42,7 @@ class Source(Widget):
         self.refresh()
 
     def recolour(self) -> None:
-        """Colour everything again."""
+        """Colour the source again, after a change of theme."""
         self._lines.clear()
         self.refresh()
 

@@ -20,7 +20,7 @@ class Foreign(NoExpression):
 
 @frozen
 class Number:
-    """A literal."""
+    """A literal of C, a number."""
 
     value: Any
     type: t.Arithmetic | t.Pointer
@@ -28,7 +28,7 @@ class Number:
 
 @frozen
 class Name:
-    """A variable."""
+    """A variable by its name."""
 
     text: str
 
@@ -43,7 +43,7 @@ class Prefix:
 
 @frozen
 class Infix:
-    """Two operands."""
+    """An operator between two operands."""
 
     op: str
     left: Any
@@ -69,7 +69,7 @@ class TypeName:
 
 @frozen
 class Cast:
-    """``(type)operand``."""
+    """A cast, ``(type)operand``, of C."""
 
     type: TypeName
     operand: Any
@@ -84,7 +84,7 @@ class CSizeOf:
 
 @frozen
 class Item:
-    """``base[index]``."""
+    """An element, ``base[index]``, of an array."""
 
     base: Any
     index: Any
@@ -196,7 +196,7 @@ class _Reader:
             raise NoExpression(what)
 
     def expression(self) -> Tree:
-        """A whole expression."""
+        """Parse an expression to its end."""
         test = self.level(0)
         if self.peek()[1] != "?":
             return test

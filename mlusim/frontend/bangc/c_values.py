@@ -241,7 +241,7 @@ def _part(tree: MemberAccess, scope: "FrameNames") -> Typed:
 
 
 def _address(given: Typed) -> Typed:
-    """``&x``."""
+    """Return the address, ``&x``, of a place."""
     if isinstance(given.type, t.Array | t.Record) and given.value is not None:
         kind = given.type.of if isinstance(given.type, t.Array) else given.type
         return Typed(given.value, t.Pointer(kind))

@@ -229,7 +229,7 @@ class NativeCore(Core):
 
     @property
     def source_at(self) -> int:
-        """At which byte."""
+        """Byte of the source that is executed."""
         return 0 if self.c is None else int(self.c.source_at)
 
     @source_at.setter

@@ -57,7 +57,7 @@ _MARKS: Mapping[str, str] = MappingProxyType(
 
 
 def legend_html(excerpt: Excerpt) -> str:
-    """`legend` as HTML."""
+    """Render `legend` as HTML for the page."""
     made = []
     for kind, look, told in legend(excerpt):
         width = 22 if kind in ("arrow", "dashed") else 11

@@ -204,6 +204,6 @@ class MappedMemory:
         return [piece for piece in self._pieces.values() if not isinstance(piece, LentPiece)]
 
     def clear(self, caller: int) -> None:
-        """Free everything."""
+        """Free everything that is left."""
         for start in tuple(self._pieces):
             self.free(start, caller)

@@ -142,13 +142,13 @@ class GatheredAccesses:
     _runs: dict[Allocation | None, ByteRuns] = field(factory=dict)
 
     def add(self, access: Access) -> None:
-        """Note one more."""
+        """Note one more access."""
         self._few.append(access)
         if len(self._few) > MANY:
             self.joined()
 
     def joined(self) -> Bytes:
-        """All of them."""
+        """Return all accesses, joined where they meet."""
         for allocation, runs in _runs(self._few).items():
             held = self._runs.get(allocation)
             self._runs[allocation] = runs if held is None else held | runs

@@ -327,7 +327,7 @@ class ProgramSession:
     # -- memory ----------------------------------------------------------------------------------
 
     def malloc(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMalloc``."""
+        """Serve ``cnrtMalloc``: allocate device memory."""
         managed = request.payload.decode("utf-8", "replace")
         return ProgramReply(self.board(request).memory.malloc(request.words[0], request.caller, managed))
 
@@ -338,7 +338,7 @@ class ProgramSession:
         return ProgramReply()
 
     def free(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtFree``."""
+        """Serve ``cnrtFree``: free device memory."""
         address = request.words[0]
         self.memory_at(address).free(address, request.caller)
         return ProgramReply()
@@ -402,7 +402,7 @@ class ProgramSession:
         return ProgramReply(payload=struct.pack("<QQ", device.board.gdram - device.used, device.board.gdram))
 
     def reset(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtDeviceReset``."""
+        """Serve ``cnrtDeviceReset``: free all memory, and forget the order of queues."""
         self.board(request).memory.clear(request.caller)
         self._order = QueueOrder()
         return ProgramReply()
@@ -439,13 +439,13 @@ class ProgramSession:
         return found
 
     def make_queue(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtQueueCreate``."""
+        """Serve ``cnrtQueueCreate``: make a queue."""
         self._next += 1
         self._queues[self._next] = NativeQueue(self._next, request.caller)
         return ProgramReply(self._next)
 
     def end_queue(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtQueueDestroy``."""
+        """Serve ``cnrtQueueDestroy``: end a queue."""
         self._order.waited(self.queue(request.words[0], request).number)
         self._queues.pop(request.words[0], None)
         return ProgramReply()
@@ -471,7 +471,7 @@ class ProgramSession:
         return ProgramReply(self._next)
 
     def end_notifier(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtNotifierDestroy``."""
+        """Serve ``cnrtNotifierDestroy``: end a notifier."""
         self.notifier(request.words[0])
         del self._notifiers[request.words[0]]
         return ProgramReply()
@@ -483,7 +483,7 @@ class ProgramSession:
         return ProgramReply()
 
     def wait(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtWaitNotifier``."""
+        """Serve ``cnrtWaitNotifier``: wait for a notifier."""
         notifier = self._placed(request.words[0])
         assert notifier.queue is not None
         code, notifier.queue.error = notifier.queue.error, 0
@@ -496,7 +496,7 @@ class ProgramSession:
         return ProgramReply(struct.unpack("<Q", struct.pack("<d", second.us - first.us))[0])
 
     def queue_waits(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtQueueWaitNotifier``."""
+        """Serve ``cnrtQueueWaitNotifier``: let a queue wait for a notifier."""
         queue, notifier = self.queue(request.words[0], request), self._placed(request.words[1])
         assert notifier.queue is not None
         if notifier.queue is not queue:
@@ -533,7 +533,7 @@ class ProgramSession:
         return ProgramReply(answer(self.board(request).device.board))
 
     def name(self, request: ProgramRequest) -> ProgramReply:
-        """The board's name."""
+        """Return the name of the board."""
         return ProgramReply(payload=self.board(request).device.board.name.encode())
 
     def devices(self, _: ProgramRequest) -> ProgramReply:

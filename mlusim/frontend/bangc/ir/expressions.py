@@ -77,7 +77,7 @@ class Const:
 
 @define(eq=False)
 class Text:
-    """A string literal."""
+    """A string literal of the source."""
 
     value: str
     type: Type

@@ -143,7 +143,7 @@ def _literal(scope: FunctionScope, node: Node) -> Expr:
 
 
 def string(scope: FunctionScope, node: Node) -> Text:
-    """A text."""
+    """Lower a string literal to its text."""
     written = scope.around.unit.reader.text(node)
     try:
         text = ast.literal_eval(written)

@@ -366,7 +366,7 @@ def referred(made: Expr, span: Span) -> Element:
 
 
 def _dereferenced(scope: FunctionScope, node: Node) -> Place:
-    """``reinterpret_cast<T &>(x)``."""
+    """Lower ``reinterpret_cast<T &>(x)`` to the place of *x*."""
     at = pointer(scope, node.children[-1])
     return Element(
         convert(scope, at, t.Pointer(node.type), node.span), number(0, t.INT64, node), node.type, node.span

@@ -1,4 +1,4 @@
-"""Statements."""
+"""Lowering of statements to the form."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -152,7 +152,7 @@ def element_size(kind: t.Type) -> int:
 
 
 def literal(value: object, kind: t.Type) -> str:
-    """A constant."""
+    """Render a constant as a literal of C."""
     if value is None:
         return "((Ptr)0)"
     if isinstance(kind, t.Pointer):

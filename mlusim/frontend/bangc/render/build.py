@@ -20,7 +20,7 @@ def target(text: str) -> ast.Name:
 
 
 def constant(value: Any) -> ast.expr:
-    """A literal."""
+    """Make the node of a literal."""
     return ast.Constant(value)
 
 
@@ -30,17 +30,17 @@ def call(function: str | ast.expr, *arguments: ast.expr) -> ast.Call:
 
 
 def attribute(value: ast.expr, text: str) -> ast.Attribute:
-    """``value.text``."""
+    """Make the node of ``value.text``."""
     return ast.Attribute(value, text, LOAD)
 
 
 def item(value: ast.expr, index: ast.expr) -> ast.Subscript:
-    """``value[index]``."""
+    """Make the node of ``value[index]``."""
     return ast.Subscript(value, index, LOAD)
 
 
 def binary(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.BinOp:
-    """``left op right``."""
+    """Make the node of ``left op right``."""
     return ast.BinOp(left, op, right)
 
 
@@ -56,12 +56,12 @@ def between(low: float, value: ast.expr, high: float) -> ast.Compare:
 
 
 def assign(to: ast.expr, value: ast.expr) -> ast.Assign:
-    """``to = value``."""
+    """Make the node of ``to = value``."""
     return ast.Assign([to], value)
 
 
 def held(text: str, value: ast.expr) -> ast.NamedExpr:
-    """``(text := value)``."""
+    """Make the node of ``(text := value)``."""
     return ast.NamedExpr(target(text), value)
 
 

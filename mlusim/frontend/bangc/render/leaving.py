@@ -29,7 +29,7 @@ class Machine:
 
 
 def labelled(c: "BodyContext", node: ir.Labelled) -> Statements:
-    """Statements with labels."""
+    """Render statements that have labels among them."""
     from mlusim.frontend.bangc.render.statements import body  # noqa: PLC0415 - two halves of one subject
 
     left = c.temporary()

@@ -1,4 +1,4 @@
-"""Statements in Python."""
+"""Rendering of statements in Python."""
 
 import ast
 from collections.abc import Callable, Mapping

@@ -18,7 +18,7 @@ Render = Callable[["BodyContext", Body], Statements]
 
 
 def switch(c: "BodyContext", node: ir.Switch, body: Render) -> Statements:
-    """A switch."""
+    """Render a switch: as a chain of tests where no section runs into the next, else as a machine."""
     name = c.temporary()
     made: Statements = [b.at(b.assign(b.target(name), asked(c, value(c, node.value), node.value)), node.span)]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]

@@ -339,7 +339,7 @@ class Task:
             raise too_deep()
 
     def asm(self, text: str, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
-        """Inline assembly."""
+        """Execute a statement of inline assembly."""
         assembly.run(self.mlu, text, dict(zip(names, operands, strict=True)))
 
 
@@ -380,7 +380,7 @@ class translating_faults:  # noqa: N801 - reads as what it does
         self._core = core
 
     def __enter__(self) -> None:
-        """Nothing is prepared."""
+        """Enter without preparing anything."""
 
     def __exit__(self, _: object, error: BaseException | None, traceback: TracebackType | None) -> None:
         if isinstance(error, ZeroDivisionError):

@@ -61,7 +61,7 @@ class RegisterOfC(Register):
 
 
 class RegisterLayout:
-    """A vector register."""
+    """The layout of a vector register."""
 
     size = BYTES
 

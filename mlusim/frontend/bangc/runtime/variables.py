@@ -33,7 +33,7 @@ class Cell(VariableAddress):
         self.v = v
 
     def put(self, v: Any) -> None:
-        """Store a value."""
+        """Store a value in the variable."""
         self.v = v
 
     def __getitem__(self, i: int) -> Any:
@@ -123,7 +123,7 @@ class BesideVariable(VariableAddress):
         return self.n >= _from(other, self.cell)
 
     def cast(self, _layout: Any) -> "BesideVariable":
-        """The same place."""
+        """Return the pointer itself: its type says nothing here."""
         return self
 
     @property

@@ -74,7 +74,7 @@ def device(device: Any) -> Iterator[None]:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The board's name."""
+    """Return the name of the board."""
     return str(_C.name(_index(device)))
 
 
@@ -193,7 +193,7 @@ class Event:
             _C.queue_waits(_C.queue() if stream is None else stream.mlu_stream, self.mlu_event)
 
     def synchronize(self) -> None:
-        """Wait for it."""
+        """Wait for the work before the event, which is done."""
         if self._recorded:
             _C.wait(self.mlu_event)
 
@@ -280,7 +280,7 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """The same."""
+    """Seed all devices, which share one generator."""
     torch.default_generator.manual_seed(seed)
 
 
@@ -290,7 +290,7 @@ def get_rng_state(device: Any = "mlu") -> torch.Tensor:  # noqa: ARG001
 
 
 def set_rng_state(state: torch.Tensor, device: Any = "mlu") -> None:  # noqa: ARG001
-    """Set it."""
+    """Set the state of the generator."""
     torch.default_generator.set_state(state)
 
 
