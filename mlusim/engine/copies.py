@@ -65,6 +65,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
                 and to.space is direction.dst
                 and frm.space is direction.src
                 and to.allocation.writable
+                and (to.allocation is not frm.allocation or d == s or abs(d - s) >= size)
             )
         except (AttributeError, KeyError, TypeError):
             legal = False
@@ -162,6 +163,7 @@ def _rows(
             and frm.space is direction.src
             and to.port is core is frm.port
             and to.allocation.writable
+            and (to.allocation is not frm.allocation or abs(d - s) >= segnum * max(shape[:2]) + size)
         ):
             return False
     except (AttributeError, KeyError, TypeError):
@@ -272,6 +274,8 @@ def _plan(
     if not (_fits(writes, to) and _fits(reads, frm) and writes.apart) or writes.nbytes != reads.nbytes:
         return None
     if not _aligned(mlu, direction, writes, reads):
+        return None
+    if writes.allocation is reads.allocation and writes.before_read_by(reads):
         return None
     return pipe, *_views(to, writes, frm, reads), reads, writes, writes.nbytes
 

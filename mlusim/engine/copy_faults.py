@@ -42,6 +42,7 @@ def explain_copy(
         or _sizes(count, numbers)
         or _ranges(dst, src, count, strides)
         or _alignment(mlu, dst, src, count, direction, strides)
+        or (_overlap(dst, src, count, strides) if _own_cluster(mlu, numbers) else None)
     )
     if fault is not None:
         raise refuse_here(mlu, row, fault)
@@ -219,3 +220,29 @@ def _alignment(
             "a stride to WRAM is no multiple of 8 bytes", operand="dst_stride", legal="multiples of 8"
         )
     return None
+
+
+def _own_cluster(mlu: "Mlu", shape: tuple[int, ...]) -> bool:
+    cluster = mlu.core.cluster
+    return len(shape) not in (1, 4, 9) or (
+        cluster is not None and mlu.core.union.clusters[shape[-1]] is cluster
+    )
+
+
+def _overlap(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | None:
+    writes, reads = _accesses(dst, src, size, shape)
+    shared = writes.before_read_by(reads)
+    if not shared:
+        return None
+    first = writes.common(reads)
+    assert first is not None
+    return RuleFault(
+        f"dst overlaps src by {shared} {plural(shared, 'byte')}"
+        + (", which are written before they are read" if writes.steps else ""),
+        operand="dst",
+        address=dst.view.allocation.address + first[0],
+        space=dst.space.name,
+        legal="dst exactly at src or apart from src"
+        + ("; rows that move towards the front of one array" if writes.steps else ""),
+        hint="copy through a third buffer; a copy does not say in which order it takes its bytes",
+    )

@@ -39,7 +39,8 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
     src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
     segments1 with stride0, the outer one over segments2 with stride1.
     ``SRAM2SRAM`` takes the destination's cluster as one more argument.
-    A source that overlaps the destination is read whole first (unknown on the hardware, default chosen).
+    *dst* is exactly *src* or apart from it; rows may also be packed in place, so that no byte is overwritten before it
+    is read (inferred).
     """
     np.copyto(dst, src)
 

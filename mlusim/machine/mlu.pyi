@@ -391,7 +391,8 @@ class Mlu:
         src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
         segments1 with stride0, the outer one over segments2 with stride1.
         ``SRAM2SRAM`` takes the destination's cluster as one more argument.
-        A source that overlaps the destination is read whole first (unknown on the hardware, default chosen).
+        *dst* is exactly *src* or apart from it; rows may also be packed in place, so that no byte is overwritten before it
+        is read (inferred).
         """
     def memcpy_async(self, dst: Ptr, src: Ptr, size: Count, direction: Direction, *shape: Count) -> None:
         """Start a copy like ``__memcpy`` and go on; it is done after the sync that waits for its pipe.

@@ -143,6 +143,36 @@ class Access(NamedTuple):
         """Return whether both touch a byte."""
         return self.common(other) is not None
 
+    def before_read_by(self, other: "Access") -> int:
+        """Return how many bytes a copy from *other* to this access writes before it reads them: 0 where none.
+
+        Both have as many bytes and their repetitions, which are apart here, have one size.  Byte after byte in
+        ascending order; a byte that is copied to itself is as it was.  A single piece that overlaps *other* in
+        either direction counts what both touch, as nothing says that its bytes go in ascending order.
+        """
+        shared = self.common(other)
+        if shared is None or self == other:
+            return 0
+        to, frm = self.starts, other.starts
+        if len(to) == 1:
+            return 0 if to[0] == frm[0] else shared[1] - shared[0]
+        order = np.argsort(to, kind="stable")
+        first = np.searchsorted(to[order], frm - self.size, side="right")
+        found = 0
+        for beside in (
+            0,
+            1,
+        ):  # as the repetitions are apart, no more than two of them reach into one of *other*
+            near = first + beside
+            writer = order[np.minimum(near, len(to) - 1)]
+            apart = np.abs(to[writer] - frm)
+            reader = np.arange(len(frm))
+            earlier = (writer < reader) & (to[writer] != frm[writer])
+            upwards = (writer == reader) & (to[writer] > frm)
+            hit = (near < len(to)) & (apart < self.size) & (earlier | upwards)
+            found += int((self.size - apart)[hit].sum())
+        return found
+
     def begins_with(self, other: "Access") -> bool:
         """Return whether it starts exactly where *other* does, and none but its first repetition touches bytes of *other*."""
         if self == other:

@@ -107,24 +107,6 @@ def test_three_d_copies_move_the_bytes_of_the_definition(data):
     assert np.array_equal(expected, device.get(out))
 
 
-def test_overlapping_copies_read_the_source_first():
-    """A move inside NRAM behaves as if the source had been read whole."""
-
-    def shift(mlu, out):
-        """Move 100 elements up by one."""
-        a = mlu.nram(float32, 101)
-        for i in range(101):
-            a[i] = i
-        mlu.memcpy(a + 1, a, 400, NRAM2NRAM)
-        mlu.memcpy(out, a, 404, NRAM2GDRAM)
-
-    device = mlusim.Device("MLU370-X4")
-    out = device.empty(101, "float")
-    device.launch(kernel(shift), args=(out,))
-
-    assert [0, *range(100)] == device.get(out).tolist()
-
-
 FAULTS = [
     (lambda m, a, g: m.memcpy(a, g, 40, NRAM2GDRAM), WrongSpace, "needs dst in GDRAM, but it points into NRAM.*GDRAM2NRAM"),
     (lambda m, a, g: m.memcpy(g, a, 40, NRAM2NRAM), WrongSpace, "needs dst in NRAM"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mlusim
@@ -81,6 +81,22 @@ def test_two_accesses(first, second):
         assert min(both) == found[0]
     elsewhere = Allocation(NRAM, 0, np.zeros(4096, np.uint8), "elsewhere")
     assert not first.meets(second._replace(allocation=elsewhere))
+
+
+@given(ACCESSES, st.integers(-40, 40), st.integers(-24, 24))
+def test_what_a_copy_overwrites_before_it_reads_it(writes, moved, wider):
+    """Byte after byte, by the plainest loops; a single piece counts what both sides touch."""
+    assume(writes.apart)
+    steps = tuple((stride + wider, count) for stride, count in writes.steps)
+    reads = writes._replace(start=writes.start + moved, steps=steps)
+    to, frm = in_order(writes), in_order(reads)
+    written = {byte: source for byte, source in zip(to, frm, strict=True) if byte != source}
+    when = {byte: n for n, byte in enumerate(to)}
+    early = sum(byte in written and when[byte] < n for n, byte in enumerate(frm))
+    if writes.nbytes == writes.size:
+        early = len(set(to) & set(frm)) if moved else 0
+
+    assert early == writes.before_read_by(reads)
 
 
 @given(ACCESSES, STEPS)

@@ -80,6 +80,16 @@ __mlu_func__ void scanned(float *out, int n, int back) {
   for (int o = 1; o < n; o *= 2) __bang_add(row + o, row + o, row, n - o);
   __memcpy(out, row + n - 12, 48, NRAM2GDRAM);
 }
+__mlu_func__ void moved(float *out, int way, int by) {
+  for (int i = 0; i < 320; i++) row[i] = i;
+  if (way == 0) __memcpy(row + 64 + by, row + 64, 256, NRAM2NRAM);
+  if (way == 1) __memcpy_async(row + 64 + by, row + 64, 256, NRAM2NRAM);
+  if (way == 2) __memcpy(row, row + by, 16, NRAM2NRAM, 16, 32, 7);
+  if (way == 3) __memcpy_async(row + by, row, 16, NRAM2NRAM, 32, 16, 7);
+  if (way == 4) __memcpy(out + by, out, 16, GDRAM2GDRAM);
+  __sync();
+  __memcpy(out, row, 48, NRAM2GDRAM);
+}
 __mlu_global__ void K(float *out, int what, int x, int y) {
   out += 12 * taskId;
   if (what == 0) tables(out);
@@ -89,6 +99,7 @@ __mlu_global__ void K(float *out, int what, int x, int y) {
   if (what == 4) pooled(out, x, y);
   if (what == 5) looked_up(out, x);
   if (what == 6) scanned(out, x, y);
+  if (what == 7) moved(out, x, y);
 }
 __mlu_global__ void Behind(float *out) {
   if (__is_mpu()) return;
@@ -103,7 +114,7 @@ __mlu_global__ void Behind(float *out) {
   if (taskId == 0) __memcpy(out, c, 48, NRAM2GDRAM);
 }
 """
-TABLES, KEPT, BESIDE, INSIDE, POOLED, LOOKED_UP, SCANNED = range(7)
+TABLES, KEPT, BESIDE, INSIDE, POOLED, LOOKED_UP, SCANNED, MOVED = range(8)
 BEGUN = [0, -1, 0, -149, 5, 4, -1, 0, np.float32(1 / 3), -5, 97, 40]
 
 
@@ -162,6 +173,8 @@ def test_what_device_memory_cannot_begin_with_is_said(load, declaration, why):
         ((POOLED, 3, 4), [4, 5, 6, 7, 8, 9, 10, 11, 24, 28, 32, 36]),  # one window onto a pixel of it
         ((SCANNED, 320, 1), list(range(320, 308, -1))),  # a longer row in front of its source
         ((SCANNED, 256, 0), list(range(245, 257))),  # rows of up to 1 KiB are read before they are written
+        ((MOVED, 0, 0), list(range(12))),  # a copy to where its source is
+        ((MOVED, 2, 2), [2, 3, 4, 5, 10, 11, 12, 13, 18, 19, 20, 21]),  # rows are packed in place
         ((LOOKED_UP, 0, 0), [0, -1] * 4),  # all ones stay what they are in a table of masks
     ],
 )
@@ -184,6 +197,18 @@ def test_what_vendor_kernels_rely_on_is_right(module, arguments, expected):
             RuleFault,
             "dst overlaps src1 by 1024 bytes; legal: .* no longer than 1024 bytes",
         ),
+        (
+            (MOVED, 0, 1),
+            RuleFault,
+            "dst overlaps src by 252 bytes; legal: dst exactly at src or apart from src",
+        ),
+        (
+            (MOVED, 1, -63),
+            RuleFault,
+            "dst overlaps src by 4 bytes; legal: dst exactly at src or apart from src",
+        ),
+        ((MOVED, 3, 1), RuleFault, "dst overlaps src by 64 bytes, which are written before they are read"),
+        ((MOVED, 4, 3), RuleFault, "dst overlaps src by 4 bytes"),
         ((LOOKED_UP, 64, 0), RuleFault, r"src\[5\] = 64 is no index into a table of 64"),
     ],
 )

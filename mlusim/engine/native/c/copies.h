@@ -17,7 +17,8 @@ PART void memcpy_1d(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_
   At dst = see(m, dst_p), src = see(m, src_p);
   int d = (int)direction;
   if (UNLIKELY(direction < 0 || direction >= 24 || !(m->directions >> d & 1) || size <= 0 || out(dst, size) || out(src, size) ||
-               dst.a->space != DIRECTION_DST[d] || src.a->space != DIRECTION_SRC[d] || !dst.a->writable || unaligned_(d, dst.o, src.o, size))) {
+               dst.a->space != DIRECTION_DST[d] || src.a->space != DIRECTION_SRC[d] || !dst.a->writable || unaligned_(d, dst.o, src.o, size) ||
+               laps(dst, size, src, size, 1))) {
     UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction));
     return;
   }
