@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +10,7 @@ from benchmarks import calibration
 from benchmarks import names as missing_names
 from benchmarks.bangc import bang_c
 from benchmarks.checkers import checkers
+from benchmarks.contest import __main__ as contest
 from benchmarks.cost_of_time import cost_of_time
 from benchmarks.debugger import debugger
 from benchmarks.hot_path import hot_path
@@ -44,8 +45,6 @@ def main(names: list[str]) -> int:
     if names[:1] == ["names"]:
         return missing_names.main(names[1:])
     if names[:1] == ["contest"]:
-        from benchmarks.contest import __main__ as contest  # noqa: PLC0415 - needs PyTorch
-
         return contest.main(names[1:])
     unknown = [name for name in names if name not in GROUPS]
     if unknown:

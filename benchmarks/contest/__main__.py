@@ -1,8 +1,7 @@
-"""``python -m benchmarks contest CHECKOUT [--kit KIT] [--board B] [--only NAME...] [--timeout S] [--results FILE] [--missing] [--page FILE]``."""
+"""``python -m benchmarks contest CHECKOUT KIT [--board B] [--devices N] [--only NAME...] [--timeout S] [--check S] [--results FILE] [--missing] [--page FILE]``."""
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -10,30 +9,36 @@ from pathlib import Path
 
 import attrs
 
-from benchmarks.contest.candidate import Builder
 from benchmarks.contest.checkout import problems
-from benchmarks.contest.judged import Verdict, judge
+from benchmarks.contest.judged import Court, Verdict
 from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
+from mlusim.toolkit import folder
 
 BEGIN, END = "<!-- begin: python -m benchmarks contest --page -->\n", "<!-- end -->\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Judge every problem that is asked for, and print the table; 1 where one is not right."""
+    """Judge every problem that is asked for, and print the table; 1 where a kernel is not right."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks contest", description=__doc__)
     parser.add_argument(
         "checkout", type=Path, help="a checkout of PRO-2684/AICS-openoperator, with its history"
     )
-    parser.add_argument(
-        "--kit", type=Path, help="a checkout of the contest's starter kit, for references without inputs"
-    )
+    parser.add_argument("kit", type=Path, help="a checkout of the contest's starter kit")
     parser.add_argument("--board", default="MLU370-X4", help="the board (default: MLU370-X4)")
+    parser.add_argument("--devices", type=int, default=2, help="how many of it there are (default: 2)")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these problems, in this order")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for one run (default: 300)")
     parser.add_argument(
-        "--timeout", type=float, default=900, help="seconds for a build or a run (default: 900)"
+        "--check",
+        type=float,
+        default=0,
+        metavar="S",
+        help="run those that took at most so many seconds again under all checkers (default: none)",
     )
-    parser.add_argument("--cache", type=Path, default=Path("build/contest"), help="where programs are kept")
+    parser.add_argument(
+        "--cache", type=Path, default=Path("build/contest"), help="what is built is kept here"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     parser.add_argument("--results", type=Path, help="keep verdicts here, and begin with what is there")
     parser.add_argument(
@@ -51,33 +56,44 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     kept = json.loads(args.results.read_text()) if args.results and args.results.is_file() else {}
     verdicts = {name: Verdict(**value) for name, value in kept.items()}
-    cache = args.cache.resolve()
-    toolkit = cache / "toolkit"
-    words = [sys.executable, "-m", "mlusim", "toolkit", str(toolkit), "--board", args.board]
-    subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - this very package
-    builder = Builder(toolkit, find_board(args.board), cache)
-    every = {problem.name: problem for problem in problems(args.checkout.resolve(), args.kit)}
+    every = {one.name: one for one in problems(args.checkout.resolve(), args.kit.resolve())}
     unknown = [name for name in args.only if name not in every]
     if unknown:
         raise UsageError(f"no problem is called {', '.join(unknown)}")
-    for problem in [every[name] for name in args.only or every]:
-        old = verdicts.get(problem.name)
-        if args.missing and old is not None and old.outcome == "right":
-            continue
-        one = verdicts[problem.name] = judge(problem, builder, args.timeout, args.seed)
-        print(
-            f"{one.name}: {one.outcome} {one.difference} in {one.seconds:.1f} s {one.remark}",
-            file=sys.stderr,
-            flush=True,
-        )
-        if args.results:
-            args.results.write_text(json.dumps({n: attrs.asdict(v) for n, v in verdicts.items()}, indent=1))
+    wanted = [
+        every[name]
+        for name in args.only or every
+        if not (args.missing and name in verdicts and verdicts[name].outcome == "right")
+    ]
+    if wanted:
+        court = _court(args)
+        for problem in wanted:
+            one = verdicts[problem.name] = court.judge(problem)
+            if one.outcome == "right" and one.seconds <= args.check:
+                court.check(problem, one)
+            print(
+                f"{one.name}: {one.outcome} {one.difference} in {one.seconds:.1f} s {one.apart} {one.remark}",
+                file=sys.stderr,
+                flush=True,
+            )
+            if args.results:
+                args.results.write_text(
+                    json.dumps({n: attrs.asdict(v) for n, v in verdicts.items()}, indent=1)
+                )
     verdicts = {name: verdicts[name] for name in every if name in verdicts}
     shown = table(list(verdicts.values()))
     if args.page:
         page(args.page, shown)
     print(shown)
-    return int(any(one.outcome != "right" for one in verdicts.values()))
+    return int(any(one.outcome != "right" and not one.apart for one in verdicts.values()))
+
+
+def _court(args: argparse.Namespace) -> Court:
+    cache = args.cache.resolve()
+    cache.mkdir(parents=True, exist_ok=True)
+    toolkit = cache / "toolkit"
+    folder.make(toolkit, find_board(args.board))
+    return Court(toolkit, cache, args.timeout, ",".join([args.board] * args.devices), args.seed)
 
 
 def page(path: Path, shown: str) -> None:
@@ -88,20 +104,26 @@ def page(path: Path, shown: str) -> None:
 
 
 def table(verdicts: Sequence[Verdict]) -> str:
-    """A row a problem, and the sums."""
+    """A row a problem, and the sums: kernels, and apart from them what is none."""
     lines = [
-        "| problem | outcome | largest difference | predicted time (us) | remark |",
-        "| --- | --- | --- | --- | --- |",
+        "| problem | outcome | largest difference | predicted time (us) | findings | remark |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for one in verdicts:
         numbers = ("" if value is None else f"{value:.3g}" for value in (one.difference, one.time))
+        found = "" if one.findings is None else ", ".join(sorted(one.findings)) or "none"
+        remark = "; ".join(filter(None, (one.apart and f"no kernel: {one.apart}", one.remark)))
         lines.append(
-            f"| {one.name} | {one.outcome} | {' | '.join(numbers)} | {one.remark.replace('|', '/')[:300]} |"
+            f"| {one.name} | {one.outcome} | {' | '.join(numbers)} | {found} | {remark.replace('|', '/')[:300]} |"
         )
-    sums = ", ".join(
-        f"{n} {outcome}" for outcome, n in Counter(one.outcome for one in verdicts).most_common()
-    )
-    return "\n".join([*lines, "", f"Of {len(verdicts)} problems: {sums}."])
+    sums = [
+        f"{len(group)} {what}: {', '.join(f'{n} {outcome}' for outcome, n in Counter(group).most_common())}."
+        for what, group in (
+            ("kernels", [one.outcome for one in verdicts if not one.apart]),
+            ("submissions that are no kernel", [one.outcome for one in verdicts if one.apart]),
+        )
+    ]
+    return "\n".join([*lines, "", *sums])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
-"""The problems of a checkout: each with the source that was accepted and its reference model."""
+"""The problems of a checkout: each with the source that was accepted, and what the starter kit has for it."""
 
-import importlib.util
 import re
 import subprocess
 from pathlib import Path
-from types import ModuleType
 
 from attrs import frozen
 
@@ -12,6 +10,7 @@ from mlusim.errors import UsageError
 
 _ROW = re.compile(r"\| (\d{3}) \| \[.*?\]\((\S+?)\.mlu\) \|.*\|(.*)\|$")
 _COMMIT = re.compile(r"commit/([0-9a-f]{7,40})")
+_PLACE = 'bang_func_source = """\n"""'
 
 
 @frozen
@@ -22,7 +21,7 @@ class Problem:
     name: str
     commit: str
     checkout: Path
-    kit: Path | None = None
+    kit: Path
 
     def source(self) -> str:
         """The text that was accepted.  Raises `UsageError` where the history lacks it."""
@@ -37,26 +36,33 @@ class Problem:
             )
         return shown.stdout.decode("utf-8")
 
-    def reference(self) -> ModuleType:
-        """The module with ``Model``, ``get_inputs`` and ``get_init_inputs``, the starter kit's where the repository's has no inputs."""
-        module = _loaded(self.index, self.checkout / "reference-impl" / f"{self.name}.py")
-        if not hasattr(module, "get_inputs") and self.kit is not None:
-            module = _loaded(self.index, self.kit / "ref" / f"{self.index}_{self.name}.py")
-        if not hasattr(module, "get_inputs"):
-            raise UsageError("the reference has no get_inputs; that of the starter kit has (--kit)")
-        return module
+    def solution(self, source: Path) -> str:
+        """The kit's module for this problem, with the text of the file *source* in the place that it leaves for it.
+
+        Raises `UsageError` where the kit has none.
+        """
+        template = self._of_kit("mlu", "_mlu.py").read_text(encoding="utf-8")
+        if _PLACE not in template:
+            raise UsageError(f"the module of the kit for {self.name} has no empty bang_func_source")
+        read = f"bang_func_source = open({str(source)!r}, encoding='utf-8').read()"
+        return template.replace(_PLACE, read, 1)
+
+    def reference(self) -> Path:
+        """The module with ``Model``, ``get_inputs`` and ``get_init_inputs``.
+
+        The kit's, which gives the weights that its module for the problem takes; most are the same in the repository.
+        Raises `UsageError` where there is none.
+        """
+        return self._of_kit("ref", ".py")
+
+    def _of_kit(self, folder: str, ending: str) -> Path:
+        path = self.kit / folder / f"{self.index}_{self.name}{ending}"
+        if not path.is_file():
+            raise UsageError(f"{path} is not there")
+        return path
 
 
-def _loaded(index: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"reference_{index}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise UsageError(f"{path} is not there")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def problems(checkout: Path, kit: Path | None = None) -> list[Problem]:
+def problems(checkout: Path, kit: Path) -> list[Problem]:
     """All rows that link a commit.  Raises `UsageError` where there are none."""
     readme = checkout / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""

@@ -1,115 +1,229 @@
-"""One problem: built, called, compared with its reference."""
+"""One problem: run in processes of its own, compared with its reference."""
 
+import json
 import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import torch
-from attrs import define
+import numpy as np
+from attrs import define, field, frozen
 
-from benchmarks.contest.arguments import bound, narrowed, widened
-from benchmarks.contest.candidate import Builder, CandidateError
 from benchmarks.contest.checkout import Problem
 from mlusim.errors import MlusimError
 
 LIMITS = {"LocalResponseNorm": 1e-3}
 LIMIT = 1e-2
+CHILD = Path(__file__).with_name("child.py")
+MEMORY = 16 << 30
+_LIBRARY = re.compile(r"\bcnnl(?!Handle)[A-Z]\w*(?=\s*\()")
+_COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
+_KERNEL = re.compile(r"<<<")
 
 
 @define
 class Verdict:
-    """How a problem went: "right", "wrong", "fails" (with what it says), "not built" or "not called"."""
+    """How a problem went: "right", "wrong", "fails", "out of time" or "not built", with what it says.
+
+    *apart* is why a submission is no kernel, empty where it is one.
+    """
 
     name: str
     outcome: str = ""
     difference: float | None = None
     time: float | None = None  # us
-    seconds: float = 0.0
+    findings: dict[str, int] | None = None  # None: not run under the checkers
+    apart: str = ""
     remark: str = ""
+    seconds: float = 0.0
+    commit: str = ""
+    examples: dict[str, str] = field(factory=dict)
 
 
-def judge(problem: Problem, builder: Builder, timeout: float, seed: int = 0) -> Verdict:
-    """Build, call with inputs drawn from *seed*, and compare."""
-    start = time.perf_counter()
-    verdict = Verdict(problem.name)
-    try:
-        _judge(problem, builder, timeout, verdict, seed)
-    except (CandidateError, MlusimError) as error:
-        verdict.remark = str(error)
-    except Exception as error:  # noqa: BLE001 - of a reference, which is a stranger's code
-        verdict.remark = f"{type(error).__name__}: {error}"
-    verdict.seconds = time.perf_counter() - start
-    return verdict
+@frozen
+class Court:
+    """Where submissions run: with a toolkit folder, beneath *cache*, *timeout* seconds each, on *boards*."""
 
+    toolkit: Path
+    cache: Path
+    timeout: float
+    boards: str = ""
+    seed: int = 0
 
-def _judge(problem: Problem, builder: Builder, timeout: float, verdict: Verdict, seed: int) -> None:
-    source = problem.source()
-    verdict.outcome = "not built"
-    program = builder.build(problem.name, source, timeout)
-    verdict.outcome = "not called"
-    torch.manual_seed(seed)
-    module = problem.reference()
-    init_inputs = [narrowed(value) for value in getattr(module, "get_init_inputs", list)()]
-    inputs = [narrowed(value) for value in module.get_inputs()]
-    model = module.Model(*(widened(value) for value in init_inputs)).to(torch.float16).to(torch.float32)
-    arguments = bound(source, model, inputs, init_inputs)
-    verdict.outcome = "fails"
-    ran = builder.run(program, arguments, timeout)
-    verdict.time = ran.time
-    expected = _expected(model, inputs)
-    verdict.outcome = "wrong"
-    verdict.difference = _difference(problem.name, expected, ran.results)
-    limit = LIMITS.get(problem.name, LIMIT)
-    verdict.outcome = "right" if verdict.difference < limit else "wrong"
-    given = [value for value in arguments if isinstance(value, torch.Tensor)]
-    changed = sum(
-        not torch.equal(a, b) for a, b in zip(given, ran.inputs, strict=True) if not a.isnan().any()
-    )
-    if changed:
-        verdict.remark = f"writes {changed} of its inputs"
-
-
-def _expected(model: torch.nn.Module, inputs: list[Any]) -> list[torch.Tensor]:
-    """What the reference gives for the inputs in single precision, or as they are where it insists on half."""
-    with torch.no_grad():
+    def judge(self, problem: Problem) -> Verdict:
+        """Run, and compare."""
+        start = time.perf_counter()
+        verdict = Verdict(problem.name, commit=problem.commit)
         try:
-            return list(_flat(model(*(widened(value) for value in inputs))))
-        except AssertionError:
-            return list(_flat(model.to(torch.float16)(*inputs)))
+            source = problem.source()
+            verdict.apart = no_kernel(source)
+            with self._room() as room:
+                folder = Path(room)
+                request = self._request(problem, source, folder)
+                code, said = self._call([sys.executable, str(CHILD), str(request)])
+                settle(verdict, folder, code, said, self.timeout)
+        except MlusimError as error:
+            verdict.outcome, verdict.remark = "not built", str(error)
+        verdict.seconds = time.perf_counter() - start
+        return verdict
+
+    def check(self, problem: Problem, verdict: Verdict) -> None:
+        """Run it a second time under all checkers, and keep what they find."""
+        with self._room() as room:
+            folder = Path(room)
+            request, found = self._request(problem, problem.source(), folder), folder / "findings.json"
+            words = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(found)]
+            self._call([*words, sys.executable, "--", str(CHILD), str(request)])
+            if found.is_file():
+                findings = json.loads(found.read_text(encoding="utf-8"))["findings"]
+                verdict.findings = dict(Counter(one["id"] for one in findings))
+                for one in findings:
+                    shown = f"{Path(str(one.get('file'))).name}:{one.get('line')}: {one.get('message')}"
+                    verdict.examples.setdefault(one["id"], shown)
+
+    def _room(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(dir=self.cache, prefix="run-", ignore_cleanup_errors=True)
+
+    def _request(self, problem: Problem, source: str, folder: Path) -> Path:
+        """Write what the child reads."""
+        given, solution = folder / f"{problem.name}.mlu", folder / "solution.py"
+        given.write_text(source, encoding="utf-8")
+        solution.write_text(problem.solution(given), encoding="utf-8")
+        request = folder / "request.json"
+        words = {
+            "reference": str(problem.reference()),
+            "solution": str(solution),
+            "seed": self.seed,
+            "seconds": self.timeout,
+            "memory": MEMORY,
+            "writable": str(self.cache),
+        }
+        request.write_text(json.dumps(words), encoding="utf-8")
+        return request
+
+    def _call(self, words: Sequence[str]) -> tuple[int | None, str]:
+        """The exit code, None where it ran out of time, and what was said."""
+        paths = [str(self.toolkit / "python"), str(Path(__file__).parents[2])]
+        more = {
+            "NEUWARE_HOME": str(self.toolkit),
+            "PYTHONPATH": os.pathsep.join(paths),
+            "MLUSIM_CACHE": str(self.cache / "kept"),
+            "TMPDIR": str(self.cache),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        if self.boards:
+            more["MLUSIM_BOARD"] = self.boards
+        with (
+            tempfile.TemporaryFile(dir=self.cache) as said,
+            subprocess.Popen(  # noqa: S603 - this very interpreter
+                words, stdout=said, stderr=said, env=os.environ | more, start_new_session=True
+            ) as process,
+        ):
+            try:
+                code: int | None = process.wait(self.timeout)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            said.seek(0)
+            return code, said.read().decode("utf-8", "replace")
 
 
-def _flat(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _flat(one)
-    else:
-        yield torch.tensor(value)
+def no_kernel(source: str) -> str:
+    """Why a submission is no kernel, as far as its text tells."""
+    text = _COMMENT.sub("", source)
+    called = list(dict.fromkeys(_LIBRARY.findall(text)))
+    work = [name for name in called if not re.match(r"cnnl(?:Create|Destroy|Set|Get)", name)]
+    if work:
+        return f"calls {', '.join(work)} of the closed library"
+    return "" if _KERNEL.search(text) else "launches nothing: the host does it"
 
 
-def _difference(name: str, expected: list[torch.Tensor], actual: list[torch.Tensor]) -> float:
-    """The largest difference, as the contest's own tester takes it: indices among equals and signs of vectors do not count."""
+def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout: float) -> None:
+    """Fill in *verdict* from what the child left in *folder*, its exit code and its words."""
+    path = folder / "told.json"
+    told: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    verdict.time = told.get("time")
+    replaced = told.get("replaced", [])
+    if replaced:
+        verdict.apart = f"replaces {', '.join(replaced)}"
+    if told.get("step") != "done":
+        steps = {"build": "not built", "run": "fails"}
+        verdict.outcome = (
+            "out of time" if code is None else steps.get(told.get("step", ""), "reference fails")
+        )
+        verdict.remark = f"takes longer than {timeout:.0f} s" if code is None else reason(said, code)
+        return
+    expected, actual = _arrays(folder / "expected.npz"), _arrays(folder / "actual.npz")
+    limit = LIMITS.get(verdict.name, LIMIT)
+    verdict.outcome = "wrong"
+    try:
+        verdict.difference = difference(verdict.name, expected, actual)
+        verdict.outcome = "right" if verdict.difference < limit else "wrong"
+    except ValueError as error:
+        verdict.remark = str(error)
+    changed = folder / "changed.npz"
+    if verdict.outcome == "wrong" and changed.is_file():
+        try:
+            other = difference(verdict.name, _arrays(changed), actual)
+            verdict.remark = f"{other:.3g} from the reference that it leaves"
+        except ValueError:
+            pass
+    if told.get("written"):
+        verdict.remark = f"writes {told['written']} of its inputs"
+
+
+def reason(said: str, code: int) -> str:
+    """The one line of a failed child's words that says why."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if re.search(r"(?:^|\s)(?:error|\w*Error|\w*Exception): ", line)]
+    if errors:
+        return errors[-1]
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else (lines or ["it says nothing"])[-1]
+
+
+def _arrays(path: Path) -> list[np.ndarray]:
+    with np.load(path) as found:
+        return [found[name] for name in found.files]
+
+
+def difference(name: str, expected: list[np.ndarray], actual: list[np.ndarray]) -> float:
+    """The largest difference, as the contest's own tester takes it: indices among equals and signs of vectors do not count.
+
+    Raises `ValueError` where numbers or shapes of results differ.
+    """
     if name in ("TopK", "Max_Pool_2D_with_indices"):
         expected, actual = expected[:1], actual[:1]
-        if actual and actual[0].dim() == expected[0].dim() + 1:
+        if actual and actual[0].ndim == expected[0].ndim + 1:
             actual = [
                 actual[0][0]
             ]  # the tester takes the first of what it is given, and may be given a tensor
-    if name == "SVD_decomposition":
-        expected, actual = ([s, (u * s.unsqueeze(-2)) @ v] for u, s, v in (expected, map(widened, actual)))
+    if name == "SVD_decomposition" and len(actual) == len(expected):
+        expected, actual = (
+            [s, (u * s[..., None, :]) @ v]
+            for u, s, v in (expected, [one.astype(np.float32) for one in actual])
+        )
     if len(expected) != len(actual):
-        raise CandidateError(f"{len(actual)} results instead of {len(expected)}")
-    return max(map(_apart, expected, actual))
+        raise ValueError(f"{len(actual)} results instead of {len(expected)}")
+    return max(map(_apart, expected, actual), default=0.0)
 
 
-def _apart(expected: torch.Tensor, actual: torch.Tensor) -> float:
+def _apart(expected: np.ndarray, actual: np.ndarray) -> float:
     if expected.shape != actual.shape:
-        raise CandidateError(f"a result of {list(actual.shape)} instead of {list(expected.shape)}")
-    if not expected.numel():
+        raise ValueError(f"a result of {list(actual.shape)} instead of {list(expected.shape)}")
+    if not expected.size:
         return 0.0
-    difference = (expected.to(torch.float64) - actual.to(torch.float64)).abs()
-    same = expected.to(torch.float64) == actual.to(torch.float64)  # infinities
-    worst = torch.where(same, 0.0, difference).max().item()
-    return float("inf") if math.isnan(worst) else worst
+    a, b = expected.astype(np.float64), actual.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        worst = float(np.where(a == b, 0.0, np.abs(a - b)).max())  # infinities are equal
+    return math.inf if math.isnan(worst) else worst

@@ -1,6 +1,12 @@
 """``import torch_mlu``: a device of PyTorch whose memory is the simulator's, and extensions with kernels in BANG C."""
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
+
+HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -43,3 +49,49 @@ def test_a_mistake_is_an_exception_with_a_sentence(found, name, words):
 
 def test_the_device_goes_on_behind_a_fault(found):
     assert found["mistakes"]["after"] is True
+
+
+REFERENCE = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return x + torch.rand(8).float() * 0 + y
+def get_inputs():
+    return [torch.randn(32, 8), torch.randn(32, 8)]
+def get_init_inputs():
+    return []
+"""
+SOLUTION = """
+import torch
+from torch_mlu.utils.cpp_extension import load_inline
+extension = load_inline(
+    name="added", cpp_sources="torch::Tensor add(torch::Tensor x, torch::Tensor y);",
+    bang_sources=open({source!r}).read(), functions=["add"], extra_cflags=["-O3"], extra_ldflags=["-lcnrt"],
+    extra_bang_cflags=["-O3", "-lm"],
+)
+torch.rand = torch.ones
+class ModelNew(torch.nn.Module):
+    def forward(self, x, y):
+        return extension.add(x, y)
+"""
+
+
+def test_a_submission_of_the_contest_runs_and_what_it_replaces_is_told(run_torch, tmp_path):
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    (tmp_path / "solution.py").write_text(SOLUTION.format(source=str(HERE / "add.mlu")))
+    call = "import sys, pathlib; from benchmarks.contest import child; f = pathlib.Path(sys.argv[1]); child.run(f, *sys.argv[2:], 0)"
+    done = run_torch("-c", call, str(tmp_path), str(tmp_path / "reference.py"), str(tmp_path / "solution.py"))
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert told == {
+        "step": "done",
+        "time": pytest.approx(told["time"]),
+        "written": 0,
+        "replaced": ["torch.rand"],
+    }
+    assert 0 < told["time"] < 100
+    arrays = [
+        np.load(tmp_path / f"{name}.npz")["arr_0"].astype("f4") for name in ("expected", "actual", "changed")
+    ]
+    assert np.allclose(arrays[0], arrays[1], atol=1e-2)
+    assert np.array_equal(arrays[0], arrays[2])

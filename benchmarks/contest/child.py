@@ -1,0 +1,173 @@
+"""The process of one submission: ``child.py REQUEST`` runs its module on the device ``mlu``, and leaves arrays beside the request.
+
+The reference comes first, on the CPU, so that nothing of the submission has run by then.  ``expected.npz`` is what it gives,
+``actual.npz`` what the submission gives, ``changed.npz`` what the reference gives after the submission has replaced functions
+of Python, and ``told.json`` has the rest, and is replaced after each step.
+"""
+
+import builtins
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mlusim.judge.confine import confined, limited, without_network
+
+
+def main(path: Path) -> None:
+    """Do what the request in the file *path* asks for."""
+    asked = json.loads(path.read_text(encoding="utf-8"))
+    network = without_network()  # in a user namespace no process can raise its priority
+    confined(asked["writable"], network=network)
+    limited(asked["seconds"], asked["memory"], asked["memory"] << 4)
+    run(path.parent, asked["reference"], asked["solution"], asked["seed"])
+
+
+def run(folder: Path, reference: str, solution: str, seed: int) -> None:
+    """Run the modules *reference* and *solution* on inputs drawn from *seed*."""
+    import torch  # noqa: PLC0415 - it starts threads, and the confinement is for a process with one
+
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float16)
+    model, init_inputs, inputs = _drawn(reference, seed)
+    _keep(folder / "expected.npz", _expected(model, inputs))
+    told: dict[str, Any] = {"step": "build"}
+    _tell(folder, told)
+
+    import torch_mlu  # noqa: F401, PLC0415 - what it changes is no change of the submission's
+
+    model = _on_device(model)
+    before = dict(_functions())
+    module = _loaded("solution", solution)
+    own = _on_device(module.ModelNew(*init_inputs))
+    given = [value.mlu() if torch.is_tensor(value) else value for value in inputs]
+    told["step"] = "run"
+    _tell(folder, told)
+    with torch.no_grad():
+        told["time"], results = benchmark_hardware_time_once(own, given)
+    _keep(folder / "actual.npz", results)
+    told["written"] = sum(
+        not torch.equal(a, b.cpu())
+        for a, b in zip(inputs, given, strict=True)
+        if torch.is_tensor(a) and not (a.is_floating_point() and a.isnan().any())
+    )
+    after = dict(_functions())
+    told["replaced"] = sorted(
+        name
+        for name, value in after.items()
+        if before.get(name) is not value and (name in before or name.startswith("__main__."))
+    )
+    told["step"] = "done"
+    _tell(folder, told)
+    if told["replaced"]:
+        model, _, inputs = _drawn(reference, seed)
+        _keep(folder / "changed.npz", _expected(model, inputs))
+
+
+def benchmark_hardware_time_once(function: Any, inputs: list[Any]) -> tuple[float, Any]:
+    """The time that the simulator predicts for a call, in us, and what the call gives.
+
+    It has the name that submissions look for in ``__main__`` in order to replace it.
+    """
+    import torch  # noqa: PLC0415
+
+    start, end = torch.mlu.Event(), torch.mlu.Event()
+    start.record()
+    results = function(*inputs)
+    end.record()
+    torch.mlu.synchronize()
+    return start.hardware_time(end), results
+
+
+def _drawn(reference: str, seed: int) -> tuple[Any, list[Any], list[Any]]:
+    """The reference model in single precision, the arguments that it was made with, and the inputs, both in half."""
+    import torch  # noqa: PLC0415
+
+    torch.manual_seed(seed)
+    module = _loaded("reference", reference)
+    init_inputs = [_as(torch.float16, value) for value in module.get_init_inputs()]
+    model = module.Model(*(_as(torch.float32, value) for value in init_inputs)).to(torch.float32)
+    return model, init_inputs, [_as(torch.float16, value) for value in module.get_inputs()]
+
+
+def _expected(model: Any, inputs: list[Any]) -> Any:
+    """What the reference gives for the inputs in single precision, or as they are where it insists on half."""
+    import torch  # noqa: PLC0415
+
+    with torch.no_grad():
+        try:
+            return model(*(_as(torch.float32, value) for value in inputs))
+        except AssertionError:
+            return model(*inputs)
+
+
+def _as(dtype: Any, value: Any) -> Any:
+    import torch  # noqa: PLC0415
+
+    return value.to(dtype) if torch.is_tensor(value) and value.is_floating_point() else value
+
+
+def _on_device(model: Any) -> Any:
+    """*model* on the device, with the tensors that are plain attributes."""
+    import torch  # noqa: PLC0415
+
+    model = model.mlu()
+    for part in model.modules():
+        for name, value in list(vars(part).items()):
+            if torch.is_tensor(value):
+                setattr(part, name, value.mlu())
+    return model
+
+
+def _loaded(name: str, path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _functions() -> Iterator[tuple[str, object]]:
+    """What a submission may replace, by name: functions of PyTorch, of the built-in names, and of this program."""
+    import torch  # noqa: PLC0415
+
+    owners: list[Any] = [torch, torch.nn.functional, torch.linalg, torch.Tensor, builtins]
+    owners += [one for one in vars(torch.nn).values() if isinstance(one, type)]
+    owners.append(sys.modules["__main__"])
+    for owner in owners:
+        for name, value in list(vars(owner).items()):
+            if callable(value):
+                yield f"{owner.__name__}.{name}", value
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    import torch  # noqa: PLC0415
+
+    if torch.is_tensor(value):
+        yield value.detach().cpu().numpy()
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _flat(one)
+    else:
+        yield torch.tensor(value, dtype=torch.float64).numpy()
+
+
+def _keep(path: Path, results: Any) -> None:
+    import numpy as np  # noqa: PLC0415
+
+    np.savez(path, *_flat(results))
+
+
+def _tell(folder: Path, told: dict[str, Any]) -> None:
+    (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(0)  # threads that a submission leaves behind would keep the process
