@@ -34,7 +34,7 @@ from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
-from mlusim.cli.reference import compared_with, reference_of
+from mlusim.cli.reference import Expectation, expectation_of
 from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import is_source, refuse_call_arguments
@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
     observers_of(names)
     _refuse_odd_schedules(args)
     _refuse_odd_extent(args)
-    if args.reference is not None and not is_source(args.program):
-        raise UsageError(f"--reference {OF_ONE_KERNEL}")
+    if not is_source(args.program):
+        _refuse_expectation(args)
     check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
     script = args.program is not None and args.program.endswith(".py")
@@ -170,17 +170,24 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
         raise UsageError(f"--{unfit} goes with an operator or a script")
     args.check = ()
     program = program_and_kernel(args)[0]
-    if args.reference is not None:
-        if not isinstance(program, KernelCall):
-            raise UsageError(f"--reference {OF_ONE_KERNEL}")
-        done = _accurate(program, args, names)
-    elif isinstance(program, KernelCall):
-        done = check_program(program, args.program, names, notes=args.notes)
+    if isinstance(program, KernelCall):
+        expected = expectation_of(args)
+        if expected is not None:
+            done = _accurate(program, expected, args, names)
+        else:
+            done = check_program(program, args.program, names, notes=args.notes)
     else:
+        _refuse_expectation(args)
         with _keeping(names) as keeper:
             done = check_program(program, args.program, names, notes=args.notes)
         return _carved(done, keeper.launches.values())
     return _carved(done, [program]) if PLANS in names and not done.faults else done
+
+
+def _refuse_expectation(args: argparse.Namespace) -> None:
+    unfit = next((o for o in ("reference", "expect") if getattr(args, o)), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit} {OF_ONE_KERNEL}")
 
 
 @define
@@ -205,17 +212,19 @@ class _Kept:
         return self.done
 
 
-def _accurate(call: KernelCall, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    """*call* under the checkers; a result that is not what ``--reference`` gives is the problem of the run."""
-    reference, kept = reference_of(args.reference), _Kept(call)
+def _accurate(
+    call: KernelCall, expected: Expectation, args: argparse.Namespace, names: tuple[str, ...]
+) -> Checked:
+    """*call* under the checkers; a result that is not as *expected* is the problem of the run."""
+    kept = _Kept(call)
     done = check_program(kept, args.program, names, notes=args.notes)
     if kept.done is None:
         return done
-    found = compared_with(reference, call, kept.done)
+    found = expected.compared(call, kept.done)
     wrong = "; ".join(f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed)
     if not wrong:
         return done
-    return evolve(done, problem="; ".join(filter(None, (done.problem, f"against {args.reference}, {wrong}"))))
+    return evolve(done, problem="; ".join(filter(None, (done.problem, f"against {expected.name}, {wrong}"))))
 
 
 def _carved(done: Checked, calls: Iterable[KernelCall | LaunchAgain]) -> Checked:

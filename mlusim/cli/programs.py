@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mlusim.programs.program import Program
 
 OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
-OF_KERNELS = ("kernel", "dim", "kind", "arg")
+OF_KERNELS = ("kernel", "dim", "kind", "arg", "draws")
 OF_CALLS = (*OF_OPERATORS, "board", "seed")
 
 
@@ -141,28 +141,32 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
     from mlusim.programs.kernel_call import (  # noqa: PLC0415 - see above
         KernelCall,
         Sources,
-        arguments_of,
         dim_of,
         kind_of,
+        named_values,
     )
 
     sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
     program = HostProgram(sources, tuple(rest), checks, seed, effects, engine)
-    if not any(getattr(args, o) for o in OF_KERNELS) and program.has_main:
+    if not any(getattr(args, o, None) for o in OF_KERNELS) and program.has_main:
         return program
     if rest:
         raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
     dim, kind = dim_of(args.dim), kind_of(args.kind)
-    return KernelCall(sources, args.kernel, dim, kind, arguments_of(args.arg), checks, seed, effects, engine)
+    how = (checks, seed, effects, engine)
+    draws = getattr(args, "draws", None)
+    return KernelCall(sources, args.kernel, dim, kind, named_values(args.arg, "--arg"), *how, draws=draws)
 
 
 def _refuse_options(args: argparse.Namespace, who: str) -> None:
     unfit = next((o for o in OF_CALLS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; {who} decides for itself")
-    odd = next((o for o in ("dim", "kind", "arg", "include", "define") if getattr(args, o, None)), None)
+    odd = next(
+        (o for o in ("dim", "kind", "arg", "include", "define", "draws") if getattr(args, o, None)), None
+    )
     if odd is not None:
         raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")
 

@@ -1,8 +1,9 @@
-"""``--reference module:function``: what a kernel gives, compared with what a function of Python gives."""
+"""Comparison of what a kernel gives with what a function of Python (``--reference``) or a file (``--expect``) gives."""
 
+import argparse
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from attrs import frozen
 from mlusim.errors import UsageError, said
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
+from mlusim.programs.argument_forms import ARRAYS, spellings
+from mlusim.programs.argument_values import value_of
+from mlusim.programs.kernel_call import named_values
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Called, KernelCall
@@ -67,51 +71,80 @@ def reference_of(name: str | None) -> Any:
         sys.path.pop(0)
 
 
-def compared_with(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Compared]:
-    """Compare what came back with ``reference(**inputs and numbers)``: a mapping by name, or the one output.
+@frozen
+class Expectation:
+    """What the outputs of a call are compared with: a *function* of its inputs, *arrays* as ``--arg`` writes them, or both."""
 
-    Raises `UsageError` where the reference cannot be called so, or gives something that does not come back.
-    """
+    name: str
+    function: Callable[..., Any] | None
+    arrays: Mapping[str, str]
+    close: Thresholds = CLOSE
+
+    def compared(self, call: "KernelCall", done: "Called") -> dict[str, Compared]:
+        """Compare the outputs by name.
+
+        Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
+        """
+        scope = call.scope()
+        expected: dict[str, Any] = {}
+        for name, text in self.arrays.items():
+            what = f"--expect {name}"
+            value = value_of(text, what)
+            if not value.form.goes_in or value.comes_back:
+                raise UsageError(f"{what} is given {text!r}; it takes {spellings(ARRAYS)}")
+            expected[name] = scope.array(name, value, what)
+        if self.function is not None:
+            given = _of_function(self.function, call, done)
+            twice = next((name for name in given if name in expected), None)
+            if twice is not None:
+                raise UsageError(f"--expect and --reference both give {twice!r}; leave it out of one")
+            expected |= given
+        unknown = next((name for name in expected if name not in done.outputs), None)
+        if unknown is not None:
+            who = "--expect" if unknown in self.arrays else "the reference"
+            legal = ", ".join(done.outputs) or "nothing"
+            raise UsageError(f"{who} gives {unknown!r}, which does not come back; {legal} does")
+        return {
+            name: _compared(name, done.outputs[name], np.asarray(array), self.close)
+            for name, array in expected.items()
+        }
+
+
+def expectation_of(args: argparse.Namespace) -> Expectation | None:
+    """What ``--reference`` and ``--expect`` say; None without them."""
+    if args.reference is None and not args.expect:
+        return None
+    name = args.reference or f"--expect {args.expect[0]}"
+    return Expectation(name, reference_of(args.reference), named_values(args.expect, "--expect"))
+
+
+def _of_function(function: Callable[..., Any], call: "KernelCall", done: "Called") -> Mapping[str, Any]:
+    """What ``function(**inputs and numbers)`` gives: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
-    for name, text in call.arguments.items():
-        if name not in given and not text.startswith("out:"):
-            given[name] = None if text in ("null", "nullptr") else _plain(text)
+    given |= call.plain()
     try:
-        expected = reference(**given)
+        expected = function(**given)
     except Exception as error:
         raise UsageError(
             f"the reference, called with {', '.join(f'{name}=' for name in given)}, ended with {type(error).__name__}: "
             f"{said(error)}; it takes what goes in, and returns what comes back by name"
         ) from error
-    if not isinstance(expected, Mapping):
-        if len(done.outputs) != 1:
-            raise UsageError(
-                "the reference gives one array and several come back; let it return a dict by name"
-            )
-        expected = {next(iter(done.outputs)): expected}
-    unknown = next((name for name in expected if name not in done.outputs), None)
-    if unknown is not None:
-        legal = ", ".join(done.outputs) or "nothing"
-        raise UsageError(f"the reference gives {unknown!r}, which does not come back; {legal} does")
-    return {name: _compared(name, done.outputs[name], np.asarray(array)) for name, array in expected.items()}
+    if isinstance(expected, Mapping):
+        return expected
+    if len(done.outputs) != 1:
+        raise UsageError("the reference gives one array and several come back; let it return a dict by name")
+    return {next(iter(done.outputs)): expected}
 
 
-def _compared(name: str, output: Array, expected: Array) -> Compared:
+def _compared(name: str, output: Array, expected: Array, close: Thresholds) -> Compared:
     if expected.size != output.size or expected.dtype.kind not in "fiub":
         raise UsageError(
             f"the reference gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
             f"{list(output.shape)} comes back; legal: numbers, {output.size} of them"
         )
     expected = expected.reshape(output.shape)
-    accuracy = judge(output, expected, CLOSE)
+    accuracy = judge(output, expected, close)
     worst = accuracy.worst_index
     if worst is None:
         return Compared(accuracy)
     return Compared(accuracy, output[worst].item(), expected[worst].item())
-
-
-def _plain(text: str) -> float:
-    try:
-        return int(text, 0)
-    except ValueError:
-        return float(text)

@@ -24,14 +24,11 @@ REFERENCE, LINES, LAUNCHES = "mlusim.cli.reference", "mlusim.report.tables.lines
 
 def run(args: argparse.Namespace, call: "KernelCall") -> int:
     """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
-    reference = None
-    if args.reference is not None:
-        comparing = importlib.import_module(REFERENCE)
-        reference = comparing.reference_of(args.reference)
+    expected = None
+    if args.reference is not None or args.expect:
+        expected = importlib.import_module(REFERENCE).expectation_of(args)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
-    judged: Mapping[str, Compared] = (
-        {} if reference is None else comparing.compared_with(reference, call, done)
-    )
+    judged: Mapping[str, Compared] = {} if expected is None else expected.compared(call, done)
     passed = all(one.accuracy.passed for one in judged.values())
     if args.json:
         emit(_document(call, done, judged))

@@ -19,7 +19,7 @@ from mlusim.programs.host_program import HostProgram
 from mlusim.programs.program import Program
 from mlusim.report.launches import launch_facts, launches_view, write_launches
 
-OF_ONE_CALL = ("reference", "save")
+OF_ONE_CALL = ("reference", "expect", "save")
 
 
 def run(args: argparse.Namespace, program: Program) -> int:

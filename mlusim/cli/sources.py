@@ -11,7 +11,17 @@ from mlusim.errors import UsageError
 
 SUFFIXES = (".mlu", ".cpp", ".cc", ".cxx", ".c")
 CALL_OPTIONS = MappingProxyType(
-    {"include": "-I", "define": "-D", "kernel": "--kernel", "dim": "--dim", "kind": "--kind", "arg": "--arg"}
+    {
+        "include": "-I",
+        "define": "-D",
+        "kernel": "--kernel",
+        "dim": "--dim",
+        "kind": "--kind",
+        "arg": "--arg",
+        "draws": "--seed",
+        "reference": "--reference",
+        "expect": "--expect",
+    }
 )
 
 

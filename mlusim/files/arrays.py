@@ -75,6 +75,19 @@ def read_arrays(
         return {key: _numbers(name, key, stored.read(key)) for key in stored.members}
 
 
+def read_member(name: str, member: str | None, wanted: str) -> Array:
+    """The array *member* of the ``.npz`` file *name*, or its only one; raises `UsageError` as `read_arrays` does."""
+    with open_arrays(name, wanted) as stored:
+        names = ", ".join(shown(key) for key in stored.members) or "nothing"
+        if member is None and len(stored.members) == 1:
+            (member,) = stored.members
+        if member is None:
+            raise UsageError(f"{name} holds {names}; name one array, as {name}:NAME")
+        if member not in stored.members:
+            raise UsageError(f"{name} holds no {shown(member)}; it holds {names}")
+        return _numbers(name, member, stored.read(member))
+
+
 def _numbers(name: str, key: str, array: Array) -> Array:
     if array.dtype.kind in "OSUV":
         raise UsageError(f"{shown(key)} in {name} is of dtype {array.dtype}; store an array of numbers")

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 
 from mlusim.cli.main import VERBS, Parser, Verb
+from mlusim.programs.argument_forms import FORMS, SIZES
 
 HEAD = """# Command line
 
@@ -19,7 +20,17 @@ Long work shows progress on standard error when it is a terminal; `NO_COLOR` is 
 
 def manual() -> str:
     """The page as Markdown."""
-    return "\n".join([HEAD, *(line for verb in VERBS for line in _verb(verb))])
+    return "\n".join([HEAD, *_arguments(), *(line for verb in VERBS for line in _verb(verb))])
+
+
+def _arguments() -> Iterator[str]:
+    yield "## Arguments of a kernel\n"
+    yield "What `--arg NAME=VALUE` takes, in every verb that has it.\n"
+    yield "| value | meaning | example |"
+    yield "| --- | --- | --- |"
+    for form in FORMS:
+        yield f"| `{form.spelling}` | {form.meaning} | `--arg {form.example}` |"
+    yield f"\n{SIZES}\nWhat is drawn depends on `--seed` and on the argument's name alone.\n"
 
 
 def _verb(verb: Verb) -> Iterator[str]:

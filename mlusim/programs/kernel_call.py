@@ -8,10 +8,8 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import with_article
 from mlusim.errors import UsageError, shown_file
-from mlusim.files.arrays import read_array
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
@@ -23,6 +21,8 @@ from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
+from mlusim.programs.argument_forms import DRAW, POINTERS, spellings
+from mlusim.programs.argument_values import ArgumentScope, ArgumentValue
 from mlusim.programs.source_files import source_facts
 
 Array = np.ndarray[Any, Any]
@@ -59,9 +59,9 @@ class Called:
 class KernelCall:
     """A kernel of BANG C sources with its launch dimensions and arguments; a `Program`.
 
-    *arguments* are texts by the name of a parameter: a number, ``F.npy`` (goes in), ``out:float32:8,1024``
-    (comes back), ``inout:F.npy`` (both), ``null``.  *given* are arrays by the name of a parameter, which stand for
-    the files that *arguments* name.
+    *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  *given* are arrays
+    by the name of a parameter, which stand for those that *arguments* read or draw.  What is drawn depends on *draws*, or
+    where that is None on *seed*.
     """
 
     sources: Sources
@@ -74,8 +74,10 @@ class KernelCall:
     effects: str = "late"
     engine: str = "auto"
     given: Mapping[str, Array] = field(factory=dict)
+    draws: int | None = None
     _module: Module | None = field(default=None, init=False)  # no part of a call with other sources
     _arrays: dict[str, Array] = field(factory=dict, init=False)
+    _plain: dict[str, Any] = field(factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -85,6 +87,15 @@ class KernelCall:
     def arrays(self) -> dict[str, Array]:
         """The arrays that go in, under ``input.NAME``."""
         return self._arrays
+
+    def plain(self) -> dict[str, Any]:
+        """The arguments of the last run that are no tensors, by name: numbers, tuples of them for structures, None."""
+        return self._plain
+
+    def scope(self) -> ArgumentScope:
+        """The arguments, read together."""
+        seed = self.seed if self.draws is None else self.draws
+        return ArgumentScope(self.arguments, self.sources.define, self.sources.board, seed or 0)
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
@@ -108,11 +119,12 @@ class KernelCall:
         kernel = self.loaded()
         device = Device(self.sources.board)
         wanted = {p.source_name: p for p in kernel.form.parameters}
+        scope = self.scope()
+        given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
         for name in self.arguments:
-            if name not in wanted:
+            if name not in wanted and name not in scope.used:
                 legal = ", ".join(wanted) or "it has none"
                 raise UsageError(f"{kernel.name} has no parameter {name!r}; its parameters: {legal}")
-        given = [self._argument(device, kernel, p) for p in kernel.form.parameters]
         launch = device.launch(
             kernel,
             self.dim,
@@ -126,7 +138,7 @@ class KernelCall:
         back = {
             name: device.get(tensor)
             for name, tensor in zip(wanted, given, strict=True)
-            if isinstance(tensor, DeviceTensor) and self.arguments[name].startswith(("out:", "inout:"))
+            if isinstance(tensor, DeviceTensor) and scope.value(name, name).comes_back
         }
         return Called(back, launch)
 
@@ -165,15 +177,15 @@ class KernelCall:
         what = f"{', '.join(names)} are in it" if names else "it has no kernel that could be launched"
         raise UsageError(f"name the kernel of {self.sources.paths[0]} with --kernel; {what}")
 
-    def _argument(self, device: Device, kernel: BangKernel, parameter: ir.Local) -> Any:
+    def _argument(self, device: Device, scope: ArgumentScope, kernel: BangKernel, parameter: ir.Local) -> Any:
         try:
-            return self._given(device, kernel, parameter)
+            return self._given(device, scope, kernel, parameter)
         except UsageError as error:
             span = parameter.span
             error.shown = error.shown or excerpt_of(read(span.file), span.line, span.column)
             raise
 
-    def _given(self, device: Device, kernel: BangKernel, parameter: ir.Local) -> Any:
+    def _given(self, device: Device, scope: ArgumentScope, kernel: BangKernel, parameter: ir.Local) -> Any:
         name, kind = parameter.source_name, parameter.type
         text = self.arguments.get(name)
         what = f"{parameter.spelling} {name} of {kernel.name} ({shown_file(parameter.span.file)}:{parameter.span.line})"
@@ -184,35 +196,46 @@ class KernelCall:
             if isinstance(kind, t.Record):
                 example = ",".join("1" for _ in kind.fields)
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
+        value = scope.value(name, what)
         if isinstance(kind, t.Pointer):
-            if text in ("null", "nullptr"):
-                return None
-            tensor = self._tensor(device, name, text, what)
-            _fit(tensor, kind.to, text, what)
-            tensor.allocation.declared = evolve(tensor.allocation.declared, name=name)
-            return tensor
-        if isinstance(kind, t.Record):
-            return _structure(text, kind, what)
-        if not isinstance(kind, t.Arithmetic):
+            if not value.is_null:
+                return self._tensor(device, scope, name, value, kind.to, what)
+            self._plain[name] = None
+        elif isinstance(kind, t.Record):
+            self._plain[name] = _structure(text, kind, what)
+        elif isinstance(kind, t.Arithmetic):
+            self._plain[name] = _number(text, kind, scope, name, what)
+        else:
             raise UsageError(
                 f"{what} is {with_article(str(kind))}, which the command line cannot give; launch it from Python"
             )
-        return _number(text, kind, what)
+        return self._plain[name]
 
-    def _tensor(self, device: Device, name: str, text: str, what: str) -> DeviceTensor:
-        if text.startswith("out:"):
-            return device.empty(*_shape(text, what))
-        path = text.removeprefix("inout:")
-        if not path.endswith(".npy"):
-            raise UsageError(
-                f"{what} is given {text!r}; a pointer takes F.npy, inout:F.npy, out:float32:8,1024 or null"
-            )
-        array = self.given.get(name)
-        if array is None:
-            array = read_array(path, f"{what} takes F.npy, inout:F.npy, out:float32:8,1024 or null")
-        self._arrays[f"input.{name}"] = array
-        # Lent, so that a store through a cast is a fault and no silent change of an input.
-        return device.put(array) if text.startswith("inout:") else device.share(array)
+    def _tensor(
+        self,
+        device: Device,
+        scope: ArgumentScope,
+        name: str,
+        value: ArgumentValue,
+        to: t.Type,
+        what: str,
+    ) -> DeviceTensor:
+        if not value.is_array:
+            raise UsageError(f"{what} is given {value.text!r}; a pointer takes {spellings(POINTERS)}")
+        if not value.form.goes_in:
+            tensor = device.empty(scope.sizes(value, what), scope.dtype(value, what))
+        else:
+            array = self.given.get(name)
+            if array is None:
+                array = scope.array(
+                    name, value, what, t.DTYPE_OF.get(to) if isinstance(to, t.Arithmetic) else None
+                )
+            self._arrays[f"input.{name}"] = array
+            # Lent, so that a store through a cast is a fault and no silent change of an input.
+            tensor = device.put(array) if value.comes_back else device.share(array)
+        _fit(tensor, to, value.text, what)
+        tensor.allocation.declared = evolve(tensor.allocation.declared, name=name)
+        return tensor
 
 
 def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:
@@ -233,19 +256,11 @@ def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]
     if len(words) != len(fields):
         names = ", ".join(name for name, _ in fields)
         raise UsageError(f"{what} is given {text!r}; it takes {len(fields)} numbers: {names}")
-    return tuple(_number(w, of, f"{name} of {what}") for w, (name, of) in zip(words, fields, strict=True))
+    return tuple(_member(w, of, f"{name} of {what}") for w, (name, of) in zip(words, fields, strict=True))
 
 
-def _shape(text: str, what: str) -> tuple[tuple[int, ...], Any]:
-    """The shape and type that ``out:float32:8,1024`` asks for."""
-    parts = text.split(":")
-    sizes = parts[2].split(",") if len(parts) == 3 else [""]
-    if not all(size.strip().isdigit() for size in sizes):
-        raise UsageError(f"{what} is given {text!r}; write out:TYPE:SIZES, as out:float32:8,1024")
-    return tuple(int(size) for size in sizes), as_dtype(parts[1])
-
-
-def _number(text: str, kind: t.Arithmetic, what: str) -> float | bool:
+def _member(text: str, kind: t.Arithmetic, what: str) -> float | bool:
+    """A number that is written out."""
     words = {"true": 1, "false": 0}
     try:
         if kind.kind == "float":
@@ -254,6 +269,13 @@ def _number(text: str, kind: t.Arithmetic, what: str) -> float | bool:
     except ValueError:
         form = "a number" if kind.kind == "float" else "a whole number"
         raise UsageError(f"{what} is given {text!r}; give {form}") from None
+
+
+def _number(text: str, kind: t.Arithmetic, scope: ArgumentScope, name: str, what: str) -> float | bool:
+    """A number, a draw or, where a whole number is wanted, a formula."""
+    if kind.kind == "float" and scope.value(name, what).form is not DRAW:
+        return _member(text, kind, what)
+    return scope.whole(name, what)
 
 
 def kind_of(text: str | None) -> Kind:
@@ -278,14 +300,15 @@ def dim_of(text: str | None) -> tuple[int, int, int]:
     return x, y, z
 
 
-def arguments_of(words: Sequence[str]) -> dict[str, str]:
-    """The arguments of ``--arg NAME=VALUE``."""
+def named_values(words: Sequence[str], option: str) -> dict[str, str]:
+    """The values of *option*, each ``NAME=VALUE``, by name."""
     found: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name or not value:
-            raise UsageError(f"--arg {word!r} gives no value; write NAME=VALUE, as --arg n=8192")
+            example = "n=8192" if option == "--arg" else "y=ref.npy"
+            raise UsageError(f"{option} {word!r} gives no value; write NAME=VALUE, as {option} {example}")
         if name in found:
-            raise UsageError(f"--arg gives {name} twice; give it once")
+            raise UsageError(f"{option} gives {name} twice; give it once")
         found[name] = value
     return found

@@ -15,6 +15,7 @@ from mlusim.cli.arguments.shared import (
 )
 from mlusim.machine.limits import USUAL
 from mlusim.machine.scheduling.schedule import EFFECTS
+from mlusim.programs.argument_forms import SEED
 
 EXAMPLES = """examples:
   mlusim check tin_shift_forward --case golden_document
@@ -57,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="B",
         help=f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults",
     )
-    add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
+    add("--seed", metavar="N", type=whole, help=f"explore another legal schedule, and {SEED}")
     add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
     add("--schedules", metavar="N", type=whole, help="compare what N other schedules give, no two alike")
     add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")

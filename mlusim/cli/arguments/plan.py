@@ -2,7 +2,7 @@
 
 import argparse
 
-from mlusim.cli.arguments.shared import add_call_arguments, add_engine
+from mlusim.cli.arguments.shared import add_call_arguments, add_draws, add_engine
 
 EXAMPLES = """examples:
   mlusim plan mutual_information_backward --set S=15,T=104
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an operator, a Python file that holds a Plan, or BANG C files, whose plan one launch shows",
     )
     add_call_arguments(parser)
+    add_draws(parser)
     parser.add_argument("--board", nargs="+", action="extend", metavar="B", help="one board or several")
     parser.add_argument(
         "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"

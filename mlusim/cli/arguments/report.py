@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from mlusim.cli.arguments.shared import (
     EVERY,
     add_call_arguments,
+    add_draws,
     add_engine,
     add_gate,
     add_limit,
@@ -35,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, "operators (default: all); or a script, a test or BANG C files, with words for it behind"
     )
     add_call_arguments(parser)
+    add_draws(parser)
     add = parser.add_argument
     add(
         "--format",

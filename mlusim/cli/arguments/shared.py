@@ -8,6 +8,7 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.engine.preference import ENGINES
 from mlusim.machine.limits import Limit, limit_in
 from mlusim.machine.scheduling.schedule import EFFECTS
+from mlusim.programs import argument_forms
 
 WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
 GROUP = "network"
@@ -82,7 +83,9 @@ def add_checkers(parser: ArgumentParser) -> None:
 
 def add_schedule(parser: ArgumentParser) -> None:
     """Declare which legal schedule runs."""
-    parser.add_argument("--seed", metavar="N", type=whole, help="explore another legal schedule")
+    parser.add_argument(
+        "--seed", metavar="N", type=whole, help=f"explore another legal schedule, and {argument_forms.SEED}"
+    )
     parser.add_argument(
         "--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land"
     )
@@ -141,16 +144,31 @@ def add_call_arguments(parser: ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="an argument: a number, F.npy, out:float32:8,1024, inout:F.npy, or null",
+        help=argument_forms.HELP,
+    )
+
+
+def add_draws(parser: ArgumentParser) -> None:
+    """Declare ``--seed`` of a verb that runs the usual schedule."""
+    parser.add_argument(
+        "--seed", metavar="N", type=whole, dest="draws", help=f"{argument_forms.SEED} of a BANG C file"
     )
 
 
 def add_reference(parser: ArgumentParser) -> None:
-    """Declare ``--reference`` of verbs that compare."""
-    parser.add_argument(
+    """Declare ``--reference`` and ``--expect`` of verbs that compare."""
+    add = parser.add_argument
+    add(
         "--reference",
         metavar="module:function",
         help="what the outputs of a kernel of BANG C are compared with",
+    )
+    add(
+        "--expect",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="what an output is compared with, as y=ref.npy, y=ref.npz:y or another array as --arg takes it",
     )
 
 

@@ -3,7 +3,14 @@
 from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import add_boards, add_call_arguments, add_engine, add_inputs, add_program
+from mlusim.cli.arguments.shared import (
+    add_boards,
+    add_call_arguments,
+    add_draws,
+    add_engine,
+    add_inputs,
+    add_program,
+)
 
 EXAMPLES = """examples:
   mlusim what-if tin_shift_forward --case network_3x15x16x45435_half
@@ -23,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)
+    add_draws(parser)
     add("--case", metavar="NAME", help="one of its cases")
     add_inputs(parser)
     add("--policy", metavar="P", help="a policy of the operator; `mlusim ops OP` lists them")

@@ -1,0 +1,124 @@
+"""What ``--arg NAME=VALUE`` takes: one table, from which values are read, documents and help are made, and wrong words answered.
+
+The verbs' parsers import this file, so it imports little.
+"""
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+
+@frozen
+class ArgumentForm:
+    """One way to write the value of an argument.
+
+    ``word`` is what it begins with, empty where it has no such word; ``spelling`` shows its parts; ``parts`` are those
+    behind the word.  ``drawn`` says that its values depend on the seed, ``goes_in`` that it is an array that goes in, and
+    ``real`` that only floats can be its elements.
+    """
+
+    word: str
+    spelling: str
+    meaning: str
+    example: str
+    parts: tuple[str, ...] = ()
+    drawn: bool = False
+    goes_in: bool = False
+    real: bool = False
+
+
+def _sized(word: str, meaning: str, example: str, *, drawn: bool = False, real: bool = False) -> ArgumentForm:
+    """Return the form of an array that goes in, given by its type and sizes."""
+    return ArgumentForm(
+        word,
+        f"{word}:TYPE:SIZES",
+        meaning,
+        f"x={word}:{example}",
+        ("TYPE", "SIZES"),
+        drawn=drawn,
+        goes_in=True,
+        real=real,
+    )
+
+
+NUMBER = ArgumentForm(
+    "",
+    "NUMBER",
+    "a number; where a whole number is wanted, a formula of other arguments too; members of a structure with commas",
+    "n=rows*cols",
+)
+FILE = ArgumentForm("", "F.npy", "the array in the file goes in", "x=in.npy", goes_in=True)
+MEMBER = ArgumentForm("", "F.npz:NAME", "the array NAME in the file goes in", "x=in.npz:x", goes_in=True)
+ZEROS = _sized("zeros", "zeros go in", "float32:8,1024")
+ONES = _sized("ones", "ones go in", "half:8x1024")
+RAND = _sized("rand", "floats of 0 to 1 are drawn and go in", "float32:rows,cols", drawn=True, real=True)
+RANDN = _sized(
+    "randn", "floats of a normal distribution are drawn and go in", "half:n", drawn=True, real=True
+)
+ARANGE = _sized("arange", "0, 1, 2 and so on go in", "int32:n")
+IN = _sized(
+    "in", "values of the type are drawn and go in: as randn, integers of -100 to 99", "float32:n", drawn=True
+)
+DRAW = ArgumentForm(
+    "int",
+    "int:LOW..HIGH",
+    "a whole number of LOW to HIGH - 1 is drawn",
+    "n=int:1..4097",
+    ("LOW..HIGH",),
+    drawn=True,
+)
+DRAWS = ArgumentForm(
+    "int",
+    "int:LOW..HIGH:TYPE:SIZES",
+    "integers of LOW to HIGH - 1 are drawn and go in; without TYPE: the parameter's, or int32",
+    "index=int:0..n:int32:1000",
+    ("LOW..HIGH", "TYPE", "SIZES"),
+    drawn=True,
+    goes_in=True,
+)
+OUT = ArgumentForm(
+    "out",
+    "out:TYPE:SIZES",
+    "comes back; unwritten before",
+    "y=out:float32:8,1024",
+    ("TYPE", "SIZES"),
+)
+INOUT = ArgumentForm(
+    "inout",
+    "inout:VALUE",
+    "an array that goes in, given as above, comes back too",
+    "y=inout:F.npy",
+    ("VALUE",),
+)
+NULL = ArgumentForm("null", "null", "a null pointer", "mask=null")
+
+FORMS = (NUMBER, FILE, MEMBER, ZEROS, ONES, RAND, RANDN, ARANGE, IN, DRAW, DRAWS, OUT, INOUT, NULL)
+"""Every form, in the order of the documents."""
+
+SIZES = (
+    "SIZES are whole numbers, names of other arguments and formulas of them (`rows,cols`, `n/2`), with commas or `x` between "
+    "them; TYPE is an element type, as float32, half or int8."
+)
+SEED = "draw other values for --arg"
+
+
+def words() -> dict[str, list[ArgumentForm]]:
+    """The forms by the word that they begin with."""
+    found: dict[str, list[ArgumentForm]] = {}
+    for form in FORMS:
+        if form.word:
+            found.setdefault(form.word, []).append(form)
+    return found
+
+
+def spellings(forms: Sequence[ArgumentForm]) -> str:
+    """How *forms* are written, as a phrase; two that begin alike are written as one."""
+    told = [f.spelling for f in forms]
+    short = [s for s in told if not any(other.startswith(f"{s}:") for other in told)]
+    return " or ".join([", ".join(short[:-1]), short[-1]]) if len(short) > 1 else short[0]
+
+
+ARRAYS = tuple(form for form in FORMS if form.goes_in)
+POINTERS = (*ARRAYS, OUT, INOUT, NULL)
+"""What a pointer takes."""
+HELP = f"an argument: {spellings((NUMBER, FILE, MEMBER))}; zeros, ones, rand, randn, arange or in:TYPE:SIZES; int:LOW..HIGH or int:LOW..HIGH:TYPE:SIZES; out:TYPE:SIZES, inout:VALUE or null"

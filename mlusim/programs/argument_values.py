@@ -1,0 +1,336 @@
+"""The values of ``--arg``, read from text by the table of `argument_forms`, and made: numbers, sizes and arrays.
+
+Numbers and sizes may be formulas of other arguments, so all arguments of a call are read together (`ArgumentScope`).
+"""
+
+import math
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+
+from mlusim.arch.board import Board
+from mlusim.arch.dtypes import DType, as_dtype, int32
+from mlusim.counted import counted
+from mlusim.errors import UsageError
+from mlusim.files.arrays import LARGEST, read_array, read_member
+from mlusim.files.paths import shown
+from mlusim.near import near
+from mlusim.programs import argument_forms as forms
+from mlusim.programs.argument_forms import ArgumentForm
+
+Array = np.ndarray[Any, Any]
+_MEMBER = re.compile(r"(.+\.npz)(?::(.+))?", re.DOTALL)
+_WIDEST = 1 << 63
+
+
+@frozen
+class ArgumentValue:
+    """A value as it is written: its *form*, and the parts that the form has, each as text.
+
+    ``comes_back`` says that the array is an output.  ``low`` and ``high`` are the range of a draw.
+    """
+
+    text: str
+    form: ArgumentForm
+    dtype: str | None = None
+    sizes: str | None = None
+    low: str | None = None
+    high: str | None = None
+    file: str | None = None
+    member: str | None = None
+    comes_back: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is a tensor, and no number or null pointer."""
+        return self.comes_back or self.form.goes_in
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is the null pointer."""
+        return self.form is forms.NULL
+
+
+def value_of(text: str, what: str) -> ArgumentValue:
+    """Read *text*, the value of *what*.  Raises `UsageError` for a form that the table does not have."""
+    if text in ("null", "nullptr"):
+        return ArgumentValue(text, forms.NULL)
+    word, colon, rest = text.partition(":")
+    if colon and word in forms.words():
+        return _worded(text, word, rest, what)
+    if text.endswith(".npy"):
+        return ArgumentValue(text, forms.FILE, file=text)
+    found = _MEMBER.fullmatch(text)
+    if found is not None:
+        return ArgumentValue(text, forms.MEMBER, file=found[1], member=found[2])
+    if colon and word.isidentifier():
+        meant = " or ".join(f"{one}:" for one in near(word, forms.words()))
+        hint = f" (meant: {meant})" if meant else ""
+        raise _unread(
+            what, text, f"{shown(word)} is no word of --arg{hint}; use {forms.spellings(forms.FORMS)}"
+        )
+    return ArgumentValue(text, forms.NUMBER)
+
+
+def _worded(text: str, word: str, rest: str, what: str) -> ArgumentValue:
+    """Read ``word:rest``, whose *word* the table has."""
+    if word == forms.INOUT.word:
+        inner = value_of(rest, what)
+        if not inner.form.goes_in:
+            raise _unread(what, text, f"behind inout: stands what goes in, {forms.spellings(forms.ARRAYS)}")
+        return evolve(inner, text=text, comes_back=True)
+    if word == forms.IN.word and rest.endswith((".npy", ".npz")):
+        return evolve(value_of(rest, what), text=text)
+    if word == forms.DRAW.word:
+        return _drawn(text, rest, what)
+    form = forms.words()[word][0]
+    dtype, colon, sizes = rest.partition(":")
+    if not (dtype and colon and sizes) or ":" in sizes:
+        raise _unread(what, text, f"write {form.spelling}, as {_example(form)}")
+    return ArgumentValue(text, form, dtype, sizes, comes_back=form is forms.OUT)
+
+
+def _drawn(text: str, rest: str, what: str) -> ArgumentValue:
+    """``int:LOW..HIGH`` and what may stand behind it."""
+    span, *behind = rest.split(":")
+    low, dots, high = span.partition("..")
+    if not (low and dots and high) or len(behind) > 2 or "" in behind:
+        raise _unread(
+            what, text, f"write {forms.DRAW.spelling} or {forms.DRAWS.spelling}, as {_example(forms.DRAWS)}"
+        )
+    if not behind:
+        return ArgumentValue(text, forms.DRAW, low=low, high=high)
+    dtype = behind[0] if len(behind) == 2 else None
+    return ArgumentValue(text, forms.DRAWS, dtype, behind[-1], low, high)
+
+
+def _unread(what: str, text: str, why: str) -> UsageError:
+    return UsageError(f"{what} is given {shown(text)!r}; {why}")
+
+
+def _example(form: ArgumentForm) -> str:
+    return form.example.partition("=")[2]
+
+
+@define(eq=False)
+class ArgumentScope:
+    """The arguments of one call, by name, as they stand for numbers and make arrays.
+
+    *macros* are those of ``-D``, of which formulas may use the whole numbers; *board* gives NRAM and its like.  What is
+    drawn depends on *seed* and on the argument's name alone.
+    """
+
+    texts: Mapping[str, str]
+    macros: Mapping[str, str | None]
+    board: Board
+    seed: int = 0
+    used: set[str] = field(factory=set)
+    """Names that formulas have used."""
+    _values: dict[str, ArgumentValue] = field(factory=dict)
+    _numbers: dict[str, int] = field(factory=dict)
+    _open: list[str] = field(factory=list)
+
+    def value(self, name: str, what: str) -> ArgumentValue:
+        """The value of argument *name*, which *what* describes.  Raises `UsageError` as `value_of` does."""
+        found = self._values.get(name)
+        if found is None:
+            found = self._values[name] = value_of(self.texts[name], what)
+        return found
+
+    def whole(self, name: str, what: str | None = None) -> int:
+        """The whole number that argument or macro *name* is.  Raises `UsageError` where it is none."""
+        if name in self._numbers:
+            return self._numbers[name]
+        text = self.texts.get(name) or self.macros.get(name) or ""
+        told = what or f"--arg {name}"
+        if name in self._open:
+            ring = " and ".join(dict.fromkeys(self._open[self._open.index(name) :]))
+            raise UsageError(f"{told} is given {shown(text)!r}; {ring} cannot be known from each other")
+        self._open.append(name)
+        try:
+            found = self._whole(name, text, told)
+        finally:
+            self._open.pop()
+        self._numbers[name] = found
+        return found
+
+    def _whole(self, name: str, text: str, what: str) -> int:
+        if name not in self.texts:
+            return int(text, 0)
+        value = self.value(name, what)
+        if value.form is forms.DRAW:
+            low, high = self._range(value, what)
+            return int(self._generator(name).integers(low, high, dtype=np.int64))
+        if value.form is not forms.NUMBER:
+            raise _unread(what, text, "give a whole number, a formula of other arguments or int:LOW..HIGH")
+        return self.number(text, what)
+
+    def number(self, text: str, what: str) -> int:
+        """The whole number *text*, or that of a formula.  Raises `UsageError` for anything else."""
+        words = {"true": 1, "false": 0}
+        if text in words:
+            return words[text]
+        try:
+            return int(text, 0)
+        except ValueError:
+            pass
+        try:
+            return self._formula(text)
+        except UsageError as error:
+            raise _unread(
+                what, text, f"give a whole number or a formula of other arguments: {error}"
+            ) from None
+
+    def sizes(self, value: ArgumentValue, what: str) -> tuple[int, ...]:
+        """The shape that *value* asks for.  Raises `UsageError` for sizes that are no whole numbers of 0 or more."""
+        spread = re.sub(r"\w+", lambda found: self._spread(found[0]), value.sizes or "")
+        try:
+            found = tuple(self._formula(size) for size in _apart(spread))
+        except UsageError as error:
+            raise self._no_sizes(value, what, str(error)) from None
+        if any(size < 0 for size in found):
+            raise self._no_sizes(value, what, f"a size is {min(found)}")
+        return found
+
+    @staticmethod
+    def _no_sizes(value: ArgumentValue, what: str, why: str) -> UsageError:
+        return _unread(what, value.text, f"write {value.form.spelling}, as {_example(value.form)}: {why}")
+
+    def array(self, name: str, value: ArgumentValue, what: str, usual: DType | None = None) -> Array:
+        """Make or read the array that goes in as argument *name*; *usual* are its elements where its text names none.
+
+        Raises `UsageError` for files, types and sizes that do not do.
+        """
+        wanted = f"{what} takes {forms.spellings(forms.POINTERS)}"
+        if value.form is forms.FILE:
+            return read_array(str(value.file), wanted)
+        if value.form is forms.MEMBER:
+            return read_member(str(value.file), value.member, wanted)
+        dtype = usual or int32 if value.dtype is None else self.dtype(value, what)
+        shape = self.sizes(value, what)
+        nbytes = math.prod(shape) * dtype.size
+        if nbytes > LARGEST:
+            raise _unread(
+                what, value.text, f"{counted(nbytes, 'byte')}; an array that goes in has at most {LARGEST:,}"
+            )
+        if value.form.real and dtype.kind != "float":
+            raise _unread(
+                what, value.text, f"{value.form.word} draws floats; for integers write {forms.DRAWS.spelling}"
+            )
+        rng = self._generator(name)
+        if value.form is forms.DRAWS:
+            low, high = self._range(value, what)
+            if dtype.kind != "float" and not self._holds(dtype, low, high):
+                raise _unread(what, value.text, f"{dtype} does not hold {low:,} to {high - 1:,}")
+            made = rng.integers(low, high, shape, dtype=np.int64)
+        else:
+            made = _MAKERS[value.form.word](shape, dtype, rng)
+        with np.errstate(over="ignore"):  # arange of more than half holds: infinity, as the conversion gives
+            return np.asarray(made).astype(dtype.dtype, copy=False)
+
+    def dtype(self, value: ArgumentValue, what: str) -> DType:
+        """The element type that *value* names.  Raises `UsageError` for one that there is not."""
+        try:
+            return as_dtype(value.dtype)
+        except UsageError as error:
+            raise _unread(what, value.text, str(error)) from None
+
+    @staticmethod
+    def _holds(dtype: DType, low: int, high: int) -> bool:
+        limits = np.iinfo(dtype.dtype)
+        return limits.min <= low and high - 1 <= limits.max
+
+    def _range(self, value: ArgumentValue, what: str) -> tuple[int, int]:
+        low, high = self.number(str(value.low), what), self.number(str(value.high), what)
+        if not -_WIDEST <= low < high <= _WIDEST - 1:
+            raise _unread(
+                what,
+                value.text,
+                f"no whole number is {low:,} or more and below {high:,}; raise HIGH, which is not drawn itself",
+            )
+        return low, high
+
+    def _generator(self, name: str) -> np.random.Generator:
+        return np.random.default_rng([self.seed & (_WIDEST - 1), zlib.crc32(name.encode())])
+
+    def _spread(self, word: str) -> str:
+        """*word* of sizes with a comma for each x between sizes: ``8x1024``, ``rowsxcols``."""
+        known = self._names()
+        if "x" not in word or word in known:
+            return word
+        return ",".join(_between(word, known) or [word])
+
+    def _names(self) -> dict[str, None]:
+        """What formulas may name: arguments that are numbers, and macros that are."""
+        numbers = (forms.NUMBER, forms.DRAW)
+        known = {n: None for n, text in self.macros.items() if text is not None and _is_whole(text)}
+        known |= {n: None for n in self.texts if self.value(n, f"--arg {n}").form in numbers}
+        return known
+
+    def _formula(self, text: str) -> int:
+        """The value of a formula of arguments, macros and constants of the board."""
+        text = text.strip()
+        if text.isdigit():
+            return int(text)
+        from mlusim.formula.expr import Var, walk  # noqa: PLC0415 - plain numbers need no formulas
+        from mlusim.formula.parse import parse_formula  # noqa: PLC0415
+        from mlusim.plan.boards import board_constants  # noqa: PLC0415
+
+        known = board_constants(self.board)
+        free = {n: Var(n) for n in self._names() if n.isidentifier() and n not in (*known, "min", "max")}
+        parsed = parse_formula(text, free)
+        named = [part.name for part in walk(parsed) if isinstance(part, Var) and part.name in free]
+        self.used.update(named)
+        return parsed.evaluate({**known, **{n: self.whole(n) for n in named}})
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        int(text, 0)
+    except ValueError:
+        return False
+    return True
+
+
+def _between(word: str, known: Mapping[str, None]) -> list[str] | None:
+    """The sizes in *word*, x between them; the first and the last may be empty, where a parenthesis stands beside it."""
+    if not word or word.isdigit() or word in known:
+        return [word]
+    for at, letter in enumerate(word):
+        if letter == "x" and (at == 0 or word[:at].isdigit() or word[:at] in known):
+            rest = _between(word[at + 1 :], known)
+            if rest is not None:
+                return [word[:at], *rest]
+    return None
+
+
+def _apart(text: str) -> list[str]:
+    """*text* at its commas outside of parentheses."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return found
+
+
+def _any(shape: tuple[int, ...], dtype: DType, rng: np.random.Generator) -> Array:
+    if dtype.kind == "float":
+        return rng.standard_normal(shape, np.float32)
+    return rng.integers(-100 if dtype.kind == "int" else 0, 100, shape)
+
+
+_MAKERS: Mapping[str, Callable[[tuple[int, ...], DType, np.random.Generator], Array]] = {
+    "zeros": lambda shape, dtype, _: np.zeros(shape, dtype.dtype),
+    "ones": lambda shape, dtype, _: np.ones(shape, dtype.dtype),
+    "rand": lambda shape, _, rng: rng.random(shape, np.float32),
+    "randn": lambda shape, _, rng: rng.standard_normal(shape, np.float32),
+    "arange": lambda shape, _, __: np.arange(math.prod(shape)).reshape(shape),
+    "in": _any,
+}
