@@ -10,6 +10,7 @@ from attrs import frozen
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.machine.mlu import Mlu
+from mlusim.memory.declaration import StackVariable
 
 _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
@@ -71,6 +72,11 @@ class Kernel:
                 f"{self.name} returns a generator or a coroutine, whose body has not run; "
                 "write the kernel without yield and async"
             )
+
+    @property
+    def on_stack(self) -> tuple[StackVariable, ...]:
+        """The local variables on the stack that are alive at once, where they take most; of a kernel in Python none."""
+        return ()
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:

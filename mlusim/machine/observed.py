@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mlusim.machine.hub import Hub
     from mlusim.machine.task_place import TaskPlace
     from mlusim.memory.allocation import Arena
+    from mlusim.memory.declaration import StackVariable
     from mlusim.memory.regions import Placement, RegionMap
     from mlusim.memory.space import Space
 
@@ -27,6 +28,10 @@ class Kernel(Protocol):
     @property
     def body(self) -> Callable[..., Any]:
         """The function that is called for each task."""
+
+    @property
+    def on_stack(self) -> "tuple[StackVariable, ...]":
+        """The local variables on the stack that are alive at once, where they take most."""
 
     @property
     def compiled(self) -> bool:

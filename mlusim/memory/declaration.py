@@ -51,6 +51,17 @@ class MemoryDeclaration:
         return f"{self.space} {self.dtype}[{self.count}] declared at {self.place}"
 
 
+@frozen
+class StackVariable:
+    """A local variable that a compiler has on the stack: what to call it, "array" or "structure", its bytes and its place."""
+
+    told: str
+    kind: str
+    nbytes: int
+    file: str
+    line: int
+
+
 def elements(space: Space, count: Any) -> int:
     """*count* as a number of elements to declare in *space*; a `RuleFault` where it is none."""
     try:

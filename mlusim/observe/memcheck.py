@@ -4,7 +4,7 @@ The machine checks every access of every launch; what it refuses ends the launch
 turns the fault into a finding that names the neighbours, and adds what the machine lets pass.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -20,6 +20,7 @@ from mlusim.errors import (
     RuleFault,
     Unsupported,
     WrongSpace,
+    shown_file,
 )
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
@@ -32,8 +33,10 @@ from mlusim.observe.regions import region_label
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch
+    from mlusim.memory.declaration import StackVariable
 
 LINE = 128  # bytes that the vector unit takes in a cycle
+MOST_SHOWN = 4  # variables on the stack
 HALF = 64  # bytes; MLU2xx wants addresses that are multiples
 
 RULE_OF: tuple[tuple[type[Fault], str], ...] = (
@@ -56,18 +59,20 @@ class MemCheck(Checker):
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
         self._known = _Neighbours(allocations(launch.request))
+        self._on_stack = launch.request.kernel.on_stack
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
-        """Learn a declaration, and ask whether the stack has room for it."""
+        """Learn a declaration."""
+        del core
         self._known.add(allocation)
-        if allocation.declared.stack and not core.place.memory_core:
-            arch = core.session.board.arch
-            room = arch.stack_left(core.arenas[NRAM].top)
-            if allocation.nbytes > room:
-                # Each array by itself: which of them lie on the stack together, the compiler decides.
-                self.report(
-                    ("stack", allocation.declared.place), lambda: _beyond_the_stack(core, allocation, room)
-                )
+
+    def task_end(self, core: "Core") -> None:
+        """Ask whether the stack has room for the local variables, beside all that the task has declared."""
+        variables = self._on_stack
+        if variables and not core.place.memory_core:
+            room = core.session.board.arch.stack_left(core.arenas[NRAM].top)
+            if sum(v.nbytes for v in variables) > room:
+                self.report("stack", lambda: _beyond_the_stack(core, variables, room))
 
     def scalar(self, effect: Effect) -> bool:
         """Ask whether the scalar pipe reaches the memory and the type divides the address; True where it does."""
@@ -85,7 +90,8 @@ class MemCheck(Checker):
         return True
 
     def fault(self, core: "Core", fault: Fault) -> None:
-        """Tell the fault as a finding."""
+        """Tell the fault as a finding, and what the task would have had to hear at its end."""
+        self.task_end(core)
         rule = next((name for kind, name in RULE_OF if isinstance(fault, kind)), None)
         if rule is not None:
             self.report((rule, fault.file, fault.line), lambda: self._refused(rule, core, fault))
@@ -138,7 +144,8 @@ class MemCheckFilters(MemCheck):
         self._layouts.linear.clear()
 
     def task_end(self, core: "Core") -> None:
-        """Forget the copies to the WRAM of the task."""
+        """Forget the copies to the WRAM of the task, which has ended or not."""
+        super().task_end(core)
         self._layouts.linear.pop(core, None)
 
     def effect(self, effect: Effect) -> bool:
@@ -176,18 +183,27 @@ class MemCheckNotes(MemCheckFilters):
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
 
 
-def _beyond_the_stack(core: "Core", allocation: Allocation, room: int) -> Finding:
-    declared = allocation.declared
-    count = f"{allocation.nbytes:,} {plural(allocation.nbytes, 'byte')}"
+def _beyond_the_stack(core: "Core", variables: Sequence["StackVariable"], room: int) -> Finding:
+    largest = max(variables, key=lambda v: v.nbytes)
+    total = sum(v.nbytes for v in variables)
+    alone = largest.nbytes > room
+    what = f"a local {largest.kind} of" if alone else "the local variables that are alive at once take"
+    nbytes = largest.nbytes if alone else total
+    verb = "does not fit on the stack, which has" if alone else "and the stack has"
+    most = sorted(variables, key=lambda v: -v.nbytes)[: 0 if alone else MOST_SHOWN]
     return Finding(
         "memcheck-stack",
-        f"a local array of {count} does not fit on the stack, which has {room:,} (inferred)",
-        file=declared.file,
-        line=declared.line,
+        f"{what} {nbytes:,} {plural(nbytes, 'byte')}{'' if alone else ','} {verb} {room:,} (inferred)",
+        file=largest.file,
+        line=largest.line,
         task=core.place.task,
+        context=tuple(
+            f"{v.told} takes {v.nbytes:,} {plural(v.nbytes, 'byte')} ({shown_file(v.file)}:{v.line})"
+            for v in most
+        ),
         note="the compiler keeps its stack in NRAM, unless it is told --bang-stack-on-ldram",
         hint="declare it __nram__ or __ldram__, or work on a part of it at a time",
-        facts={"bytes": allocation.nbytes, "room": room},
+        facts={"bytes": nbytes, "room": room},
     )
 
 

@@ -32,7 +32,10 @@ _ROWS = (
         "memcheck-wrong-space",
         "an operand is not a pointer, or points into another memory or at another type",
     ),
-    FindingRule("memcheck-stack", "a local array is larger than the compiler's stack; inferred"),
+    FindingRule(
+        "memcheck-stack",
+        "local variables that are alive at once are larger than the compiler's stack; inferred",
+    ),
     FindingRule("memcheck-out-of-memory", "a declaration does not fit into the memory of the board"),
     FindingRule(
         "memcheck-broken-rule", "a count, size, stride or alignment breaks a rule of the instruction"

@@ -148,3 +148,47 @@ def test_the_stack_has_what_the_compiler_keeps(cli, kernel, tmp_path, board, cou
     assert (
         "a local array of 130,052 bytes does not fit on the stack, which has 130,048 (inferred)" in less.out
     )
+
+
+def test_all_local_variables_that_are_alive_at_once_share_the_stack(cli, kernel, tmp_path):
+    """Arrays of double, structures and the variables of a called function count; those of scopes side by side do not."""
+    file = kernel(1)
+    (tmp_path / file).write_text(
+        """#include <bang.h>
+struct P { float a[1000]; int b; };
+__mlu_func__ float inner(float x) {
+  double v[8000];
+  P p[4];
+  v[3] = p[3].a[5] = x;
+  return v[3] + p[3].a[5];
+}
+__mlu_func__ float again(int n) { float v[2000]; v[0] = n; return n > 0 ? v[0] + again(n - 1) : 0; }
+__mlu_entry__ void Both(float *out) {
+  float w[14000];
+  w[2] = 1;
+  for (int i = 0; i < 2; i++) out[0] = w[2] + inner(i);
+}
+__mlu_entry__ void Beside(float *out) {
+  float w[14000];
+  { float q[9000]; w[3] = q[0] = 1; }
+  { float q[9000]; w[4] = q[0] = 1; }
+  out[0] = w[3] + again(3);
+}
+__mlu_entry__ void Whole(float *out) {
+  P many[33];
+  many[32].b = 1;
+  out[0] = many[32].b;
+}
+"""
+    )
+    said = {
+        name: cli("check", file, "--kernel", name, "--arg", "out=out:float:1")
+        for name in ("Both", "Beside", "Whole")
+    }
+
+    assert [1, 0, 1] == [done.code for done in said.values()]
+    both, whole = said["Both"].out, said["Whole"].out
+    assert "the local variables that are alive at once take 136,016 bytes, and the stack has 131,072" in both
+    assert "v of inner takes 64,000 bytes (k.mlu:4)" in both
+    assert "p of inner takes 16,016 bytes (k.mlu:5)" in both
+    assert "a local array of 132,132 bytes does not fit on the stack" in whole

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import repeat
 from types import FunctionType
 from typing import Any
@@ -18,9 +19,11 @@ from mlusim.frontend.bangc.runtime.layouts import NULL, Object
 from mlusim.frontend.bangc.runtime.pointers import see
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
+from mlusim.frontend.bangc.stack_frames import StackFrames
 from mlusim.frontend.bangc.structures import check, made
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.kernel import Kernel
+from mlusim.memory.declaration import StackVariable
 
 
 class Body:
@@ -115,6 +118,12 @@ class BangKernel(Kernel):
     def parameters(self) -> list[str]:
         """The names of its parameters."""
         return [p.source_name or p.name for p in self.form.parameters]
+
+    @cached_property
+    def on_stack(self) -> tuple[StackVariable, ...]:
+        """The local variables on the stack that are alive at once, where they take most."""
+        reached = {s: part.file.form.functions[s] for part in self.plan.parts for s in part.code}
+        return StackFrames(reached).most(self.form.symbol)[1]
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
         """Why the arguments do not fit: their number, or what one is for its parameter; None where they do."""

@@ -68,7 +68,7 @@ def _collect(node: Any, found: list[Any]) -> None:
         for part in node:
             _collect(part, found)
         return
-    names = _parts(node.__class__)
+    names = inner_names(node.__class__)
     if names is not None:
         found.append(node)
         for name in names:
@@ -76,8 +76,8 @@ def _collect(node: Any, found: list[Any]) -> None:
 
 
 @functools.cache
-def _parts(kind: type) -> tuple[str, ...] | None:
-    """The attributes of a node in which there may be nodes; None for what is no node."""
+def inner_names(kind: type) -> tuple[str, ...] | None:
+    """Return the attributes of a node in which there may be nodes; None for what is no node."""
     types_and_names = (Local, Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
     if not attrs.has(kind) or issubclass(kind, types_and_names):
         return None
