@@ -30,16 +30,17 @@ from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.cli.cases import applied, chosen
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
-from mlusim.cli.reference import Expectation, expectation_of
+from mlusim.cli.reference import expectation_of
 from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import output, progress
-from mlusim.cli.sources import is_source, refuse_call_arguments
+from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
-from mlusim.errors import MlusimError, UsageError
+from mlusim.errors import MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
@@ -51,6 +52,8 @@ from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.programs.carving import carve
+from mlusim.programs.cases import KernelCase
+from mlusim.programs.expectation import Expectation
 from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
 from mlusim.report.json_values import json_text
@@ -87,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     observers_of(names)
     _refuse_odd_schedules(args)
     _refuse_odd_extent(args)
-    if not is_source(args.program):
+    if not is_source(args.program) and not is_cases(args.program):
         _refuse_expectation(args)
     check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
@@ -116,6 +119,9 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     if script:
         with printing_aside() if alone else contextlib.nullcontext():
             return [_script(args, names)]
+    if is_cases(args.program):
+        with printing_aside() if alone else contextlib.nullcontext():
+            return [_case(args, case, names) for case in chosen(args)]
     if is_program(args.program):
         with printing_aside() if alone else contextlib.nullcontext():
             return [_program(args, names)]
@@ -182,6 +188,14 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
             done = check_program(program, args.program, names, notes=args.notes)
         return _carved(done, keeper.launches.values())
     return _carved(done, [program]) if PLANS in names and not done.faults else done
+
+
+def _case(args: argparse.Namespace, case: KernelCase, names: tuple[str, ...]) -> Checked:
+    """Check one case of a file of cases."""
+    try:
+        return evolve(_program(applied(args, case), names), case=case.name)
+    except UsageError as error:
+        raise UsageError(f"case {case.name} at {case.place}: {said(error)}") from error
 
 
 def _refuse_expectation(args: argparse.Namespace) -> None:

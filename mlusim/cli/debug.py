@@ -8,11 +8,13 @@ from typing import Any
 
 from attrs import evolve
 
+from mlusim.cli.cases import applied, one_case
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.foreground import foreground
 from mlusim.cli.plain_text import remark, say
 from mlusim.cli.programs import program_of
 from mlusim.cli.show import emit
+from mlusim.cli.sources import is_cases
 from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.trust import allowed, listing
 from mlusim.debug import Console, DebugSession, Reply
@@ -33,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     history = DEFAULT_HISTORY if args.history is None else args.history << 20
     if history < 0:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
+    if is_cases(args.program):
+        args = applied(args, one_case(args))
     recording = _recording(args)
     if args.show:
         return _shown(recording)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import printing_aside
+from mlusim.cli.cases import each
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
@@ -14,6 +15,7 @@ from mlusim.cli.plain_text import wrote
 from mlusim.cli.programs import program_and_kernel
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output
+from mlusim.cli.sources import is_cases
 from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
@@ -27,6 +29,8 @@ from mlusim.report.tables.whatif import what_if_table
 def run(args: argparse.Namespace) -> int:
     """Profile; returns 1 for findings, failed accuracy or a regression, 2 for an error of the program, 3 after a fault."""
     check_writable(args.trace, args.html)
+    if is_cases(args.program):
+        return each(args, run)
     boards = boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
     gate = gate_in(args, LAUNCHES)
     program, kernel = program_and_kernel(args)

@@ -5,10 +5,12 @@ import importlib
 from collections.abc import Callable
 
 from mlusim.cli.programs import is_call, is_program, program_and_kernel
+from mlusim.cli.sources import is_cases
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable
 
 OPERATOR, KERNEL, PROGRAM = "mlusim.cli.run_operator", "mlusim.cli.run_kernel", "mlusim.cli.run_program"
+CASES = "mlusim.cli.cases"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,6 +23,9 @@ def run(args: argparse.Namespace) -> int:
             "name what to run, as in `mlusim run tin_shift_forward`; `mlusim ops` lists operators"
         )
     check_writable(args.save, args.trace)
+    if is_cases(args.program):
+        code: int = importlib.import_module(CASES).each(args, run)
+        return code
     if not is_program(args.program):
         return loaded(OPERATOR)(args)
     program = program_and_kernel(args)[0]

@@ -16,7 +16,7 @@ from mlusim.observe.every_step import EveryStep
 from mlusim.report.achieved import reached
 
 if TYPE_CHECKING:
-    from mlusim.cli.reference import Compared
+    from mlusim.programs.expectation import Compared
     from mlusim.programs.kernel_call import Called, KernelCall
 
 REFERENCE, LINES, LAUNCHES = "mlusim.cli.reference", "mlusim.report.tables.lines", "mlusim.report.launches"
@@ -25,7 +25,7 @@ REFERENCE, LINES, LAUNCHES = "mlusim.cli.reference", "mlusim.report.tables.lines
 def run(args: argparse.Namespace, call: "KernelCall") -> int:
     """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
     expected = None
-    if args.reference is not None or args.expect:
+    if args.reference is not None or args.expect or getattr(args, "named_case", None) is not None:
         expected = importlib.import_module(REFERENCE).expectation_of(args)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
     judged: Mapping[str, Compared] = {} if expected is None else expected.compared(call, done)

@@ -30,6 +30,11 @@ def is_source(word: str | None) -> bool:
     return word is not None and Path(word).suffix in SUFFIXES
 
 
+def is_cases(word: str | None) -> bool:
+    """Return whether *word* names a file of cases."""
+    return word is not None and word.endswith(".toml")
+
+
 def refuse_call_arguments(args: argparse.Namespace) -> None:
     """Raise `UsageError` where an option of BANG C files is given without one."""
     unfit = next((shown for name, shown in CALL_OPTIONS.items() if getattr(args, name, None)), None)

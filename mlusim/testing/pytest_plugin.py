@@ -5,10 +5,16 @@ that provokes a finding on purpose says so, with the reason::
 
     @pytest.mark.mlusim_accept("memcheck-out-of-bounds", reason="the test is about the fault")
 
-A launch ends after 300 seconds or a GiB of text and log; ``--mlusim-limit`` says otherwise.  Without the option the plugin does nothing, and launches cost what they cost without it.
+A file of cases (`mlusim run cases.toml`) is a file of tests where the command line names it or ``mlusim_cases`` of the
+configuration does, as in ``mlusim_cases = ["*/cases.toml"]``: each case fails where its kernel ends in a fault or gives
+something else than it expects.
+
+A launch ends after 300 seconds or a GiB of text and log; ``--mlusim-limit`` says otherwise.  Without option and cases the plugin does nothing, and launches cost what they cost without it.
 """
 
-from collections.abc import Generator
+import fnmatch
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,10 +22,12 @@ import pytest
 if TYPE_CHECKING:
     from mlusim.machine.limits import Limit
     from mlusim.observe.collect import Collector
+    from mlusim.programs.cases import KernelCase
 
 OPTION = "--mlusim-check"
 LIMIT = "--mlusim-limit"
 MARK = "mlusim_accept"
+CASES = "mlusim_cases"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +47,60 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAMES",
         help="fail tests whose kernels have findings of these checkers (default: of all of them)",
     )
+
+    parser.addini(CASES, "files of cases that are tests, as */cases.toml", type="args", default=[])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests | None":
+    """Collect the cases of a TOML file that is named as one."""
+    if file_path.suffix != ".toml":
+        return None
+    named = parent.session.isinitpath(file_path)
+    if named or any(fnmatch.fnmatch(str(file_path), one) for one in parent.config.getini(CASES)):
+        return CaseTests.from_parent(parent, path=file_path)
+    return None
+
+
+class CaseTests(pytest.File):
+    """A file of cases, each of which is a test."""
+
+    def collect(self) -> Iterator["CaseTest"]:
+        """Collect the cases in the order of the file."""
+        from mlusim.errors import UsageError  # noqa: PLC0415 - who has no cases does not pay for them
+        from mlusim.programs.cases import cases_in  # noqa: PLC0415
+
+        try:
+            found = cases_in(str(self.path))
+        except UsageError as error:
+            raise self.CollectError(str(error)) from None
+        for case in found:
+            yield CaseTest.from_parent(self, name=case.name, case=case)
+
+
+class CaseTest(pytest.Item):
+    """The test that one *case* is."""
+
+    def __init__(self, *, case: "KernelCase", **options: Any) -> None:
+        super().__init__(**options)
+        self.case = case
+
+    def runtest(self) -> None:
+        """Launch the kernel, and compare what comes back."""
+        from mlusim.errors import MlusimError  # noqa: PLC0415
+
+        try:
+            expected, call = self.case.expectation(), self.case.call()
+            done = call.run(())
+            found = {} if expected is None else expected.compared(call, done)
+        except MlusimError as error:
+            pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+        wrong = [f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed]
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the case stands."""
+        return self.path, self.case.line - 1, f"case {self.name}"
 
 
 def pytest_configure(config: pytest.Config) -> None:

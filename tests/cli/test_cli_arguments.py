@@ -157,7 +157,7 @@ def test_the_forms_in_run_and_check(folder, capsys):
     assert 0 == main(["run", "k.mlu", *given, "--reference", "ref:gathered"])
     refused = {
         ("--expect", "out=ones:float32:64", "--reference", "ref:gathered"): "both give 'out'",
-        ("--expect", "y=x.npy"): "--expect gives 'y', which does not come back; out does",
+        ("--expect", "y=x.npy"): "expect gives 'y', which does not come back; out does",
         ("--expect", "out=out:float32:8"): "it takes F.npy, F.npz:NAME, zeros:TYPE:SIZES",
         ("--expect", "out"): "--expect 'out' gives no value; write NAME=VALUE, as --expect y=ref.npy",
         ("--arg", "rowz=3"): "Gather has no parameter 'rowz'",

@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   mlusim check scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --reference reference:scale
   mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
   mlusim check --replay replay.json
+  mlusim check cases.toml --format junit -o cases.xml
   mlusim check --all"""
 
 FORMATS = ("text", "json", "sarif", "junit")
@@ -37,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "an operator, a script that launches kernels, BANG C files, a native program, or a test as tests/test_x.py::test_y",
+        "an operator, a script that launches kernels, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
         "words for the script, main() or pytest; behind -- all are",
     )
     add_call_arguments(parser)
@@ -51,7 +52,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the cases, too, that take over a minute where every instruction is watched",
     )
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
-    add("--case", metavar="NAME", help="one case of the operator; without it all but the long ones")
+    add(
+        "--case",
+        metavar="NAME",
+        help="one case of the operator or of cases.toml; without it all but the long ones",
+    )
     add_inputs(parser)
     add(
         "--board",

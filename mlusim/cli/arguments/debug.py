@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add_program(
         parser,
-        "OP|SCRIPT.py|FILE.mlu",
+        "OP|SCRIPT.py|FILE.mlu|cases.toml",
         "an operator, a script that launches kernels, or BANG C",
         "arguments of the script",
     )

@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   mlusim profile my_script.py --kernel double --trace trace.json -- --size 4096
   mlusim profile tin_shift_forward --case golden_document --html profile.html
   mlusim profile tests/test_kernel.py::test_small --check memcheck,racecheck
+  mlusim profile cases.toml --case large --lines
   mlusim profile my_script.py --write-baseline times.json
   mlusim profile my_script.py --baseline times.json --what-if MLU370-X8 MLU590-H8
   mlusim profile scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
@@ -31,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "a script, an operator, BANG C files, a native program, or a test as tests/test_x.py::test_y",
+        "a script, an operator, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
         "words for the script or pytest; behind -- all are",
     )
     add("--lines", action="store_true", help="all lines of the kernels, and every launch by itself")

@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   mlusim run three_interpolate_backward --inputs my.npz --set m=64 --board MLU590-H8 --save out.npz
   mlusim run scale.mlu --kernel 'Scale<float>' --dim 4 --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
   mlusim run lab.mlu -- 500
+  mlusim run cases.toml --case small
   mlusim run my_script.py --lines --trace trace.json -- --size 4096"""
 
 
@@ -30,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "an operator; `mlusim ops` lists them; or a script, a test, BANG C files or a native program",
+        "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program, or cases.toml",
         "more files, and words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)

@@ -1,0 +1,93 @@
+"""A file of cases in place of a program: the verb runs each of them, or the one of ``--case``."""
+
+import argparse
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+from rich.text import Text
+
+from mlusim.cli.exits import FAULT, USAGE
+from mlusim.cli.plain_text import remark
+from mlusim.cli.show import emit, output
+from mlusim.errors import Fault, MlusimError, UsageError, said
+from mlusim.programs.cases import KernelCase, cases_in, chosen_case
+from mlusim.programs.kernel_call import named_values
+
+OF_ONE = ("save", "trace", "html", "baseline", "write_baseline")
+"""Options that write or read one file, for one case."""
+
+
+def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
+    """The command line *args* with the call of *case* in place of the file; what was typed stands before the case."""
+    program, *more = case.program
+    texts = {**case.args, **named_values(args.arg, "--arg")}
+    macros = [name if value is None else f"{name}={value}" for name, value in case.define.items()]
+    changes = {
+        "program": program,
+        "arguments": [*more, *args.arguments],
+        "include": [*case.include, *args.include],
+        "define": [*macros, *args.define],
+        "arg": [f"{name}={text}" for name, text in texts.items()],
+        "case": None,
+        "named_case": case,
+        **{name: getattr(args, name) or getattr(case, name) for name in ("kernel", "dim", "kind", "board")},
+        "draws": case.seed if args.seed is None else args.seed,
+    }
+    return argparse.Namespace(**{**vars(args), **changes})
+
+
+def chosen(args: argparse.Namespace) -> tuple[KernelCase, ...]:
+    """The cases of the file that *args* name, or the one of ``--case``."""
+    cases = cases_in(args.program)
+    return cases if args.case is None else (chosen_case(cases, args.case),)
+
+
+def one_case(args: argparse.Namespace) -> KernelCase:
+    """The one case that *args* name.  Raises `UsageError` where the file holds several and none is named."""
+    cases = chosen(args)
+    if len(cases) > 1:
+        names = ", ".join(case.name for case in cases)
+        raise UsageError(f"{args.program} holds several cases; name one with --case: {names}")
+    return cases[0]
+
+
+def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
+    """Run the verb's *run* with each case; the largest exit code, where one case ends in an error the others still run.
+
+    With ``--json`` the documents of several cases are one, ``{"cases": [{"case", "exit_code", ...}]}``.
+    """
+    cases = chosen(args)
+    if args.case is not None:
+        return run(applied(args, cases[0]))
+    unfit = next((o for o in OF_ONE if getattr(args, o, None)), None)
+    if unfit is not None and len(cases) > 1:
+        raise UsageError(f"--{unfit.replace('_', '-')} goes with one case; name it with --case")
+    documents, codes = [], []
+    for number, case in enumerate(cases):
+        if not args.json:
+            output().print(*([""] if number else []), Text(f"case {case.name}", style="bold"), sep="\n")
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text) if args.json else contextlib.nullcontext():
+            code, failure = _ended(run, applied(args, case))
+        codes.append(code)
+        facts: dict[str, Any] = json.loads(text.getvalue()) if args.json and failure is None else {}
+        told = {} if failure is None else {"error": said(failure)}
+        documents.append({"case": case.name, "exit_code": code, **facts, **told})
+        if failure is not None:
+            remark(f"error: case {case.name} at {case.place}: {said(failure)}")
+    if args.json:
+        emit({"cases": documents})
+    return max(codes)
+
+
+def _ended(
+    run: Callable[[argparse.Namespace], int], args: argparse.Namespace
+) -> tuple[int, MlusimError | None]:
+    """The exit code, and the error where there is one."""
+    try:
+        return run(args), None
+    except MlusimError as error:
+        return FAULT if isinstance(error, Fault) else USAGE, error

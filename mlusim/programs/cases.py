@@ -1,0 +1,289 @@
+"""Named calls of kernels in a TOML file, which `run`, `check`, `profile` and pytest take in place of a program.
+
+::
+
+    program = "scale.mlu"
+    kernel = "Scale<float>"
+
+    [case.small]
+    dim = 4
+    args = { dst = "out:float32:n", src = "randn:float32:n", n = 128, factor = 2.5 }
+    reference = "reference:scaled"
+    tolerance = 1e-3
+
+Keys before the first table hold for every case, and a case's own stand before them; of ``args``, ``define`` and
+``expect`` each name does.  Files and folders are looked for beside the TOML file.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.errors import MlusimError, UsageError
+from mlusim.files.paths import shown
+from mlusim.files.reading import read_text
+from mlusim.near import near
+from mlusim.operators.spec import Thresholds
+from mlusim.programs.argument_values import value_of
+from mlusim.programs.expectation import CLOSE, Expectation, function_of
+from mlusim.programs.kernel_call import KernelCall, Sources, dim_of, kind_of
+
+TABLE = "case"
+
+
+@frozen
+class KernelCase:
+    """A named call of a kernel, as the file *path* writes it at *line*; everything that a command line would say of it."""
+
+    name: str
+    path: str
+    line: int
+    program: tuple[str, ...]
+    kernel: str | None = None
+    dim: str | None = None
+    kind: str | None = None
+    board: str | None = None
+    include: tuple[str, ...] = ()
+    define: Mapping[str, str | None] = field(factory=dict)
+    args: Mapping[str, str] = field(factory=dict)
+    seed: int | None = None
+    reference: str | None = None
+    expect: Mapping[str, str] = field(factory=dict)
+    close: Thresholds = CLOSE
+
+    @property
+    def place(self) -> str:
+        """Where it is written, as ``cases.toml:7``."""
+        return f"{self.path}:{self.line}"
+
+    @property
+    def folder(self) -> str:
+        """Where its files are looked for."""
+        return str(Path(self.path).parent)
+
+    def call(self) -> KernelCall:
+        """Make the call.  Raises `UsageError` for a board, a grid or a kind that there is not."""
+        board = find_board(self.board or DEFAULT_BOARDS[0])
+        sources = Sources(self.program, board, self.include, self.define)
+        return KernelCall(
+            sources, self.kernel, dim_of(self.dim), kind_of(self.kind), self.args, draws=self.seed
+        )
+
+    def expectation(self) -> Expectation | None:
+        """What its outputs are compared with; None where it says nothing.
+
+        Raises `UsageError` for a reference that is not found.
+        """
+        if self.reference is None and not self.expect:
+            return None
+        name = self.reference or f"expect of {self.place}"
+        return Expectation(name, function_of(self.reference, self.folder), self.expect, self.close)
+
+
+def cases_in(path: str) -> tuple[KernelCase, ...]:
+    """The cases of the TOML file *path*, in its order.
+
+    Raises `UsageError`, with file and line, for what is no TOML, for unknown keys and for values of another kind.
+    """
+    text = read_text(path, hint="write one, with a table [case.NAME] for each call of a kernel")
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{path} is no TOML: {error}") from None
+    file = _CaseFile(path, text)
+    tables = document.pop(TABLE, {})
+    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+        raise UsageError(f"{path} has cases without a name; write each as [{TABLE}.NAME]")
+    if not tables:
+        raise UsageError(f"{path} holds no case; write each as [{TABLE}.NAME]")
+    usual = file.facts(document, None)
+    return tuple(file.case(name, table, usual) for name, table in tables.items())
+
+
+def chosen_case(cases: tuple[KernelCase, ...], name: str) -> KernelCase:
+    """The one of *cases* that is called *name*.  Raises `UsageError` with the names that there are."""
+    found = next((case for case in cases if case.name == name), None)
+    if found is None:
+        names = ", ".join(case.name for case in cases)
+        raise UsageError(f"{cases[0].path} has no case {shown(name)!r}; its cases: {names}")
+    return found
+
+
+@frozen
+class _CaseFile:
+    """A file of cases, with its text for the lines that sentences name."""
+
+    path: str
+    text: str
+
+    def case(self, name: str, table: dict[str, Any], usual: Mapping[str, Any]) -> KernelCase:
+        """The case *name*, with what is *usual* in this file."""
+        own = self.facts(table, name)
+        merged = {**usual, **own}
+        for key in ("args", "define", "expect"):
+            merged[key] = {**usual.get(key, {}), **own.get(key, {})}
+        line = self.line(name, None)
+        if "program" not in merged:
+            raise UsageError(
+                f'case {shown(name)} at {self.path}:{line} has no program; name its BANG C file, as program = "scale.mlu"'
+            )
+        return KernelCase(name, self.path, line, **merged)
+
+    def facts(self, table: dict[str, Any], case: str | None) -> dict[str, Any]:
+        """What *table*, of *case* or before all of them, says."""
+        found: dict[str, Any] = {}
+        for key, value in table.items():
+            at = f"{self.path}:{self.line(case, key)}"
+            if key not in _KEYS:
+                meant = near(key, _KEYS)
+                hint = f" (meant: {' or '.join(meant)})" if meant else ""
+                raise UsageError(
+                    f"{at} has the unknown key {shown(key)!r}{hint}; known are {', '.join(_KEYS)}"
+                )
+            try:
+                made = _KEYS[key](value)
+                if key in _LOCATED:
+                    made = self.beside(key, made)
+            except (TypeError, ValueError):
+                raise UsageError(f"{at}: {key} is {shown(repr(value))}; {_WANTED[key]}") from None
+            except MlusimError as error:
+                raise UsageError(f"{at}: {error}") from None
+            found["close" if key == "tolerance" else key] = made
+        return found
+
+    def beside(self, key: str, made: Any) -> Any:
+        """*made*, whose files are looked for beside this file."""
+        folder = Path(self.path).parent
+        if isinstance(made, tuple):
+            return tuple(_joined(folder, one) for one in made)
+        return {name: _beside(folder, text, f"{key} {name}") for name, text in made.items()}
+
+    def line(self, case: str | None, key: str | None) -> int:
+        """The line where *key* of *case* stands, or the case itself, as far as the text shows it."""
+        at, inside = 1, case is None
+        for number, line in enumerate(self.text.splitlines(), 1):
+            head = re.match(r"\s*\[\s*([^\[\]]*?)\s*\]", line)
+            if head is not None:
+                names = [word.strip().strip("\"'") for word in head[1].split(".", 2)]
+                inside = case is not None and names[:2] == [TABLE, case]
+                if inside and (names[2:] == [key] or at == 1):
+                    at = number
+                    if key is None or names[2:] == [key]:
+                        return number
+                continue
+            word = re.match(r"\s*([\w-]+|\"[^\"]*\"|'[^']*')\s*[.=]", line)
+            if inside and key is not None and word is not None and word[1].strip("\"'") == key:
+                return number
+        return at
+
+
+def _joined(folder: Path, name: str) -> str:
+    """*name* as it is found from *folder*, from here."""
+    return os.path.normpath(folder / name)
+
+
+def _beside(folder: Path, text: str, what: str) -> str:
+    value = value_of(text, what)
+    if value.file is None:
+        return text
+    member = "" if value.member is None else f":{value.member}"
+    return f"{'inout:' if value.comes_back else ''}{_joined(folder, value.file)}{member}"
+
+
+# -- the keys ----------------------------------------------------------------------------------------
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError
+    return value
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    return tuple(_word(one) for one in value) if isinstance(value, list) else (_word(value),)
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _grid(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return ",".join(str(_whole(one)) for one in (value if isinstance(value, list) else [value]))
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ",".join(_scalar(one) for one in value)
+    if not isinstance(value, str | int | float) or value == "":
+        raise TypeError
+    return str(value)
+
+
+def _scalars(value: Any) -> dict[str, str]:
+    return {name: _scalar(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
+
+
+def _arrays(value: Any) -> dict[str, str]:
+    return {name: _word(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
+
+
+def _refuse() -> Any:
+    raise TypeError
+
+
+def _thresholds(value: Any) -> Thresholds:
+    if isinstance(value, dict):
+        if not value or not set(value) <= {"diff1", "diff2", "diff3"}:
+            raise ValueError
+        errors = {key: _error(one) for key, one in value.items()}
+        return Thresholds(errors.get("diff1"), errors.get("diff2"), errors.get("diff3"))
+    return evolve(CLOSE, diff1=_error(value), diff2=_error(value))
+
+
+def _error(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
+        raise TypeError
+    return float(value)
+
+
+_KEYS: Mapping[str, Callable[[Any], Any]] = {
+    "program": _words,
+    "kernel": _word,
+    "dim": _grid,
+    "kind": _word,
+    "board": _word,
+    "include": _words,
+    "define": _scalars,
+    "args": _scalars,
+    "seed": _whole,
+    "reference": _word,
+    "expect": _arrays,
+    "tolerance": _thresholds,
+}
+_LOCATED = ("program", "include", "args", "expect")
+_WANTED: Mapping[str, str] = {
+    "program": 'name a BANG C file or a list of them, as "scale.mlu"',
+    "kernel": 'name one, as "Scale<float>"',
+    "dim": 'give tasks, as 4, [4, 8, 1] or "4,8,1"',
+    "kind": 'give "block", "union1" and so on',
+    "board": 'name one, as "MLU370-X4"',
+    "include": "name a folder or a list of them",
+    "define": "give a table of macros, as { TILE = 64 }",
+    "args": 'give a table of what --arg takes, as { n = 64, x = "randn:float32:n" }',
+    "seed": "give a whole number",
+    "reference": 'name a function, as "module:function"',
+    "expect": 'give a table of arrays, as { y = "ref.npy" }',
+    "tolerance": "give a number of 0 or more, or a table of diff1, diff2 and diff3",
+}

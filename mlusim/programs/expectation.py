@@ -1,0 +1,166 @@
+"""Comparison of what a kernel gives with what a function of Python or a file gives."""
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.errors import UsageError, said
+from mlusim.operators.accuracy import Accuracy, judge
+from mlusim.operators.spec import Thresholds
+from mlusim.programs.argument_forms import ARRAYS, spellings
+from mlusim.programs.argument_values import value_of
+
+if TYPE_CHECKING:
+    from mlusim.programs.kernel_call import Called, KernelCall
+
+Array = np.ndarray[Any, Any]
+CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
+
+
+@frozen
+class Compared:
+    """An output beside its reference; ``got`` and ``expected`` are the elements at the accuracy's worst index."""
+
+    accuracy: Accuracy
+    got: Any = None
+    expected: Any = None
+
+    @property
+    def worst(self) -> str:
+        """The largest error as a phrase; empty where every value is equal."""
+        if self.accuracy.worst_index is None:
+            return ""
+        place = ", ".join(map(str, self.accuracy.worst_index))
+        return f"worst at [{place}]: {self.got:.6g}, the reference has {self.expected:.6g}"
+
+    @property
+    def told(self) -> str:
+        """Errors and verdict as a phrase; the largest error of what failed."""
+        a = self.accuracy
+        line = f"diff1 {a.diff1:.3g}, diff2 {a.diff2:.3g}, {'passed' if a.passed else 'FAILED'}"
+        return f"{line}; {self.worst}" if not a.passed and self.worst else line
+
+    def to_json(self) -> dict[str, Any]:
+        """Errors, verdict and the worst element."""
+        a = self.accuracy
+        index = None if a.worst_index is None else list(a.worst_index)
+        worst = {"index": index, "got": self.got, "expected": self.expected}
+        return {"diff1": a.diff1, "diff2": a.diff2, "diff3": a.diff3, "passed": a.passed, "worst": worst}
+
+
+def function_of(name: str | None, folder: str | None = None) -> Any:
+    """The function that ``module:function`` names; modules are looked for in *folder*, or here, too.  None without a name.
+
+    Raises `UsageError` where it is not found.
+    """
+    if name is None:
+        return None
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise UsageError(f"reference {name!r} names no function; write module:function")
+    with _looked_for_in(str(Path.cwd()) if folder is None else str(Path(folder).absolute())) as place:
+        try:
+            return getattr(_module(module, place if folder is not None else None), function)
+        except (ImportError, AttributeError) as error:
+            raise UsageError(f"reference {name} is not found: {error}") from None
+
+
+@contextlib.contextmanager
+def _looked_for_in(folder: str) -> Iterator[str]:
+    """Let modules be imported from *folder*."""
+    sys.path.insert(0, folder)
+    try:
+        yield folder
+    finally:
+        sys.path.remove(folder)
+
+
+def _module(name: str, folder: str | None) -> Any:
+    """The module *name*; of a *folder* a new one, for several folders may each have a module of this name."""
+    path = None if folder is None else Path(folder, *name.split(".")).with_suffix(".py")
+    if path is None or not path.is_file():
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@frozen
+class Expectation:
+    """What the outputs of a call are compared with: a *function* of its inputs, *arrays* as ``--arg`` writes them, or both."""
+
+    name: str
+    function: Callable[..., Any] | None
+    arrays: Mapping[str, str]
+    close: Thresholds = CLOSE
+
+    def compared(self, call: "KernelCall", done: "Called") -> dict[str, Compared]:
+        """Compare the outputs by name.
+
+        Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
+        """
+        scope = call.scope()
+        expected: dict[str, Any] = {}
+        for name, text in self.arrays.items():
+            what = f"what {name} is compared with"
+            value = value_of(text, what)
+            if not value.form.goes_in or value.comes_back:
+                raise UsageError(f"{what} is given {text!r}; it takes {spellings(ARRAYS)}")
+            expected[name] = scope.array(name, value, what)
+        if self.function is not None:
+            given = _of_function(self.function, call, done)
+            twice = next((name for name in given if name in expected), None)
+            if twice is not None:
+                raise UsageError(f"expect and reference both give {twice!r}; leave it out of one")
+            expected |= given
+        unknown = next((name for name in expected if name not in done.outputs), None)
+        if unknown is not None:
+            who = "expect" if unknown in self.arrays else "the reference"
+            legal = ", ".join(done.outputs) or "nothing"
+            raise UsageError(f"{who} gives {unknown!r}, which does not come back; {legal} does")
+        return {
+            name: _compared(name, done.outputs[name], np.asarray(array), self.close)
+            for name, array in expected.items()
+        }
+
+
+def _of_function(function: Callable[..., Any], call: "KernelCall", done: "Called") -> Mapping[str, Any]:
+    """What ``function(**inputs and numbers)`` gives: a mapping by name, or the one output."""
+    given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
+    given |= call.plain()
+    try:
+        expected = function(**given)
+    except Exception as error:
+        raise UsageError(
+            f"the reference, called with {', '.join(f'{name}=' for name in given)}, ended with {type(error).__name__}: "
+            f"{said(error)}; it takes what goes in, and returns what comes back by name"
+        ) from error
+    if isinstance(expected, Mapping):
+        return expected
+    if len(done.outputs) != 1:
+        raise UsageError("the reference gives one array and several come back; let it return a dict by name")
+    return {next(iter(done.outputs)): expected}
+
+
+def _compared(name: str, output: Array, expected: Array, close: Thresholds) -> Compared:
+    if expected.size != output.size or expected.dtype.kind not in "fiub":
+        raise UsageError(
+            f"the reference gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
+            f"{list(output.shape)} comes back; legal: numbers, {output.size} of them"
+        )
+    expected = expected.reshape(output.shape)
+    accuracy = judge(output, expected, close)
+    worst = accuracy.worst_index
+    if worst is None:
+        return Compared(accuracy)
+    return Compared(accuracy, output[worst].item(), expected[worst].item())

@@ -1,0 +1,138 @@
+"""A file of cases in place of a program: run, check, profile and debug, and what is said of a wrong file."""
+
+import numpy as np
+import pytest
+
+from mlusim.errors import UsageError
+from mlusim.programs.cases import cases_in
+
+SOURCE = """\
+#include "scale.h"
+__nram__ float buffer[TILE];
+__mlu_entry__ void Scale(float *dst, const float *src, int n, float factor) {
+  __memcpy(buffer, src + taskId * n, n * sizeof(float), GDRAM2NRAM);
+  __bang_mul_scalar(buffer, buffer, factor, n);
+  __memcpy(dst + taskId * n, buffer, n * sizeof(float), NRAM2GDRAM);
+}
+"""
+CASES = """\
+program = "scale.mlu"
+include = "headers"
+define = { TILE = 64 }
+args = { dst = "out:float32:total", src = "randn:float32:total", n = 32, total = "n*2", factor = 2.5 }
+dim = 2
+
+[case.small]
+reference = "reference:scaled"
+tolerance = 1e-3
+seed = 7
+
+[case.file]
+args = { src = "in.npy" }
+expect = { dst = "expected.npz:twice" }
+
+[case.wrong]
+dim = [2, 1, 1]
+tolerance = { diff1 = 0.5 }
+reference = "reference:wrong"
+
+[case.large]
+
+[case.large.args]
+n = 65
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with cases and what they need; the working directory is another one."""
+    home = tmp_path / "home"
+    (home / "headers").mkdir(parents=True)
+    (home / "headers" / "scale.h").write_text("#include <bang.h>\n")
+    (home / "scale.mlu").write_text(SOURCE)
+    (home / "cases.toml").write_text(CASES)
+    (home / "reference.py").write_text(
+        "import numpy as np\n"
+        "def scaled(src, n, factor):\n    assert n == 32\n    return src * np.float32(factor)\n"
+        "def wrong(src, n, factor):\n    return src * 9\n"
+    )
+    values = np.arange(64, dtype=np.float32)
+    np.save(home / "in.npy", values)
+    np.savez(home / "expected.npz", twice=values * 2.5)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "reference.py").write_text("")
+    monkeypatch.chdir(elsewhere)
+    return home
+
+
+def test_cases_run_with_what_they_expect(project, cli):
+    """Each by its own exit code; a fault or a wrong result ends no other; what is typed stands before the case."""
+    file = project / "cases.toml"
+    every = cli("run", file, "--engine", "python", "--json")
+    one = cli("run", file, "--case", "small", "--engine", "python", "--json")
+    typed = cli("run", file, "--case", "file", "--arg", "src=zeros:float32:64", "--json")
+    refused = cli("run", file, "--case", "smal")
+
+    assert 3 == every.code
+    assert [("small", 0), ("file", 0), ("wrong", 1), ("large", 3)] == [
+        (case["case"], case["exit_code"]) for case in every.json()["cases"]
+    ]
+    assert f"case large at {file}:21: " in every.err
+    assert (0, True) == (one.code, one.json()["accuracy"]["dst"]["passed"])
+    assert every.json()["cases"][0]["accuracy"] == one.json()["accuracy"]
+    assert (1, False) == (typed.code, typed.json()["accuracy"]["dst"]["passed"])
+    assert (2, True) == (refused.code, "no case 'smal'; its cases: small, file, wrong, large" in refused.err)
+    assert "--save goes with one case; name it with --case" in cli("run", file, "--save", "x.npz").err
+
+
+def test_other_verbs_take_cases(project, cli):
+    """Check gives one report of all, profile the launches of each, debug one session."""
+    file = project / "cases.toml"
+    found = cli("check", file, "--only", "memcheck", "--json")
+    profiled = cli("profile", file, "--case", "small", "--engine", "native", "--json")
+    several = cli("debug", file, "--command", "run")
+    debugged = cli(
+        "debug", file, "--case", "file", "--command", "break 5", "--command", "run", "--command", "p n"
+    )
+
+    assert 3 == found.code
+    assert ["small", "file", "wrong", "large"] == [one["case"] for one in found.json()["runs"]]
+    assert "against reference:wrong, dst: diff1" in found.out
+    assert ["Scale"] == [launch["kernel"] for launch in profiled.json()["launches"]]
+    assert "holds several cases; name one with --case: small, file, wrong, large" in several.err
+    assert (0, True) == (debugged.code, "32" in debugged.out)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "[case.a]\nkernl = 'K'",
+            ":2 has the unknown key 'kernl' (meant: kernel); known are program, kernel",
+        ),
+        ("kernel = 'K'\n[case.a]\nprogram = 5", ":3: program is 5; name a BANG C file or a list"),
+        ("[case.a]\ndim = 4", "case a at {}:1 has no program"),
+        ("program = 'k.mlu'", "holds no case; write each as [case.NAME]"),
+        ("[[case]]\nname = 'a'", "has cases without a name; write each as [case.NAME]"),
+        (
+            "[case.a]\nprogram = 'k.mlu'\n[case.b]\n\nargs = [1]",
+            ":5: args is [1]; give a table of what --arg takes",
+        ),
+        (
+            "[case.a.args]\nx = 'rnd:half:8'",
+            ":1: args x is given 'rnd:half:8'; rnd is no word of --arg (meant: rand:",
+        ),
+        ("[case.a]\ntolerance = -1", ":2: tolerance is -1; give a number of 0 or more"),
+        ("[case.a]\nargs = { x = }", "is no TOML: Invalid value (at line 2"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence(tmp_path, text, sentence):
+    """With the line, what is wrong, and what is possible."""
+    path = tmp_path / "cases.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        cases_in(str(path))
+
+    assert sentence.format(path) in str(refused.value)
+    assert str(refused.value).startswith((str(path), "case a at"))
