@@ -20,9 +20,13 @@ from mlusim.machine.scheduling.task_state import state_of
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
-SPIN_LIMIT = (
-    2000  # rounds of looking at memory that no task changes, after which it is asked whether any can go on
-)
+SPIN_LIMIT = 2000
+"""Rounds of looking at memory that no task changes, after which it is asked whether any can go on; first after 8, 16, 32 and so on."""
+
+
+def _asks(rounds: int) -> bool:
+    early = 8 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0  # a round that is observed costs much
+    return early or rounds % SPIN_LIMIT == 0
 
 
 def _quiet() -> Context:
@@ -290,7 +294,7 @@ class Scheduler:
         waiting = [c for c in self._alive if c.waiting is not None]
         if len(self._spinning.union(waiting)) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
-            if self._idle_rounds % SPIN_LIMIT == 0:
+            if _asks(self._idle_rounds):
                 self._ask(waiting)
             if core in self._asked and self._stalled(core, waiting):
                 spinning = self._spinning.difference(waiting)

@@ -6,6 +6,7 @@ from engines import alike
 
 import mlusim
 from mlusim.errors import Deadlock
+from mlusim.machine.hub import Observer
 
 LOOKS = {
     "atomic": "__bang_atomic_or(old, flag, 0, 1); seen = old[0];",
@@ -99,3 +100,37 @@ def test_loads_that_wait_for_no_task_are_a_deadlock(load_once, board):
 
     with pytest.raises(Deadlock, match=r"task 0 spins at .*task 1 spins at"):
         board.launch(load_once(READS)["waits"], dim=2, args=(flags, out, 3))
+
+
+UNSET = """\
+__mlu_shared__ int flag[16];
+__mlu_global__ void waits(int *out) {
+  if (__is_mpu()) return;
+  if (taskId == 3) while (flag[0] != 1);
+  out[taskId] = 1;
+}
+"""
+
+
+class Accesses(Observer):
+    """Counts what is announced of scalar accesses and instructions."""
+
+    made = 0
+
+    def effect(self, effect):
+        """Count it."""
+        del effect
+        self.made += 1
+
+
+def test_a_wait_for_what_nobody_stores_is_told_soon_where_it_is_observed(load_once, board):
+    """The same sentence as without initcheck, after some thousand loads: each is announced, and followed."""
+    kernel, said, accesses = load_once(UNSET)["waits"], [], Accesses()
+    for observe in ((), ("initcheck", accesses)):
+        with pytest.raises(Deadlock) as caught:
+            board.launch(kernel, 4, mlusim.UNION1, (board.empty(4, np.int32),), observe=observe)
+        said.append(str(caught.value))
+
+    assert said[0] == said[1]
+    assert "initcheck-undefined-scalar" in [f.id for f in caught.value.findings]
+    assert 1 < accesses.made < 10_000
