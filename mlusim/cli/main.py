@@ -88,6 +88,11 @@ VERBS = (
     Verb("report", "efficiency of operators x cases x boards", runs_programs=True),
     Verb("what-if", "one call on every board, re-timed where its work is the same", runs_programs=True),
     Verb("sweep", "a large report that is kept as it comes, on many processes or machines"),
+    Verb(
+        "tune",
+        "a kernel with other macros, arguments, dims and kinds: what fits, is right, and is fastest",
+        runs_programs=True,
+    ),
     Verb("judge", "many candidates against one reference: right, findings, time, each in a confined process"),
     Verb(
         "debug", "the kernel debugger: breakpoints, steps, memory, and going back in time", runs_programs=True

@@ -24,7 +24,7 @@ def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[
         taken = 1
         if word.startswith("-") and action is not None:
             taken += _values(action, words[at + 1 :]) if word in options else 0
-            own += words[at : at + taken]
+            own += _joined(action, words[at : at + taken])
         elif not named:
             own.append(word)
             named = not word.startswith("-")
@@ -32,6 +32,12 @@ def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[
             theirs.append(word)
         at += taken
     return own, theirs, behind
+
+
+def _joined(action: argparse.Action, words: Sequence[str]) -> Sequence[str]:
+    """*words* of one option as argparse takes them: ``--param -DNAME=V`` would be two options to it."""
+    macro = action.dest == "param" and len(words) == 2 and words[1].startswith("-D")
+    return [f"{words[0]}={words[1]}"] if macro else words
 
 
 def _values(action: argparse.Action, words: Sequence[str]) -> int:

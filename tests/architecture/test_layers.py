@@ -35,6 +35,7 @@ LAYERS = {
     "programs": 6,
     "check": 6,
     "judge": 6,
+    "tune": 6,
     "debug": 6,
     "testing": 6,
     "manual": 7,

@@ -172,6 +172,18 @@ def add_reference(parser: ArgumentParser) -> None:
     )
 
 
+def add_param(parser: ArgumentParser) -> None:
+    """Declare ``--param``."""
+    parser.add_argument(
+        "--param",
+        metavar="NAME=V,V,...",
+        action="append",
+        default=[],
+        help="values to try: of an argument, a macro (-DNAME always is one), dim or kind; LOW..HIGH:STEP is a range, and ; stands "
+        "between values with commas, as 'dim=4,1,1;4,8,1'",
+    )
+
+
 def add_boards(parser: ArgumentParser, default: str = ", ".join(DEFAULT_BOARDS)) -> None:
     """Declare ``--board``, which takes several; *default* says which where none is named."""
     parser.add_argument(

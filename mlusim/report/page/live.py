@@ -28,10 +28,15 @@ class Boxes:
     marks: Sequence[float] = ()
     ticks: Mapping[float, str] = field(factory=dict)
     _boxes: dict[str, list[list[Any]]] = field(factory=dict)
+    _bands: list[list[Any]] = field(factory=list)
 
     def add(self, row: int, left: float, right: float, color: str, tip: str) -> None:
         """Draw a box on *row* from *left* to *right* in one of the page's colours; *tip* shows at the pointer."""
         self._boxes.setdefault(color, []).append([row, _short(left), _short(right), tip])
+
+    def band(self, row: int, low: float, high: float) -> None:
+        """Draw a thin line on *row* from *low* to *high*: between which values what a box shows may be."""
+        self._bands.append([row, _short(low), _short(high)])
 
     def data(self) -> str:
         """The chart as text for the page."""
@@ -43,6 +48,7 @@ class Boxes:
                 "marks": list(self.marks),
                 "ticks": {str(at): words for at, words in self.ticks.items()},
                 "boxes": self._boxes,
+                "bands": self._bands,
             }
         )
 

@@ -1,0 +1,53 @@
+"""The arguments of ``mlusim tune``."""
+
+from argparse import ArgumentParser
+
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.arguments.shared import (
+    add_boards,
+    add_call_arguments,
+    add_draws,
+    add_engine,
+    add_kept_output,
+    add_limit,
+    add_param,
+    add_program,
+    add_reference,
+    workers,
+)
+from mlusim.machine.limits import USUAL
+
+EXAMPLES = """examples:
+  mlusim tune scale.mlu --param TILE=64,128,256 --arg dst=out:float32:8192 --arg src=in.npy --arg n=8192
+  mlusim tune scale.mlu --param -DUNROLL=1,2 --param 'dim=4,1,1;4,8,1' --param kind=block,union1 --arg n=8192 ... --html tiles.html
+  mlusim tune scale.mlu --param tile=64..1024:64 --arg n=8192 ... --reference reference:scale -o tiles.jsonl
+exit codes: 0 a candidate fits and is right, 1 none does, 2 usage"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add_program(parser, "FILE", "BANG C files with the kernel", "more files")
+    add_param(parser)
+    add_call_arguments(parser)
+    add_reference(parser)
+    add_draws(parser)
+    add_boards(parser, DEFAULT_BOARDS[0])
+    add(
+        "--objective",
+        choices=("time", "io", "compute"),
+        default="time",
+        help="what is ranked by: the least time, or the largest IO or compute efficiency (default: time)",
+    )
+    add("--html", metavar="F.html", help="write a page with a chart")
+    add_kept_output(parser, "candidate")
+    add_engine(parser)
+    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
+    add(
+        "--dask",
+        metavar="ADDRESS",
+        help="run on the machines of a Dask scheduler instead, as tcp://host:8786; they share the folder of the files",
+    )
+    add("--json", action="store_true", help="one JSON document on standard output")
+    add_limit(parser, USUAL)
+    parser.epilog = EXAMPLES

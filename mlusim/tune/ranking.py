@@ -1,0 +1,89 @@
+"""Candidates in order: best first, of equal rank where the bands of the model overlap; what is out, behind them."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.counted import counted
+from mlusim.tune.mechanisms import moved
+
+TIME, IO, COMPUTE = "time", "io", "compute"
+OBJECTIVES = MappingProxyType({TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"})
+"""What each objective ranks by: the least time, or the largest efficiency."""
+NAMED = 4  # candidates that are out for one reason
+EQUAL = "Of equal rank: the bands of the model meet, so that it does not tell which is faster."
+BESIDE = "Differences from the best are means of the cores that work; pipes work side by side, so that they do not add up."
+
+
+def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:
+    """*found* with ``rank`` and, in ``why``, what moved against the best; those that are out come last and have no rank.
+
+    A rank is that of the first candidate of a group: all whose band meets that of the group's first are equal to it.
+    """
+    name = OBJECTIVES[objective]
+    able = [one for one in found if one["fits"] and one["right"] is not False]
+    able.sort(key=lambda one: one[name] if objective == TIME else -one[name])
+    rows: list[dict[str, Any]] = []
+    leader: Mapping[str, Any] | None = None
+    rank = 1
+    for number, one in enumerate(able, 1):
+        if leader is None or not _meet(_band(one, name), _band(leader, name)):
+            leader, rank = one, number
+        why = "" if number == 1 else moved(one["mechanisms"], able[0]["mechanisms"], able[0]["time_us"])
+        rows.append({**one, "rank": rank, "why": "; ".join(filter(None, (why, one["why"])))})
+    out = [{**one, "rank": None} for one in found if not (one["fits"] and one["right"] is not False)]
+    return rows + out
+
+
+def _band(one: Mapping[str, Any], name: str) -> tuple[float, float]:
+    """The band of what is ranked by, which follows from that of the time."""
+    low, high = one["time_band"]
+    if name == OBJECTIVES[TIME]:
+        return low, high
+    value, time = one[name], one["time_us"]
+    return value * time / high, value * time / low
+
+
+def _meet(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def settings_told(one: Mapping[str, Any]) -> str:
+    """The settings of a candidate's document, in a line."""
+    return " ".join(f"{name}={value}" for name, value in one["parameters"].items())
+
+
+def notes(document: Mapping[str, Any]) -> list[str]:
+    """What a reader of the table has to know, in sentences."""
+    rows = document["candidates"]
+    able = [one for one in rows if one["rank"] is not None]
+    told = [
+        f"{len(able)} of {counted(len(rows), 'candidate')} {'fits and is' if len(able) == 1 else 'fit and are'} right."
+    ]
+    if len({one["rank"] for one in able}) < len(able):
+        told.append(EQUAL)
+    if len(able) > 1:
+        told.append(BESIDE)
+    if document["compared_with"] is not None:
+        first = settings_told({"parameters": document["compared_with"]})
+        told.append(f"Right is what gives the same as {first}; --reference says what is right by itself.")
+    elif document["reference"] is None and not document["expect"]:
+        told.append("No results were compared: nothing comes back; give outputs as out:TYPE:SIZES.")
+    unseen = sum(not one["carved"] for one in able)
+    if unseen:
+        told.append(
+            f"Of {counted(unseen, 'candidate')} the parts of on-chip arrays were not looked at, which takes too long."
+        )
+    return told
+
+
+def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """The candidates that are *out*, those of one verdict and reason together: their names, the verdict, the reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in out:
+        found.setdefault((one["verdict"], one["why"]), []).append(settings_told(one))
+    rows = []
+    for (verdict, reason), names in found.items():
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        rows.append((", ".join(names[:NAMED]) + more, verdict, reason))
+    return rows

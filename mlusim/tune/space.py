@@ -1,0 +1,211 @@
+"""The parameters of a tuning run: which words of ``--param`` are macros, arguments, dims or kinds, and all their combinations."""
+
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from mlusim.counted import counted
+from mlusim.errors import UsageError
+from mlusim.files.paths import shown
+from mlusim.frontend.bangc.errors import SourceError
+from mlusim.near import near
+from mlusim.programs.kernel_call import KernelCall, dim_of, kind_of
+
+MACRO, ARGUMENT, DIM, KIND = "macro", "argument", "dim", "kind"
+MOST = 10_000  # candidates of a grid, and values of a range
+FORM = "write NAME=V,V,... as TILE=64,128,256, or with ; between values that have commas: dim=4,1,1;4,8,1"
+_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?::(\d+))?")
+
+
+@frozen
+class TuneParameter:
+    """A name that takes one of several *values*; *role* says what it is: `MACRO`, `ARGUMENT`, `DIM` or `KIND`."""
+
+    name: str
+    role: str
+    values: tuple[str, ...]
+
+
+@frozen
+class Setting:
+    """One value of one parameter."""
+
+    name: str
+    role: str
+    value: str
+
+
+Settings = tuple[Setting, ...]
+"""One candidate: a value for each parameter."""
+
+
+@frozen
+class _Word:
+    """A word of ``--param``; *macro*: it was written with ``-D``."""
+
+    name: str
+    macro: bool
+    values: tuple[str, ...]
+
+
+def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter, ...]:
+    """The parameters that *words* of ``--param`` name, in their order, of *call*.
+
+    ``-DNAME`` is a macro; ``dim`` and ``kind`` are those of the launch; any other name is an argument where the kernel has one of that
+    name, or else a macro that the source uses.  Raises `UsageError` for anything else, and `SourceError` where the source does not
+    compile even with those macros.
+    """
+    found = [_word(word) for word in words]
+    names = [word.name for word in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--param gives {name} twice; give it once, with all of its values")
+    call = _compiling(call, found)
+    own = [parameter.source_name for parameter in call.loaded().form.parameters]
+    made = tuple(_parameter(word, own, call) for word in found)
+    for one in made:
+        taken = call.arguments if one.role == ARGUMENT else call.sources.define if one.role == MACRO else ()
+        if one.name in taken and (one.role == ARGUMENT or one.name not in names):
+            raise UsageError(f"--param and --arg both give {one.name}; leave the --arg out")
+    return made
+
+
+def _word(text: str) -> _Word:
+    name, equals, values = text.partition("=")
+    macro = name.startswith("-D")
+    name = name.removeprefix("-D").strip()
+    if not name.isidentifier() or not equals:
+        raise UsageError(f"--param {text!r} gives no values; {FORM}")
+    apart = ";" if ";" in values or (name == DIM and not macro) else ","
+    each = [one.strip() for one in values.split(apart)]
+    if not all(each):
+        raise UsageError(f"--param {text!r} has an empty value; {FORM}")
+    every = itertools.chain.from_iterable(_values(one, text) for one in each)
+    return _Word(name, macro, tuple(dict.fromkeys(every)))
+
+
+def _values(text: str, word: str) -> Sequence[str]:
+    """The values that *text* stands for: itself, or the numbers of ``LOW..HIGH`` or ``LOW..HIGH:STEP``."""
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        return (text,)
+    low, high, step = int(found[1]), int(found[2]), int(found[3] or 1)
+    if low > high or step < 1 or (high - low) // step >= MOST:
+        raise UsageError(
+            f"--param {word!r} has the range {text}; write LOW..HIGH:STEP with at most {MOST:,} values, as 16..512:16"
+        )
+    return [str(value) for value in range(low, high + 1, step)]
+
+
+def _compiling(call: KernelCall, words: Sequence[_Word]) -> KernelCall:
+    """*call* with first values for the macros without which its source does not compile."""
+    macros = {word.name: word.values[0] for word in words if word.macro}
+    both = next((name for name in macros if name in call.sources.define), None)
+    if both is not None:
+        raise UsageError(f"--param and -D both give {both}; leave the -D out")
+    free = {word.name: word.values[0] for word in words if not word.macro and word.name not in (DIM, KIND)}
+    first: SourceError | None = None
+    while True:
+        made = evolve(call, sources=evolve(call.sources, define={**call.sources.define, **macros}))
+        try:
+            made.loaded()
+        except SourceError as error:
+            first = first or error
+            told = " ".join(one.message for one in error.diagnostics)
+            missing = {name for name in free if name not in macros and re.search(rf"\b{name}\b", told)}
+            if not missing:
+                raise first from None
+            macros |= {name: free[name] for name in missing}
+        else:
+            return made
+
+
+def _parameter(word: _Word, own: Sequence[str], call: KernelCall) -> TuneParameter:
+    """What *word* is for a kernel with parameters called *own*."""
+    name, values = word.name, word.values
+    if word.macro:
+        _refuse_unused(name, own, call)
+        return TuneParameter(name, MACRO, values)
+    if name in (DIM, KIND):
+        if name in own:
+            raise UsageError(
+                f"--param {name} is that of the launch, and {call.name} has a parameter {name} as well; rename that"
+            )
+        texts = values if name == KIND else [",".join(map(str, dim_of(value))) for value in values]
+        for text in texts if name == KIND else ():
+            kind_of(text)
+        return TuneParameter(name, name, tuple(dict.fromkeys(texts)))
+    formulas = re.findall(r"\b[A-Za-z_]\w*\b", " ".join(call.arguments.values()))
+    if name in own or (name in formulas and name not in _identifiers(_texts(call))):
+        return TuneParameter(name, ARGUMENT, values)
+    _refuse_unused(name, own, call)
+    return TuneParameter(name, MACRO, values)
+
+
+def _refuse_unused(name: str, own: Sequence[str], call: KernelCall) -> None:
+    """Raise `UsageError` where no source of *call* uses a macro *name*, or one defines it whatever ``-D`` says."""
+    texts = _texts(call)
+    identifiers = _identifiers(texts)
+    if name not in identifiers:
+        legal = ", ".join(["dim", "kind", *own])
+        guess = near(name, [*own, *identifiers], 1)
+        hint = f"did you mean {guess[0]}?" if guess else f"there are {legal}, and macros"
+        raise UsageError(
+            f"--param {name}: {call.name} has no parameter {name}, and its source uses no such macro; {hint}"
+        )
+    for path, text in texts.items():
+        defined = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", text, re.MULTILINE)
+        if defined and not re.search(
+            rf"^[ \t]*#[ \t]*(ifndef[ \t]+{name}\b|if\b.*\b{name}\b)", text, re.MULTILINE
+        ):
+            line = text.count("\n", 0, defined.start()) + 1
+            raise UsageError(
+                f"{shown(path)}:{line} defines {name} whatever -D says; put it between #ifndef {name} and #endif"
+            )
+
+
+def _texts(call: KernelCall) -> dict[str, str]:
+    """The user's files that the source of *call* consists of."""
+    facts = call.recorded()[0]["sources"]
+    paths = [Path(facts["folder"]) / path for path in facts["digests"]]
+    return {str(path): path.read_text(errors="replace") for path in paths}
+
+
+def _identifiers(texts: Mapping[str, str]) -> set[str]:
+    """The words in *texts* that may be names."""
+    return set(re.findall(r"\b[A-Za-z_]\w*\b", " ".join(texts.values())))
+
+
+def grid(parameters: Sequence[TuneParameter]) -> list[Settings]:
+    """Every combination of values, the last parameter changing first.  Raises `UsageError` where they are too many."""
+    number = math.prod(len(parameter.values) for parameter in parameters)
+    if number > MOST:
+        raise UsageError(
+            f"these parameters have {counted(number, 'combination')}, of which a grid tries at most {MOST:,}; "
+            "give fewer values"
+        )
+    rows = ([Setting(p.name, p.role, value) for value in p.values] for p in parameters)
+    return [tuple(row) for row in itertools.product(*rows)]
+
+
+def with_settings(call: KernelCall, settings: Settings) -> KernelCall:
+    """*call* with the values of *settings*."""
+    values = {
+        role: {s.name: s.value for s in settings if s.role == role} for role in (MACRO, ARGUMENT, DIM, KIND)
+    }
+    return evolve(
+        call,
+        sources=evolve(call.sources, define={**call.sources.define, **values[MACRO]}),
+        arguments={**call.arguments, **values[ARGUMENT]},
+        dim=dim_of(values[DIM][DIM]) if values[DIM] else call.dim,
+        kind=kind_of(values[KIND][KIND]) if values[KIND] else call.kind,
+    )
+
+
+def told(settings: Settings) -> str:
+    """*settings* as one would type them."""
+    return " ".join(f"{'-D' if s.role == MACRO else ''}{s.name}={s.value}" for s in settings)

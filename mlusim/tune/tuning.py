@@ -1,0 +1,355 @@
+"""Trying candidates: over any executor, kept as they come, resumed after a kill; each is a document of plain data.
+
+A candidate that ends in a fault, overwrites a part of an on-chip array that is still needed, or gives wrong results is out, with
+the reason.
+"""
+
+import functools
+import hashlib
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import Fault, LimitReached, UsageError, said
+from mlusim.files.paths import shown
+from mlusim.frontend.bangc.errors import SourceError
+from mlusim.machine.limits import USUAL, Limit, limiting
+from mlusim.operators.accuracy import judge
+from mlusim.operators.executors import WorkerDied, carried
+from mlusim.operators.in_order import InOrder, in_order
+from mlusim.operators.source_digest import sources_of
+from mlusim.operators.sweep_file import Keep, KeptWork
+from mlusim.programs.carving import carve
+from mlusim.programs.expectation import CLOSE, Compared, Expectation, function_of
+from mlusim.programs.kernel_call import Called, KernelCall, Sources, kind_of
+from mlusim.report.achieved import shares
+from mlusim.report.efficiency import efficiency
+from mlusim.report.explain import because
+from mlusim.report.json_values import plain
+from mlusim.tune.mechanisms import mechanisms
+from mlusim.tune.space import Setting, Settings, told, with_settings
+
+OK, FAULT, LIMIT, OVERLAP, WRONG, UNTRANSLATED, REFUSED, DIED = (
+    "ok", "fault", "limit", "overlap", "wrong", "untranslated", "refused", "died",
+)  # fmt: skip
+CARVED = Limit(instructions=1e5, growth=1 << 28)
+"""How far the runs go that show how a kernel divides its arrays; they run in Python, at some 100,000 instructions a second."""
+
+
+@frozen
+class TuneTask:
+    """What all candidates of a run share: the call without its settings; ``sources`` is a word for every file behind it.
+
+    ``first`` are the settings whose results are right, where neither ``reference`` nor ``expect`` says so.
+    """
+
+    paths: tuple[str, ...]
+    sources: str
+    board: str
+    include: tuple[str, ...]
+    define: tuple[tuple[str, str | None], ...]
+    kernel: str | None
+    dim: tuple[int, int, int]
+    kind: str
+    arguments: tuple[tuple[str, str], ...]
+    seed: int | None = None
+    effects: str = "late"
+    engine: str = "auto"
+    draws: int | None = None
+    reference: str | None = None
+    expect: tuple[tuple[str, str], ...] = ()
+    first: Settings | None = None
+    limit: Limit = USUAL
+
+    def call(self, settings: Settings) -> KernelCall:
+        """The call with *settings*."""
+        sources = Sources(self.paths, find_board(self.board), self.include, dict(self.define))
+        own = KernelCall(
+            sources,
+            self.kernel,
+            self.dim,
+            kind_of(self.kind),
+            dict(self.arguments),
+            seed=self.seed,
+            effects=self.effects,
+            engine=self.engine,
+            draws=self.draws,
+        )
+        return with_settings(own, settings)
+
+    def expectation(self) -> Expectation | None:
+        """What the results are compared with, where the user says so."""
+        if self.reference is None and not self.expect:
+            return None
+        return Expectation(self.reference or "expect", function_of(self.reference), dict(self.expect))
+
+
+@frozen
+class TuneJob:
+    """One candidate of a task."""
+
+    settings: Settings
+    task: TuneTask = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{told(self.settings)} on {self.task.board}"
+
+
+@frozen
+class TuneAnswer:
+    """What a worker sends back: its machine, and the document (None: it has other files)."""
+
+    machine: str
+    document: Mapping[str, Any] | None
+
+
+def task_of(
+    call: KernelCall,
+    wanted: Sequence[Settings],
+    limit: Limit,
+    reference: str | None = None,
+    expect: Mapping[str, str] | None = None,
+) -> TuneTask:
+    """The task of trying *wanted* of *call*, each launch under *limit*.
+
+    What comes back is right where it is what *reference* (``module:function``) or *expect* says.  Raises `UsageError` for a reference
+    that is not there.
+    """
+    digests = with_settings(call, wanted[0]).recorded()[0]["sources"]["digests"]
+    texts = [*call.arguments.values(), *(expect or {}).values()]
+    texts += [setting.value for settings in wanted for setting in settings]
+    return TuneTask(
+        call.sources.paths,
+        f"{sources_of(())}-{_word_of(digests, texts, reference)}",
+        call.sources.board.name,
+        call.sources.include,
+        tuple(call.sources.define.items()),
+        call.kernel,
+        call.dim,
+        call.kind.name,
+        tuple(call.arguments.items()),
+        call.seed,
+        call.effects,
+        call.engine,
+        call.draws,
+        reference,
+        tuple((expect or {}).items()),
+        None,
+        limit,
+    )
+
+
+def _word_of(digests: Mapping[str, str], texts: Iterable[str], reference: str | None) -> str:
+    """A word for the files of the source, those that arguments name, and the reference's module."""
+    found = hashlib.sha256(repr(sorted(digests.items())).encode())
+    code = getattr(function_of(reference), "__code__", None)
+    for text in [*dict.fromkeys(texts), *([code.co_filename] if code else [])]:
+        value = text.removeprefix("inout:")
+        path = Path(f"{value.partition('.npz:')[0]}.npz" if ".npz:" in value else value)
+        if path.suffix in (".npy", ".npz", ".py") and path.is_file():
+            found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()[:16]
+
+
+# -- one candidate -----------------------------------------------------------------------------------
+
+
+def tried(job: TuneJob) -> dict[str, Any]:
+    """The document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
+    found = _empty(job)
+    try:
+        with limiting(job.task.limit):
+            call = job.task.call(job.settings)
+            done = call.run(())
+            found["right"], why = _right(job, call, done)
+    except SourceError as error:
+        found |= {"verdict": UNTRANSLATED, "fits": False, "why": f"it does not compile: {error.args[0]}"}
+    except LimitReached as fault:
+        found |= {"verdict": LIMIT, "fits": False, "why": said(fault)}
+    except Fault as fault:
+        found |= {"verdict": FAULT, "fits": False, "why": said(fault)}
+    except UsageError as error:
+        found |= {"verdict": REFUSED, "fits": False, "why": said(error)}
+    else:
+        found |= _timed(call, done)
+        if found["right"] is False:
+            found |= {"verdict": WRONG, "why": why}
+        else:
+            found |= _carved(call) or {"why": why}
+    document: dict[str, Any] = plain(found)
+    return document
+
+
+def _empty(job: TuneJob) -> dict[str, Any]:
+    """The document of a candidate of which nothing is known yet."""
+    return {
+        "parameters": {s.name: s.value for s in job.settings}, "board": job.task.board, "verdict": OK, "fits": True, "right": None,
+        "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
+        "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
+    }  # fmt: skip
+
+
+def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
+    """Whether what came back is right (None: nothing says), and why not."""
+    task = job.task
+    expected = task.expectation()
+    if expected is not None:
+        return _verdict(expected.compared(call, done), "")
+    if task.first is None or task.first == job.settings or not done.outputs:
+        return (True if done.outputs and task.first == job.settings else None), ""
+    right = _right_of(evolve(task, first=None), task.first)
+    for name, array in done.outputs.items():
+        if name not in right or right[name].shape != array.shape:
+            return (
+                None,
+                f"{name} has other sizes than that of {told(task.first)}, so nothing says whether it is right",
+            )
+    beside = {name: _beside(array, right[name]) for name, array in done.outputs.items()}
+    return _verdict(beside, f"unlike {told(task.first)}: ")
+
+
+@functools.lru_cache(maxsize=2)
+def _right_of(task: TuneTask, settings: Settings) -> Mapping[str, np.ndarray[Any, Any]]:
+    """What the candidate that others are compared with gives."""
+    return dict(task.call(settings).run(()).outputs)
+
+
+def _beside(output: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> Compared:
+    accuracy = judge(output, expected, CLOSE)
+    worst = accuracy.worst_index
+    return (
+        Compared(accuracy)
+        if worst is None
+        else Compared(accuracy, output[worst].item(), expected[worst].item())
+    )
+
+
+def _verdict(found: Mapping[str, Compared], unlike: str) -> tuple[bool, str]:
+    wrong = next(((name, one) for name, one in found.items() if not one.accuracy.passed), None)
+    return (True, "") if wrong is None else (False, f"{unlike}{wrong[0]} is wrong, {wrong[1].told}")
+
+
+def _timed(call: KernelCall, done: Called) -> dict[str, Any]:
+    launch = done.launch
+    moved = sum(array.nbytes for array in (*call.arrays().values(), *done.outputs.values()))
+    first = next(iter((*call.arrays().values(), *done.outputs.values())), np.zeros(0, np.float32))
+    theory = efficiency(
+        call.sources.board, "half" if first.dtype.itemsize == 2 else "float", 0, moved, launch.time_us
+    )
+    return {
+        "time_us": launch.time_us,
+        "time_band": list(launch.time_band),
+        "bound": launch.bound,
+        "because": list(because(launch)),
+        "io_efficiency": theory.io_efficiency,
+        "compute_efficiency": shares([launch])[1],
+        "memory": {n: {"capacity": u.capacity, "high_water": u.high_water} for n, u in launch.memory.items()},
+        "mechanisms": mechanisms([launch]),
+        "engine": launch.engine,
+    }
+
+
+def _carved(call: KernelCall) -> dict[str, Any]:
+    """What is wrong with how the kernel divides its arrays; nothing is, or it takes too long to see, where this is empty."""
+    try:
+        with limiting(CARVED):
+            found = carve(call).findings
+    except Fault:  # of Python's runs alone, as their limit
+        return {}
+    if not found:
+        return {"carved": True}
+    first = found[0]
+    where = f" ({shown(first.file)}:{first.line})" if first.file else ""
+    return {"carved": True, "verdict": OVERLAP, "fits": False, "why": f"{first.message}{where}"}
+
+
+# -- many --------------------------------------------------------------------------------------------
+
+
+def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
+    """*task* with the first of *wanted* that runs as what the others are compared with; as it is where a reference says more."""
+    if task.expectation() is not None:
+        return task
+    for settings in wanted:
+        try:
+            with limiting(task.limit):
+                _right_of(task, settings)
+        except (Fault, UsageError):
+            continue
+        return evolve(task, first=settings)
+    return task
+
+
+def tune(
+    task: TuneTask,
+    wanted: Sequence[Settings],
+    executor: Executor | None = None,
+    *,
+    keep: str | None = None,
+    workers: int | None = None,
+    restart: bool = False,
+    progress: Callable[[Mapping[str, Any]], object] | None = None,
+) -> InOrder[dict[str, Any]]:
+    """Try *wanted*, each once, and yield their documents in order.
+
+    They run in *workers* processes (None: this one), or on a given *executor*.  Documents are appended to the file *keep* as they
+    come; the same task goes on from there (*restart*: from the start), with more candidates or fewer.  Raises `UsageError` for a file of
+    something else, and for a worker that has other files.
+    """
+    jobs = [TuneJob(settings, task) for settings in dict.fromkeys(wanted)]
+    kept = None if keep is None else Keep(keep, jobs, _word(task), _kept_work(task), restart=restart)
+    known = () if kept is None else kept.known
+    waiting = [job for job in jobs if job not in known]
+    ended = carried(_work, waiting, executor=executor, workers=workers if len(waiting) > 1 else None)
+    return in_order(jobs, waiting, ended, kept, _outcome, lambda _, document: dict(document), progress)
+
+
+def _work(job: TuneJob) -> TuneAnswer:
+    task = job.task
+    same = task.sources.partition("-")[0] == sources_of(())
+    return TuneAnswer(platform.node(), tried(job) if same else None)
+
+
+def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any], bool]:
+    """The document of *job*, and whether it is of an accident that another attempt may not have."""
+    try:
+        answer = future.result()
+    except WorkerDied as error:
+        return _empty(job) | {"verdict": DIED, "fits": False, "why": said(error)}, True
+    if answer.document is None:
+        raise UsageError(
+            f"a worker on {answer.machine} has other sources of mlusim or NumPy; install the same everywhere, and keep the files in a "
+            "folder that all machines share"
+        )
+    return dict(answer.document), False
+
+
+def _word(task: TuneTask) -> str:
+    """A word that changes with whatever a document depends on beside the settings."""
+    return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
+
+
+def _kept_work(task: TuneTask) -> KeptWork[TuneJob]:
+    def job(facts: Mapping[str, Any]) -> TuneJob:
+        return TuneJob(tuple(Setting(*map(str, row)) for row in facts["settings"]), task)
+
+    return KeptWork(
+        "tune",
+        lambda one: {"settings": [[s.name, s.role, s.value] for s in one.settings]},
+        job,
+        _check,
+        drops=True,
+        basis="sources of mlusim, NumPy or the kernel, or of another call, reference, board or limit",
+    )
+
+
+def _check(job: TuneJob, document: Mapping[str, Any], where: str) -> None:
+    own = {s.name: s.value for s in job.settings}
+    if not isinstance(document, Mapping) or document.get("parameters") != own or "verdict" not in document:
+        raise UsageError(f"{where} is no result of {shown(str(job))}; --restart starts the file over")

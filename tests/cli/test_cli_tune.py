@@ -1,0 +1,161 @@
+"""``mlusim tune``: candidates of a kernel that fit, are right and take least time; what is out, and why."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from mlusim.arch.catalog import find_board
+from mlusim.machine.kernel import BLOCK
+from mlusim.machine.limits import USUAL
+from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.tune.mechanisms import MECHANISMS
+from mlusim.tune.ranking import ranked
+from mlusim.tune.space import grid, parameters_of
+from mlusim.tune.tuning import compared_to, task_of, tune
+
+SOURCE = """#include <bang.h>
+#ifndef SECOND
+#define SECOND (TILE * 4)
+#endif
+#ifndef FACTOR
+#define FACTOR 2.0f
+#endif
+#define FIXED 1
+__nram__ char pool[TILE * 8];
+__mlu_global__ void Scale(float *dst, const float *src, int n, int step) {
+  float *a = (float *)pool;
+  float *b = (float *)(pool + SECOND);
+  for (int i = taskId * TILE; i < n; i += taskDim * TILE) {
+    int m = n - i < TILE ? n - i : TILE;
+    __memcpy(a, src + i, m * sizeof(float), GDRAM2NRAM);
+    __memcpy(b, src + i, m * sizeof(float), GDRAM2NRAM);
+    __bang_mul_scalar(a, a, FACTOR, m);
+    __memcpy(dst + i, a, m * sizeof(float), NRAM2GDRAM);
+    __bang_add(b, b, b, step);
+  }
+}
+"""
+CALL = ("tune", "scale.mlu", "--engine", "python", "--jobs", 1, "--arg", "dst=out:float32:2048", "--arg", "src=in.npy", "--arg", "n=2048")  # fmt: skip
+
+
+@pytest.fixture
+def scale(tmp_path, monkeypatch):
+    """A folder with the kernel and its input."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scale.mlu").write_text(SOURCE)
+    np.save("in.npy", np.ones(2048, np.float32))
+    (tmp_path / "twice.py").write_text("def same(src, n, step):\n    return src * 2\n")
+    return tmp_path
+
+
+def test_the_best_comes_first_and_what_is_out_last(cli, scale):
+    """Macros, an argument and dims: ranks where bands meet, what moved, and the reason of each that is out."""
+    words = (*CALL, "--param", "TILE=64,512,100000", "--param", "dim=1;4,1,1", "--param", "step=32")
+    done = cli(*words, "--json", "--html", "page.html")
+    found = done.json()
+    rows = found["candidates"]
+    able, out = rows[:4], rows[4:]
+
+    assert 0 == done.code
+    assert found["best"] == able[0]["parameters"] == {"TILE": "512", "dim": "4,1,1", "step": "32"}
+    assert {"TILE": "64", "dim": "1,1,1", "step": "32"} == found["compared_with"]
+    assert sorted(one["time_us"] for one in able) == [one["time_us"] for one in able]
+    assert all(one["fits"] and one["right"] and one["carved"] for one in able)
+    assert [1, 2, 2, 4] == [one["rank"] for one in able]
+    assert "IO-DMA +" in able[3]["why"]
+    assert "1 core works, not 4" in able[3]["why"]
+    assert able[3]["mechanisms"]["IO-DMA"] > 3 * able[0]["mechanisms"]["IO-DMA"]
+    assert [("fault", False, None), ("fault", False, None)] == [
+        (o["verdict"], o["fits"], o["rank"]) for o in out
+    ]
+    assert "scale.mlu:" in out[0]["why"]
+    page = (scale / "page.html").read_text()
+    assert "TILE=512 dim=4,1,1 step=32 takes" in page
+    assert "no other is surely faster" in page
+    told = cli(*words).out
+    assert "4 of 6 candidates fit and are right." in told
+    assert max(map(len, told.splitlines()[:20])) <= 80
+
+
+def test_what_is_wrong_or_overlaps_is_out(cli, scale):
+    """A result unlike the first candidate's, or the reference's; a part that overwrites another; a source that does not compile."""
+    words = (*CALL, "-D", "TILE=512", "--arg", "step=32")
+    wrong = cli(*words, "--param", "FACTOR=2.0f,3.0f,two", "--json").json()["candidates"]
+    judged = cli(*words, "--param", "-DFACTOR=3.0f,2.0f", "--reference", "twice:same", "--json").json()
+    carved = cli(*words, "--param", "SECOND=2048,1024", "--json")
+
+    assert ["ok", "wrong", "untranslated"] == [one["verdict"] for one in wrong]
+    assert "unlike FACTOR=2.0f: dst is wrong" in wrong[1]["why"].replace("-D", "")
+    assert "'two'" in wrong[2]["why"]
+    assert ({"FACTOR": "2.0f"}, [True, False]) == (
+        judged["best"],
+        [one["right"] for one in judged["candidates"]],
+    )
+    assert ["ok", "overlap"] == [one["verdict"] for one in carved.json()["candidates"]]
+    assert 1 == cli(*words, "--param", "FACTOR=3.0f", "--reference", "twice:same").code
+
+
+def test_results_are_kept_and_reused(cli, scale):
+    """The same command goes on from the file, with more candidates too; another call is refused."""
+    words = (*CALL, "--arg", "step=32", "-o", "kept.jsonl", "--json")
+    first = cli(*words, "--param", "TILE=64")
+    more = cli(*words, "--param", "TILE=64,512")
+    again = cli(*words, "--param", "TILE=64,512")
+    other = cli(*words, "--param", "TILE=64,512", "--kind", "union1", "--dim", "4")
+
+    assert "" == first.err
+    assert "kept.jsonl: 1 of 2 candidates are there already\n" == more.err
+    assert "kept.jsonl: 2 of 2 candidates are there already\n" == again.err
+    assert more.out == again.out
+    assert 2 == other.code
+    assert "are of other sources" in other.err
+
+
+def test_any_executor_gives_the_same(scale):
+    """In the order of the grid, by threads too; each mechanism is a time."""
+    call = KernelCall(
+        Sources(("scale.mlu",), find_board("MLU370-X4")), None, (1, 1, 1), BLOCK,
+        {"dst": "out:float32:2048", "src": "in.npy", "n": "2048", "step": "32"}, engine="python",
+    )  # fmt: skip
+    wanted = grid(parameters_of(["TILE=256..512:256", "kind=block,union1", "dim=4"], call))
+    task = compared_to(task_of(call, wanted, USUAL), wanted)
+    alone = list(tune(task, wanted))
+    with ThreadPoolExecutor(2) as threads:
+        together = list(tune(task, wanted, threads))
+
+    assert alone == together
+    assert ["256", "256", "512", "512"] == [one["parameters"]["TILE"] for one in alone]
+    assert {*MECHANISMS, "cores"} == set(alone[0]["mechanisms"])
+    by_io = ranked(alone, "io")
+    assert max(one["io_efficiency"] for one in alone) == by_io[0]["io_efficiency"]
+
+
+WRONG = (
+    ((), "nothing is to be tried"),
+    (("--param", "TILE"), "gives no values"),
+    (("--param", "TILE=64,,128"), "has an empty value"),
+    (("--param", "TILE=64..16"), "write LOW..HIGH:STEP"),
+    (("--param", "TILE=64", "--param", "-DTILE=1"), "gives TILE twice"),
+    (("-D", "TILE=64", "--param", "-DTILE=1"), "both give TILE"),
+    (("-D", "TILE=64", "--param", "n=1,2"), "--param and --arg both give n"),
+    (("-D", "TILE=64", "--param", "SECON=1"), "did you mean SECOND?"),
+    (("-D", "TILE=64", "--param", "FIXED=1,2"), "scale.mlu:8 defines FIXED whatever -D says"),
+    (("-D", "TILE=64", "--param", "dim=1,2,3,4"), "is no grid"),
+    (("-D", "TILE=64", "--param", "kind=onion"), "is unknown"),
+    (("--param", "SECOND=1"), "undeclared identifier 'TILE'"),
+    (("-D", "TILE=64", "--param", "n=1..9999", "--param", "SECOND=1,2,3"), "a grid tries at most 10,000"),
+    (("--param", "TILE=64", "-o", "f.jsonl", "--board", "MLU370-X4,MLU590-H8"), "-o keeps the candidates of one board"),
+    (("--param", "TILE=64,128"), "step of Scale"),
+)  # fmt: skip
+
+
+def test_wrong_input_is_one_sentence(cli, scale):
+    """What is wrong with the words, and what to write; one folder, so that the source is parsed once."""
+    for words, sentence in WRONG:
+        given = CALL[:-2] if "n=1..9999" in words else CALL
+        done = cli(*given, *words)
+
+        assert (2, "") == (done.code, done.out)
+        assert done.err.startswith("error: ")
+        assert sentence in done.err
