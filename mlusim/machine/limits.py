@@ -78,11 +78,19 @@ def limit_in(text: str, base: Limit) -> Limit:
 
 
 def _number(part: str, text: str) -> float:
-    digits = text.rstrip("".join(set("".join(UNITS))))
+    number = number_in(text)
+    if number is None:
+        raise UsageError(f"{part!r} has no number that is understood, {FORM}")
+    return number
+
+
+def number_in(text: str) -> float | None:
+    """The number that *text* is, with or without a unit: 60, 1e6, 2M, 256MiB; None where it is none."""
+    digits = text.rstrip("".join(set("".join(UNITS)))).rstrip()
     try:
-        return float(digits) * UNITS[text[len(digits) :]]
+        return float(digits) * UNITS[text[len(digits) :].lstrip()]
     except (KeyError, ValueError):
-        raise UsageError(f"{part!r} has no number that is understood, {FORM}") from None
+        return None
 
 
 _LIMITING: ContextVar[Limit] = ContextVar("limiting", default=UNLIMITED)

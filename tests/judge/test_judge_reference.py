@@ -7,11 +7,13 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
+from mlusim.cli.arguments.judge import size
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.judge.compare import Tolerance, compared
 from mlusim.judge.reference import loaded
 from mlusim.judge.wire import BrokenDocument, Document, unpacked
+from mlusim.machine.limits import UNLIMITED, limit_in
 
 GOOD = "def inputs(rng, case):\n    return {'x': rng.random(8, 'f4')}\ndef reference(x):\n    return x + 1\n"
 
@@ -188,6 +190,12 @@ def test_a_document_is_whole_or_none(cut):
         unpacked(data + b"x" if cut is None else data[:cut])
 
 
+def test_sizes_are_those_of_a_limit():
+    """``--memory`` and ``--limit growth=`` read one text as one number of bytes."""
+    for text in ("2GiB", "512MiB", "1e9", "2G", "1.5 GiB"):
+        assert size(text) == limit_in(f"growth={text}", UNLIMITED).growth
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -198,6 +206,7 @@ def test_a_document_is_whole_or_none(cut):
         (["k.mlu", "--reference", "none.py"], "none.py cannot be read"),
         (["empty", "--reference", "r.py"], "the folder empty has no .mlu file"),
         (["k.mlu", "--reference", "r.py", "--memory", "lots"], "'lots' is no size; write it as 2GiB"),
+        (["k.mlu", "--reference", "r.py", "--memory", "2gb"], "'2gb' is no size"),
         (["k.mlu", "--reference", "r.py", "--seconds", "0"], "'0' is no time"),
         (["k.mlu", "--reference", "r.py", "--seed", "-1"], "--seed -1 is below 0"),
         (["k.mlu", "--reference", "r.py", "--restart"], "name it with -o"),

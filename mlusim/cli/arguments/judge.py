@@ -1,29 +1,27 @@
 """The arguments of ``mlusim judge``."""
 
-import re
+import math
 from argparse import ArgumentParser, ArgumentTypeError
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import add_kept_output, add_source_arguments, whole, workers
+from mlusim.machine.limits import number_in
 
 EXAMPLES = """examples:
   mlusim judge candidate.mlu --reference reference.py
   mlusim judge candidates/ --reference reference.py --board MLU590-H8 --seed 7 -o verdicts.jsonl
   mlusim judge a.mlu b.mlu --reference model.py --cases n=1024 --seconds 20 --memory 1GiB --json"""
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(|[KMG]iB|[KMG]B?)", re.IGNORECASE)
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 LEAST = 64 << 20
 
 
 def size(text: str) -> int:
-    """A number of bytes, for argparse: "2GiB", "512MiB"."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
+    """A number of bytes, for argparse: "2GiB", "512MiB", with the units of ``--limit``."""
+    number = number_in(text.strip())
+    if number is None or not math.isfinite(number):
         raise ArgumentTypeError(f"{text!r} is no size; write it as 2GiB or 512MiB")
-    nbytes = int(float(found[1]) * _UNITS[found[2][:1].lower()])
-    if nbytes < LEAST:
+    if number < LEAST:
         raise ArgumentTypeError(f"{text!r} is too little; give 64MiB or more")
-    return nbytes
+    return int(number)
 
 
 def seconds(text: str) -> float:
