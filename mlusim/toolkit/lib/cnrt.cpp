@@ -71,7 +71,7 @@ int attribute(cnrtDeviceAttr_t which, int device) {
 
 cnrtRet_t no_device(int device, void *caller) {
   return refuse(cnrtErrorNoDevice, caller,
-                "there is no device " + std::to_string(device) + "; " + std::to_string(ask(OP_DEVICES).value) + " are there, counted from 0");
+                "there is no device " + std::to_string(device) + "; " + std::to_string(ask(OP_DEVICES).value) + (ask(OP_DEVICES).value == 1 ? " is there" : " are there, counted from 0"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.counted import plural
+from mlusim.counted import counted, plural
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
@@ -189,7 +189,8 @@ class ProgramSession:
         """The device that *request* is for.  Raises `DriverRefusal` where there is none."""
         if not 0 <= request.device < len(self.boards):
             raise DriverRefusal(
-                NO_DEVICE, f"there is no device {request.device}; {len(self.boards)} are there"
+                NO_DEVICE,
+                f"there is no device {request.device}; {counted(len(self.boards), 'is', 'are')} there",
             )
         return self.boards[request.device]
 

@@ -19,21 +19,32 @@ inline void name_one(const std::string &name, const std::optional<at::Tensor> &m
   if (maybe) name_one(name, *maybe);
 }
 template <class T> void name_one(const std::string &, const T &) {}
+template <class Caster> void take(Caster &caster, const char *function, const std::vector<std::string> &names, size_t at, pybind11::handle given) {
+  if (caster.load(given, true)) return;
+  std::string named = at < names.size() ? " (" + names[at] + ")" : "";
+  throw pybind11::type_error(std::string(function) + ": argument " + std::to_string(at + 1) + named + " is " + Py_TYPE(given.ptr())->tp_name +
+                             ", where " + Caster::name.text + " is expected");
+}
 // A function for Python: its tensors get the names of its parameters, and what it throws is a sentence.
-template <class R, class... A> void bind(pybind11::module_ &m, const char *name, R (*function)(A...), std::vector<std::string> names, const char *text) {
+template <class R, class... A, size_t... I>
+void bind(pybind11::module_ &m, const char *name, R (*function)(A...), const std::vector<std::string> &names, const char *text, std::index_sequence<I...>) {
   m.def(
       name,
-      [function, names](A... given) -> R {
+      [name, function, names](const pybind11::args &given) -> R {
+        if (given.size() != sizeof...(A))
+          throw pybind11::type_error(std::string(name) + " takes " + std::to_string(sizeof...(A)) + " argument" + (sizeof...(A) == 1 ? "" : "s") + ", and " +
+                                     std::to_string(given.size()) + (given.size() == 1 ? " is" : " are") + " given");
+        std::tuple<pybind11::detail::make_caster<A>...> casters;
+        (take(std::get<I>(casters), name, names, I, given[I]), ...);
         HANDLE_TH_ERRORS
-        if (names.size() == sizeof...(A)) {
-          size_t at = 0;
-          (name_one(names[at++], given), ...);
-          (void)at;
-        }
-        return function(std::forward<A>(given)...);
+        if (names.size() == sizeof...(A)) (name_one(names[I], pybind11::detail::cast_op<A &>(std::get<I>(casters))), ...);
+        return function(pybind11::detail::cast_op<A>(std::move(std::get<I>(casters)))...);
         END_HANDLE_TH_ERRORS_PYBIND
       },
       text);
+}
+template <class R, class... A> void bind(pybind11::module_ &m, const char *name, R (*function)(A...), const std::vector<std::string> &names, const char *text) {
+  bind(m, name, function, names, text, std::index_sequence_for<A...>());
 }
 }  // namespace mlusim_torch
 """

@@ -50,8 +50,8 @@ void give_back(void *pointer) {
     std::lock_guard<std::mutex> held(lock());
     auto found = blocks().find((uint64_t)pointer);
     if (found == blocks().end()) return;
-    memory_use().now -= found->second.first;
     device = found->second.second;
+    memory_use(device).now -= found->second.first;
     blocks().erase(found);
   }
   mlusim::ask(OP_FREE, {(uint64_t)pointer}, nullptr, nullptr, 0, device);
@@ -73,7 +73,7 @@ struct MluAllocator final : c10::Allocator {
     if (reply.code != cnrtSuccess) raise(reply.code, heard.text);
     std::lock_guard<std::mutex> held(lock());
     blocks()[reply.value] = {bytes, device};
-    MemoryUse &m = memory_use();
+    MemoryUse &m = memory_use(device);
     m.now += bytes, m.most = std::max(m.most, m.now), m.calls += 1;
     return {(void *)reply.value, (void *)reply.value, &give_back, place};
   }
@@ -112,7 +112,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
   void setDevice(c10::Device d) const override {
     if (d.index() < 0 || d.index() == mlusim::current_device()) return;
-    TORCH_CHECK(d.index() < devices(), "there is no device mlu:", (int)d.index(), "; ", devices(), " are there, counted from 0");
+    check_device(d.index());
     mlusim::choose_device(d.index());
   }
   void uncheckedSetDevice(c10::Device d) const noexcept override {
@@ -205,9 +205,12 @@ int devices() {
 }
 bool forked() { return child; }
 c10::Allocator *allocator() { return &mlu_allocator; }
-MemoryUse &memory_use() {
-  static MemoryUse one;
-  return one;
+void check_device(int number) {
+  TORCH_CHECK(number < devices(), "there is no device mlu:", number, "; ", devices(), devices() == 1 ? " is there" : " are there, counted from 0");
+}
+MemoryUse &memory_use(int device) {
+  static auto *all = new std::map<int, MemoryUse>;  // tensors may outlive what is destroyed
+  return (*all)[device];
 }
 
 std::string described(c10::ScalarType type, c10::IntArrayRef sizes) {
@@ -259,8 +262,17 @@ PYBIND11_MODULE(MODULE_NAME, m) {
     if (both.size() == sizeof found) memcpy(found, both.data(), sizeof found);
     return std::make_pair(found[0], found[1]);
   });
-  m.def("memory_use", [] { return std::make_tuple(memory_use().now, memory_use().most, memory_use().calls); });
-  m.def("forget_most", [] { memory_use().most = memory_use().now; });
+  m.def("memory_use", [](int device) {
+    check_device(device);
+    std::lock_guard<std::mutex> held(lock());
+    MemoryUse &m = memory_use(device);
+    return std::make_tuple(m.now, m.most, m.calls);
+  });
+  m.def("forget_most", [](int device) {
+    check_device(device);
+    std::lock_guard<std::mutex> held(lock());
+    memory_use(device).most = memory_use(device).now;
+  });
   m.def("synchronize", [](int device) { asked(OP_SYNC, {mlusim::EVERY}, {}, device); });
   m.def("sync_queue", [](uint64_t handle) { asked(OP_SYNC, {handle}); });
   m.def("new_queue", [](int device) { return asked(OP_QUEUE, {}, {}, device).value; });
@@ -274,6 +286,11 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("queue_waits", [](uint64_t handle, uint64_t notifier) { asked(OP_QUEUE_WAIT, {handle, notifier}); });
   m.def("elapsed", [](uint64_t first, uint64_t second) { return Guard().elapsedTime((void *)first, (void *)second, 0); });
   m.def("describe", &describe);
+  // The tensor at an address of device 0, whose memory is another's, with the sizes and the type of `like`.
+  m.def("tensor_at", [](uint64_t address, const at::Tensor &like) {
+    c10::Device device(MLU, 0);
+    return at::for_blob((void *)address, like.sizes()).options(like.options().device(device)).target_device(device).make_tensor();
+  });
   m.def("demangle", [](const std::string &symbol) {
     int status = 0;
     char *text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);

@@ -17,6 +17,7 @@ mlusim::Reply asked(Op op, std::initializer_list<uint64_t> words, const std::str
 uint64_t queue();  // the handle of this thread's stream, 0 for the usual one
 void set_queue(uint64_t handle);
 int devices();
+void check_device(int number);  // throws where there is no such device
 bool forked();  // whether this process is a child of one that has used the device
 
 c10::Allocator *allocator();
@@ -32,7 +33,7 @@ void resize_storage(c10::StorageImpl *storage, size_t bytes);
 struct MemoryUse {
   uint64_t now = 0, most = 0, calls = 0;
 };
-MemoryUse &memory_use();
+MemoryUse &memory_use(int device);
 
 void register_hooks();
 void log_fallbacks(int mode);

@@ -31,7 +31,7 @@ c10::ScalarType held(std::optional<c10::ScalarType> asked_for) {
 
 void place(std::optional<c10::Device> device) {
   if (device && device->index() >= 0 && device->index() != mlusim::current_device())
-    TORCH_CHECK(device->index() < devices(), "there is no device mlu:", (int)device->index(), "; ", devices(), " are there, counted from 0");
+    check_device(device->index());
 }
 
 at::Tensor empty(c10::IntArrayRef size, std::optional<c10::ScalarType> type, std::optional<c10::Layout> layout, std::optional<c10::Device> device,

@@ -243,22 +243,22 @@ def stream(stream: Stream | None) -> Iterator[None]:
 # -- memory ----------------------------------------------------------------------------------------
 
 
-def memory_allocated(device: Any = None) -> int:  # noqa: ARG001
-    """Bytes of tensors now."""
-    return int(_C.memory_use()[0])
+def memory_allocated(device: Any = None) -> int:
+    """Bytes of tensors on *device* now."""
+    return int(_C.memory_use(_index(device))[0])
 
 
-def max_memory_allocated(device: Any = None) -> int:  # noqa: ARG001
-    """The most bytes of tensors since the process began, or since `reset_peak_memory_stats`."""
-    return int(_C.memory_use()[1])
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes of tensors on *device* since the process began, or since `reset_peak_memory_stats`."""
+    return int(_C.memory_use(_index(device))[1])
 
 
 memory_reserved, max_memory_reserved = memory_allocated, max_memory_allocated  # nothing is held back
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:  # noqa: ARG001
-    """Count the most bytes from now on."""
-    _C.forget_most()
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Count the most bytes of *device* from now on."""
+    _C.forget_most(_index(device))
 
 
 def empty_cache() -> None:
