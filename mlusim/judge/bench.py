@@ -36,7 +36,7 @@ _SERVER = "mlusim.judge.forkserver"
 class EndedProcess:
     """The remains of a candidate's process: its *document*, if there is a whole one, and its exit *status* (of a signal below 0).
 
-    *beyond* says for what it was ended: "time", "memory" or "room"; *printed* is the beginning of what it printed.
+    *beyond* says for what it was ended: "time", "memory", "room" or "processes"; *printed* is the beginning of what it printed.
     """
 
     document: Document | None = None
@@ -86,7 +86,9 @@ class Bench:
         inputs = {f"{n}/{name}": a for n, d in enumerate(draws) for name, a in d.inputs.items()}
         self._send(Document(setup, inputs))
         ready = self._answer()
-        self.confinement = Confinement(*(bool(ready.get(n)) for n in ("network", "files", "processes")))
+        self.confinement = Confinement(
+            *(bool(ready.get(n)) for n in ("network", "files", "processes", "starts"))
+        )
 
     def run(self, path: str, kernel: str | None, function: str | None) -> EndedProcess:
         """Run the candidate in the file *path* with each draw."""

@@ -2,13 +2,15 @@
 
 By name first: that of an input, an output, or a number; ``bind`` of the reference's file gives names in place of a parameter's
 own.  What is left goes by place: pointers to const take the inputs that are left, in their order, other pointers the outputs that
-are left; one whole number takes the number of elements, where all arrays have the same.  Anything else is refused.
+are left, tensors of PyTorch the inputs and then the outputs that are left, where it returns none; one whole number takes the number
+of elements, where all arrays have the same and nothing is a tensor.  Anything else is refused.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
@@ -16,6 +18,7 @@ from mlusim.frontend.bangc import types as t
 
 INPUT, OUTPUT, BOTH, NUMBER, NOTHING = "input", "output", "both", "number", "nothing"
 QUEUE = "cnrtQueue_t"
+_TENSOR = re.compile(r"(?:const )?(?:torch::|at::)?Tensor(?: const)?(?: ?&)?")
 
 
 @frozen
@@ -39,8 +42,15 @@ class CallOffer:
     bind: Mapping[str, str]
 
 
-def bound(parameters: Sequence[ir.Local], offered: CallOffer, what: str) -> list[GivenParameter]:
-    """Bind each of *parameters* of *what* to a value.  Raises `UsageError` that names those for which there is none."""
+def bound(
+    parameters: Sequence[ir.Local], offered: CallOffer, what: str, *, returns: bool = False
+) -> list[GivenParameter]:
+    """Bind each of *parameters* of *what*, which *returns* its outputs or stores to parameters, to a value.
+
+    Raises `UsageError` that names those for which there is none.
+    """
+    if returns:
+        offered = evolve(offered, outputs=())
     found: dict[int, GivenParameter] = {}
     for place, parameter in enumerate(parameters):
         by_name = _by_name(parameter, offered)
@@ -50,8 +60,9 @@ def bound(parameters: Sequence[ir.Local], offered: CallOffer, what: str) -> list
     inputs = [n for n in offered.inputs if n not in taken]
     outputs = [n for n in offered.outputs if n not in taken]
     left = [p for n, p in enumerate(parameters) if n not in found]
-    reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p)]
-    writes = [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
+    tensors = [p for p in left if _tensor(p)]
+    reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p) and not _tensor(p)]
+    writes = tensors or [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
     if len(reads) == len(inputs) and len(writes) == len(outputs):
         pairs = [*zip(reads, inputs, strict=True), *zip(writes, outputs, strict=True)]
     elif not reads and len(writes) == len(inputs) + len(
@@ -62,7 +73,7 @@ def bound(parameters: Sequence[ir.Local], offered: CallOffer, what: str) -> list
         pairs = []
     by_place = {id(p): GivenParameter(p.source_name, INPUT if n in inputs else OUTPUT, n) for p, n in pairs}
     whole = [p for p in left if isinstance(p.type, t.Arithmetic) and p.type.whole and p.type.kind != "bool"]
-    if len(whole) == 1 and len(offered.elements) == 1:
+    if len(whole) == 1 and len(offered.elements) == 1 and not any(map(_tensor, parameters)):
         (count,) = offered.elements
         by_place[id(whole[0])] = GivenParameter(whole[0].source_name, NUMBER, "", count)
     for place, parameter in enumerate(parameters):
@@ -80,7 +91,7 @@ def _by_name(parameter: ir.Local, offered: CallOffer) -> GivenParameter | None:
     name = offered.bind.get(own, own)
     if parameter.spelling.startswith(QUEUE):
         return GivenParameter(own, NOTHING)
-    if isinstance(parameter.type, t.Pointer):
+    if isinstance(parameter.type, t.Pointer) or _tensor(parameter):
         takes, gives = name in offered.inputs, name in offered.outputs
         if takes or gives:
             return GivenParameter(own, BOTH if takes and gives else INPUT if takes else OUTPUT, name)
@@ -89,6 +100,11 @@ def _by_name(parameter: ir.Local, offered: CallOffer) -> GivenParameter | None:
     elif name in offered.numbers:
         return GivenParameter(own, NUMBER, name, offered.numbers[name])
     return None
+
+
+def _tensor(parameter: ir.Local) -> bool:
+    """Return whether it is a tensor of PyTorch, which knows its sizes; the source does not tell what it is for."""
+    return _TENSOR.fullmatch(parameter.spelling) is not None
 
 
 def _const(parameter: ir.Local) -> bool:

@@ -4,17 +4,20 @@ import contextlib
 import gc
 import importlib
 import os
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import define, evolve, field
 
+from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError, shown_file
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.frontend.bangc.prelude import INCLUDE
@@ -28,7 +31,9 @@ from mlusim.judge.binding import (
     bound,
     offered_of,
 )
-from mlusim.judge.confine import room_for_device
+from mlusim.judge.confine import room_for_device, without_processes
+from mlusim.judge.left_output import LeftOutput
+from mlusim.judge.missing import MissingPart
 from mlusim.judge.wire import Array, Document
 from mlusim.machine.device import Device
 from mlusim.machine.events import Effect
@@ -46,7 +51,12 @@ from mlusim.report.advice import advice
 from mlusim.report.explain import because
 from mlusim.report.profiled import Profiled
 
-BUILT = "mlusim.toolkit.built"  # by name: kernels alone need no compiler
+BUILT, CALLED = (
+    "mlusim.toolkit.built",
+    "mlusim.toolkit.server.called",
+)  # by name: kernels alone need no compiler
+TORCH = "mlusim.judge.torch_candidate"
+_TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen|framework/core)/", re.MULTILINE)
 HOST = "bang_func"  # the host function that contests ask for
 MOST_FINDINGS = 50
 MOST_SHOWN = 2000  # characters of what the compiler shows
@@ -55,22 +65,28 @@ GROWTH = 256 << 20  # bytes that one launch may keep for its end
 
 
 class KernelStores(Observer):
-    """The stores of kernels to the *outputs*, and the host's: copies to itself, and changes of outputs."""
+    """The stores of kernels, and the host's: copies to itself, and changes of outputs.
+
+    *outputs* are the allocations that kernels store to; None where it is known after the call, as of tensors that are returned.
+    """
 
     name = "kernel-stores"
 
-    def __init__(self, inputs: Mapping[str, DeviceTensor], outputs: Mapping[str, DeviceTensor]) -> None:
+    def __init__(self, inputs: Mapping[str, DeviceTensor], outputs: Iterable[Allocation] | None) -> None:
         self._inputs = {t.allocation: n for n, t in inputs.items()}
-        self._outputs = {n: t.allocation for n, t in outputs.items()}
-        self._stored = {a: np.zeros(a.raw.size, np.bool_) for a in self._outputs.values()}
-        self._after = {n: a.raw.copy() for n, a in self._outputs.items()}  # the last launch
+        self._every = outputs is None
+        self._stored = {a: np.zeros(a.raw.size, np.bool_) for a in outputs or ()}
+        self._after = {a: a.raw.copy() for a in self._stored}  # the last launch
         self._fetched: list[tuple[int, str]] = []  # launches before it, and what it was
         self._launches = 0
 
     def effect(self, effect: Effect) -> None:
         """Note what an instruction stores."""
         for access in effect.step.writes:
-            flags = self._stored.get(access.allocation)
+            allocation = access.allocation
+            flags = self._stored.get(allocation)
+            if flags is None and self._every and allocation.heap is not None:
+                flags = self._stored[allocation] = np.zeros(allocation.raw.size, np.bool_)
             if flags is not None:
                 for start in access.starts:
                     flags[start : start + access.size] = True
@@ -79,7 +95,7 @@ class KernelStores(Observer):
         """Keep the outputs as the kernel has left them."""
         del launch
         self._launches += 1
-        self._after = {n: a.raw.copy() for n, a in self._outputs.items()}
+        self._after = {a: a.raw.copy() for a in self._stored if a.live}
 
     def fetched(self, allocation: Allocation) -> None:
         """Note what the host copies to itself; a flag or a count may tell it what to launch next."""
@@ -87,13 +103,19 @@ class KernelStores(Observer):
         if name is not None or allocation.nbytes >= FLAG:
             self._fetched.append((self._launches, name or "memory of the device"))
 
-    def facts(self) -> dict[str, list[str]]:
+    def facts(self, outputs: "Mapping[str, LeftOutput]") -> dict[str, list[str]]:
         """Outputs that no kernel has stored whole, that the host has changed afterwards, and what it had fetched before the last launch."""
-        return {
-            "unstored": [n for n, a in self._outputs.items() if not self._stored[a].all()],
-            "refilled": [n for n, a in self._outputs.items() if not np.array_equal(a.raw, self._after[n])],
-            "fetched": list(dict.fromkeys(name for before, name in self._fetched if before < self._launches)),
-        }
+        unstored, refilled = [], []
+        for name, output in outputs.items():
+            flags, after = self._stored.get(output.allocation), self._after.get(output.allocation)
+            if output.nbytes and (flags is None or not output.picked(flags).all()):
+                unstored.append(name)
+            elif after is not None and not np.array_equal(
+                output.picked(output.allocation.raw), output.picked(after)
+            ):
+                refilled.append(name)
+        fetched = dict.fromkeys(name for before, name in self._fetched if before < self._launches)
+        return {"unstored": unstored, "refilled": refilled, "fetched": list(fetched)}
 
 
 @define
@@ -127,6 +149,8 @@ def run(
         judged.facts["error"], judged.facts["fault"] = _late(reached), "limit"
     except Fault as fault:
         judged.facts["error"], judged.facts["fault"] = str(fault), type(fault).__name__
+    except MissingPart as error:
+        judged.facts |= {"translated": True, "error": str(error)}
     except MlusimError as error:
         judged.facts["error"] = " ".join(filter(None, (str(error.args[0]), error.shown.strip()[:MOST_SHOWN])))
     except MemoryError:
@@ -168,7 +192,7 @@ def _translated_and_called(
     judged.facts |= {
         "translated": True,
         "subject": subject.name,
-        "host": isinstance(subject, _HostSubject),
+        "host": subject.host,
     }
     judged.facts["errors"] = [_diagnostic(d) for d in module.broken]
     judged.facts["includes"] = _includes(module, request["path"])
@@ -237,7 +261,7 @@ def _renew(allocation: Allocation, content: Any, *, filled: bool) -> None:
 
 
 def _call(
-    subject: "_KernelSubject | _HostSubject",
+    subject: "CalledSubject",
     memory: _Memory,
     facts: Mapping[str, Any],
     inputs: Mapping[str, Array],
@@ -246,12 +270,14 @@ def _call(
     """Call *subject* once; the facts of the call."""
     device = memory.device
     placed, outputs = memory.place(facts, inputs)
-    given = bound(subject.parameters, offered_of(facts["offered"]), subject.name)
+    given = bound(subject.parameters, offered_of(facts["offered"]), subject.name, returns=subject.returns)
     profile = Profiled(lines=True)
-    stores = KernelStores(placed, outputs) if subject.host else None
+    kept = None if subject.returns else [t.allocation for t in outputs.values()]
+    stores = KernelStores(placed, kept) if subject.host else None
+    left = {name: LeftOutput.whole(tensor) for name, tensor in outputs.items()}
     with collecting() as collector, attending((profile, *([stores] if stores else []))):
         try:
-            subject.call(device, facts, [_argument(b, placed, outputs) for b in given])
+            left |= subject.call(device, facts, [_argument(b, placed, outputs) for b in given])
         except Fault as fault:
             collector.add(fault)
             raise
@@ -272,11 +298,10 @@ def _call(
         if n not in outputs and not np.array_equal(t.allocation.raw, _raw(inputs[n]))
     ]
     if stores is not None:
-        about |= stores.facts()
+        about |= stores.facts(left)
     sys.stdout.writelines(text for made in profile.launches for text in made.printed)
-    for name, tensor in outputs.items():
-        raw = tensor.allocation.raw.view(tensor.dtype.dtype).reshape(tensor.shape)
-        judged.arrays[f"{facts['case']}/{facts['draw']}/{name}"] = raw.copy()
+    for name, output in left.items():
+        judged.arrays[f"{facts['case']}/{facts['draw']}/{name}"] = output.array()
     return about
 
 
@@ -337,17 +362,30 @@ def _dearest(launch: Launch | None) -> dict[str, Any]:
 # -- what is called --------------------------------------------------------------------------------
 
 
+class CalledSubject(Protocol):
+    """A kernel or function of a candidate; ``host`` for a function of the host, ``returns`` where it returns its outputs."""
+
+    host: bool
+    returns: bool
+    name: str
+    parameters: Sequence[ir.Local]
+
+    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> dict[str, LeftOutput]:
+        """Call it; return its outputs by name, where ``returns`` is true."""
+        ...
+
+
 class _KernelSubject:
     """A kernel, launched on the grid of the reference's file."""
 
-    host = False
+    host = returns = False
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
         self.name = kernel.name
         self.parameters = kernel.form.parameters
 
-    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> None:
+    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> dict[str, LeftOutput]:
         """Launch the kernel with the draw's arguments."""
         device.launch(
             self._kernel,
@@ -356,42 +394,72 @@ class _KernelSubject:
             arguments,
             engine="python",
         )
+        return {}
 
 
 class _HostSubject:
     """A host function, which launches as it likes: compiled by ``cncc``, run in a process of its own."""
 
-    host = True
+    host, returns = True, False
 
     def __init__(self, module: Module, name: str) -> None:
-        room_for_device(2 * module.options.board.gdram)
+        confine_calls(module.options.board)
         self._function = module.functions[name]
         self.name = name
         if len(self._function.forms) != 1:
             raise UsageError(f"{name} has several forms; leave one of them in the file")
         self.parameters = self._function.forms[0].parameters
 
-    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> None:
+    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> dict[str, LeftOutput]:
         """Call the host function with the draw's arguments."""
         del facts
         self._function(device, *arguments)
+        return {}
 
 
-def prepare_host(board: str) -> None:
-    """Have ready what host functions are compiled with, which a candidate's process may not write."""
+def confine_calls(board: Board) -> None:
+    """Confine the processes that call native code of the candidate: they start none, and map the memory of a device."""
+    room_for_device(2 * board.gdram)
+    importlib.import_module(CALLED).CallingProcess.first = without_processes
+
+
+def prepare(board: str, path: str) -> None:
+    """Make ready what the host functions of the file *path* are compiled with, which a candidate's process may not write."""
+    if needs_torch(path):
+        importlib.import_module(TORCH).prepare(find_board(board).name, path)
+        return
     with contextlib.suppress(MlusimError):  # which the candidate says
         importlib.import_module(BUILT).prepare_toolkit(find_board(board))
 
 
-def _subject(module: Module, request: Mapping[str, Any]) -> "_KernelSubject | _HostSubject":
+def needs_torch(path: str) -> bool:
+    """Return whether the source at *path* is written for PyTorch's headers."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    return _TORCH.search(text) is not None
+
+
+def _host_subject(module: Module, name: str, request: Mapping[str, Any]) -> CalledSubject:
+    """Find the host function *name*, which may be one of PyTorch's tensors."""
+    if not needs_torch(request["path"]):
+        return _HostSubject(module, name)
+    confine_calls(module.options.board)
+    forms = [f for _, f in module.functions_of("host") if f.name == name]
+    if len(forms) != 1:
+        what = "several forms" if forms else "no form in the file"
+        raise UsageError(f"the host function {name} has {what}; it has one")
+    made: CalledSubject = importlib.import_module(TORCH).TorchSubject(forms[0], request)
+    return made
+
+
+def _subject(module: Module, request: Mapping[str, Any]) -> CalledSubject:
     """Choose the function of the file to call: the one that the command line names, ``bang_func``, or its only kernel."""
     if request["function"] is not None:
-        return _HostSubject(module, request["function"])
+        return _host_subject(module, request["function"], request)
     if request["kernel"] is not None:
         return _KernelSubject(module[request["kernel"]])
     hosts = [f for _, f in module.functions_of("host") if f.name == HOST]
     if hosts:
-        return _HostSubject(module, HOST)
+        return _host_subject(module, HOST, request)
     kernels = list(module.kernels)
     if len(kernels) == 1:
         return _KernelSubject(module[kernels[0]])

@@ -5,7 +5,9 @@ What the system does not permit is left out, and told: `Confinement` is a part o
 
 import contextlib
 import ctypes
+import errno
 import os
+import platform
 import resource
 import struct
 import sys
@@ -16,7 +18,12 @@ from typing import Any
 from attrs import asdict, frozen
 
 _NEWUSER, _NEWNET = 0x10000000, 0x40000000  # of unshare(2)
-_NO_NEW_PRIVILEGES, _SUBREAPER, _DUMPABLE = 38, 36, 4  # of prctl(2)
+_NO_NEW_PRIVILEGES, _SUBREAPER, _DUMPABLE, _SECCOMP = 38, 36, 4, 22  # of prctl(2)
+_FILTER = 2  # the mode of seccomp that takes a program
+# By machine: its number of audit(7), and its system calls fork, vfork, clone, clone3.
+_STARTING = {"x86_64": (0xC000003E, (57, 58), 56, 435), "aarch64": (0xC00000B7, (), 220, 435)}
+_THREAD = 0x10000  # CLONE_THREAD
+_OTHER_NUMBERS = 0x40000000  # from here on the calls of x32, which are the same under other numbers
 _CREATE, _ADD, _RESTRICT = (
     444,
     445,
@@ -36,11 +43,15 @@ OPEN_FILES = 256
 
 @frozen
 class Confinement:
-    """The limits of a candidate: no network, no changes of ``files`` outside of its folder, no access to other ``processes``."""
+    """The limits of a candidate.
+
+    No network, no changes of ``files`` outside of its folder, no access to other ``processes``, and no process that it ``starts``.
+    """
 
     network: bool = False
     files: bool = False
     processes: bool = False
+    starts: bool = False
 
     def to_json(self) -> dict[str, bool]:
         """Return the limits as plain data."""
@@ -53,6 +64,7 @@ class Confinement:
             "network": "use the network",
             "files": "change files of this user",
             "processes": "signal processes of this user",
+            "starts": "start processes",
         }
         return " and ".join(text for name, text in words.items() if not getattr(self, name))
 
@@ -122,6 +134,43 @@ def confined(folder: str, *, network: bool) -> Confinement:
     held = libc.syscall(_RESTRICT, rules, 0) == 0
     os.close(rules)
     return Confinement(network, held, held and bool(scopes))
+
+
+def without_processes() -> bool:
+    """Take from this process and its threads that they start others, whose `fork` fails; return whether the system permits that.
+
+    Not a limit of their number: RLIMIT_NPROC counts all processes of a user, and none of root's; a cgroup is not the user's to make.
+    """
+    known = _STARTING.get(platform.machine()) if sys.platform == "linux" else None
+    if known is None:
+        return False
+    arch, forks, clone, clone3 = known
+    refused, unknown, allowed = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS, 0x7FFF0000
+    load, equal, above, bits, leave = 0x20, 0x15, 0x35, 0x45, 0x06  # instructions of BPF on words
+    program: list[tuple[int, int, int, int]] = [
+        (load, 0, 0, 4),  # the architecture of the call
+        (equal, 1, 0, arch),
+        (leave, 0, 0, refused),
+        (load, 0, 0, 0),  # its number
+        (above, 0, 1, _OTHER_NUMBERS),
+        (leave, 0, 0, refused),
+    ]
+    for number in forks:
+        program += [(equal, 0, 1, number), (leave, 0, 0, refused)]
+    program += [(equal, 0, 1, clone3), (leave, 0, 0, unknown)]  # the library of C takes clone then
+    program += [
+        (equal, 0, 3, clone),
+        (load, 0, 0, 16),  # its flags
+        (bits, 1, 0, _THREAD),
+        (leave, 0, 0, refused),
+        (leave, 0, 0, allowed),
+    ]
+    words = b"".join(struct.pack("<HBBI", *one) for one in program)
+    text = ctypes.create_string_buffer(words, len(words))
+    whole = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(text)))
+    libc = _libc()
+    libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    return bool(libc.prctl(_SECCOMP, _FILTER, whole, 0, 0) == 0)
 
 
 def limited(seconds: float, memory: int, written: int) -> None:

@@ -25,6 +25,7 @@ from mlusim.judge.confine import (
     resident,
     stored,
     without_network,
+    without_processes,
 )
 
 if TYPE_CHECKING:
@@ -112,22 +113,23 @@ class Server:
             if child == 0:
                 try:
                     held = confined(folder, network=self._network)
-                    os.write(writes, bytes([held.network, held.files, held.processes]))
+                    os.write(writes, bytes([held.network, held.files, held.processes, without_processes()]))
                 finally:
                     os._exit(0)
             os.close(writes)
-            got = os.read(reads, 3)
+            got = os.read(reads, 4)
             os.close(reads)
             os.waitpid(child, 0)
-        network, files, processes = (bool(n) for n in got.ljust(3, b"\0"))
-        return {"network": network, "files": files, "processes": processes}
+        return dict(
+            zip(("network", "files", "processes", "starts"), map(bool, got.ljust(4, b"\0")), strict=True)
+        )
 
     # -- one candidate ---------------------------------------------------------------------------
 
     def _run(self, request: Mapping[str, Any], result: int) -> dict[str, Any]:
         """Fork a child for the candidate, wait until it ends or its time is over; how it ended."""
         if request["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
-            importlib.import_module(CANDIDATE).prepare_host(self._setup["board"])
+            importlib.import_module(CANDIDATE).prepare(self._setup["board"], request["path"])
         with tempfile.TemporaryDirectory(prefix="mlusim-judge-", ignore_cleanup_errors=True) as folder:
             child, printed = os.fork(), ""
             if child == 0:
@@ -143,12 +145,14 @@ class Server:
         return {"status": status, "beyond": beyond, "printed": printed}
 
     def _watched(self, child: int, until: float, folder: str) -> str:
-        """Wait for *child* to end; else what it has gone beyond: "time", "memory", "room", or "judge" where that has gone."""
+        """Wait for *child* to end; else what it has gone beyond: "time", "memory", "room", "processes", or "judge" where that has gone."""
         usual = resident([os.getpid()])
         while not self._waited(child, min(until, time.monotonic() + LOOK)):
             if time.monotonic() >= until:
                 return "time"
             processes = family(child)
+            if len(processes) > MOST_PROCESSES:
+                return "processes"
             if resident(processes) > self._setup["memory"] + usual * len(processes):
                 return "memory"
             if stored(folder) > self._setup["written"] + ROOM:
@@ -193,6 +197,7 @@ class Server:
 
 
 LOOK = 0.2  # seconds between two looks at what a candidate holds
+MOST_PROCESSES = 64  # of a candidate, those that compile it among them
 PRINTED = 2000  # bytes that a verdict has of what a candidate prints
 ROOM = 64 << 20  # bytes of its folder beside what it may write: what is compiled of it
 GRACE = 1.0  # seconds after which a candidate that does not end by itself is killed

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -18,19 +17,14 @@ from mlusim.errors import UsageError, said
 from mlusim.files.paths import shown
 from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
-from mlusim.judge.verdict import DIED, REFUSED, verdict
+from mlusim.judge.verdict import DIED, verdict
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.in_order import InOrder, in_order
 from mlusim.operators.source_digest import sources_of
 from mlusim.operators.sweep_file import Keep, KeptWork
 from mlusim.report.json_values import plain
 
-_TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen)/", re.MULTILINE)
 SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2
-TORCH = (
-    "it is written for torch/extension.h; mlusim judge takes kernels and host functions of plain arrays: void bang_func(float *out, "
-    "const float *x, int n)"
-)
 
 
 @frozen
@@ -140,8 +134,6 @@ def prepare(task: JudgeTask) -> Sequence[str]:
 def judged(candidate: Candidate) -> dict[str, Any]:
     """The verdict of *candidate*, here and now."""
     task = candidate.task
-    if needs_torch(candidate.path):
-        return _without_process(candidate, REFUSED, TORCH)
     place = _workplace(task)
     ended = place.bench.run(candidate.path, task.kernel, task.function)
     found = verdict(
@@ -154,12 +146,6 @@ def judged(candidate: Candidate) -> dict[str, Any]:
     )
     plained: dict[str, Any] = plain(found)
     return plained
-
-
-def needs_torch(path: str) -> bool:
-    """Return whether the source at *path* is written for PyTorch's headers."""
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
-    return _TORCH.search(text) is not None
 
 
 def _about(task: JudgeTask) -> dict[str, Any]:

@@ -28,13 +28,14 @@ WORDS = {
     UNTRANSLATED: "it does not compile or translate",
     REFUSED: "it cannot be called: its parameters do not fit, or it asks for what is not there",
     FAULT: "it did what the machine cannot do",
-    LIMIT: "it took more time, memory or room than it may",
+    LIMIT: "it took more time, memory, room or processes than it may",
     DIED: "its process ended before it had a result",
 }
 BEYOND = {
     "time": "it took longer than --seconds allows",
     "memory": "it held more memory than --memory allows",
     "room": "it wrote more to files than it may",
+    "processes": "it started more processes than it may",
 }
 
 

@@ -23,7 +23,7 @@ from mlusim.frontend.bangc import cache
 from mlusim.toolkit import embedded
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
-from mlusim.toolkit.folder import INCLUDE, make
+from mlusim.toolkit.folder import INCLUDE, PYTHON, make
 from mlusim.toolkit.lib import libraries
 
 FOLDER = cache.HOST
@@ -285,7 +285,7 @@ def _state(board: Board) -> str:
     clang = host_compiler()
     return cache.key_of(
         embedded.state(),
-        cache.stamp_of(INCLUDE.rglob("*.h")),
+        cache.stamp_of([*INCLUDE.rglob("*.h"), *PYTHON.rglob("*.py")]),
         libraries.digest(clang.argv),
         repr((clang, board.name, sys.executable)),
     )

@@ -1,4 +1,4 @@
-"""``caller.py SOCKET LIBRARY``: calls the functions of a library for another process, which a crash here leaves alone.
+"""``caller.py LIBRARY SOCKET``: calls the functions of a library for another process, which a crash here leaves alone.
 
 It imports nothing of mlusim, and ends when the socket is closed.  A request is the length of the rest, the function's name, and
 its arguments, each in memory of its own; the answer is what the function returned and the same memory.
@@ -54,15 +54,15 @@ LIBC = ctypes.CDLL(None)
 
 def main(argv: list[str]) -> None:
     """Answer until the other end is gone."""
-    end = socket.socket(fileno=int(argv[1]))
+    end = socket.socket(fileno=int(argv[2]))
     LIBC.dlopen.restype = ctypes.c_void_p
     handle = LIBC.dlopen(
-        argv[2].encode(), os.RTLD_LAZY
+        argv[1].encode(), os.RTLD_LAZY
     )  # a function that no file defines is missed when it is called
     if not handle:
         LIBC.dlerror.restype = ctypes.c_char_p
         sys.exit(f"error: {LIBC.dlerror().decode()}")
-    library: Any = ctypes.CDLL(argv[2], handle=handle)
+    library: Any = ctypes.CDLL(argv[1], handle=handle)
     count = ctypes.c_uint()
     library.cnrtGetDeviceCount(ctypes.byref(count))  # connects to the simulator
     end.sendall(struct.pack("<Q", 0))

@@ -77,5 +77,4 @@ CANDIDATES = {
     "out_of_bounds": kernel(stores="  __memcpy(out + begin + 1, a, count * sizeof(float), NRAM2GDRAM);"),
     "endless": kernel(work="  while (slope > 0.0f) { a[0] = a[0] + 1.0f; }\n"),
     "unknown_parameter": kernel().replace("float slope", "float factor").replace("slope", "factor"),
-    "torch": "#include <torch/extension.h>\ntorch::Tensor bang_func(torch::Tensor x) { return x; }\n",
 }

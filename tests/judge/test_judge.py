@@ -80,7 +80,6 @@ def test_the_right_one(verdicts):
         ("out_of_bounds", "fault", "past its end"),
         ("endless", "limit", "seconds"),
         ("unknown_parameter", "refused", "takes float factor, for which the reference has nothing"),
-        ("torch", "refused", "torch/extension.h"),
     ],
 )
 def test_what_is_wrong_with_the_others(verdicts, name, verdict, said):

@@ -1,11 +1,15 @@
 """Candidates with host functions that cheat or attack, and kernels that lean on their neighbours: what the verdicts say."""
 
+import os
 import shutil
 import socket
+import sys
+import threading
 
 import pytest
 from judged import LOADS, REFERENCE, STORES, WORK, kernel
 
+from mlusim.judge.confine import without_processes
 from mlusim.judge.judging import candidates, judge, task_of
 
 HEAD = "#include <cnrt.h>\n#include <map>\n#include <vector>\n"
@@ -64,8 +68,12 @@ HOST = {
         "  unsigned char there[16] = {2, 0, PORT / 256, PORT % 256, 127, 0, 0, 1};\n"
         "  int network = connect(socket(2, 1, 0), there, 16);\n"
         "  int told = server > 1 ? kill(server, 15) : -1;\n"
-        "  if (fork() == 0) { setsid(); for (int i = 0; i < 256; ++i) { close(i); } for (;;) { sleep(1); } }\n"
-        '  printf("{\\"verdict\\": \\"right\\"} file %d network %d signal %d\\n", file, network, told);\n'
+        "  int started = 0;\n"
+        "  for (int n = 0; n < 40; ++n) {\n"  # a fork bomb, as far as a test may go
+        "    int child = fork();\n"
+        "    if (child == 0) { setsid(); for (int i = 0; i < 256; ++i) { close(i); } for (;;) { sleep(1); } }\n"
+        "    started += child > 0;\n  }\n"
+        '  printf("{\\"verdict\\": \\"right\\"} file %d network %d signal %d started %d\\n", file, network, told, started);\n'
         "  fflush(stdout);\n  exit(0);\n"
     ),
 }
@@ -146,6 +154,29 @@ def test_files_that_a_candidate_reads_are_named(verdicts, folder):
     assert verdicts["includes_another"]["includes"] == [str(folder / "good.mlu")]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+def test_a_process_that_starts_none():
+    """Its threads run, and whatever would start a process fails in it."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        told = "held" if without_processes() else "not held"
+        try:
+            os.fork()
+            told += ", forked"
+        except PermissionError:
+            told += ", no fork"
+        ran = []
+        thread = threading.Thread(target=lambda: ran.append(1))
+        thread.start()
+        thread.join()
+        os.write(writes, f"{told}, threads {len(ran)}".encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    told = os.read(reads, 100).decode()
+    assert told in ("held, no fork, threads 1", "not held, forked, threads 1")
+
+
 @pytest.mark.skipif(shutil.which("g++") is None, reason="host functions need a compiler")
 def test_host_functions_that_cheat(folder):
     """What is kept, computed on the host or claimed is caught, and nothing outside of the candidate is touched."""
@@ -166,6 +197,11 @@ def test_host_functions_that_cheat(folder):
     assert "exit(0)" in found["attacks"]["error"]
     told, held = found["attacks"]["printed"], found["attacks"]["confinement"]
     assert '{"verdict": "right"}' in told
-    for name, word in (("files", "file -1"), ("network", "network -1"), ("processes", "signal -1")):
+    for name, word in (
+        ("files", "file -1"),
+        ("network", "network -1"),
+        ("processes", "signal -1"),
+        ("starts", "started 0"),
+    ):
         assert word in told or not held[name], told
     assert (folder / "reference.py").read_text() == REFERENCE

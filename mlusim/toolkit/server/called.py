@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import frozen
 
@@ -162,10 +162,24 @@ class CallAnswer:
 
 
 class CallingProcess:
-    """A process that has *library* loaded, and calls its functions for *device*; it is started when it is first asked."""
+    """A process that calls functions for *device*; it is started when it is first asked.
 
-    def __init__(self, library: Path, device: Device, launches: list[Launch]) -> None:
-        self._library, self._device, self._launches = library, device, launches
+    It has *library* loaded and runs `caller.py`; *words* begin another command, which gets the number of its socket behind them,
+    *session* makes the simulator's side.  ``first`` runs in the new process before anything else.
+    """
+
+    first: ClassVar[Callable[[], object] | None] = None
+
+    def __init__(
+        self,
+        library: Path,
+        device: Device,
+        launches: list[Launch],
+        words: Sequence[str] = (),
+        session: type[CalledSession] = CalledSession,
+    ) -> None:
+        self._words = words or [sys.executable, "-I", "-S", str(CALLER), str(library)]
+        self._device, self._launches, self._side = device, launches, session
         self._running: subprocess.Popen[bytes] | None = None
         self._listener: socket.socket | None = None
         self._end: socket.socket | None = None
@@ -185,12 +199,16 @@ class CallingProcess:
         Raises what a launch or a copy raised meanwhile, `UsageError` where the function ends its process, `RuleFault` where it
         crashes.
         """
+        return _answer(self.exchange(name, given.packed(), start), given)
+
+    def exchange(self, name: str, request: bytes, start: Callable[..., Launch] | None = None) -> bytes:
+        """Send *request*, with its length before it, and serve the process until it has answered.  Raises as `call`."""
         session = self.session()
         assert self._end is not None
         session.start, session.error = start, None
         whole = False
         try:
-            self._end.sendall(given.packed())
+            self._end.sendall(request)
             answer = self._served()
             session.take_stores()
             whole = answer is not None
@@ -211,7 +229,7 @@ class CallingProcess:
             raise UsageError(f"{name} ends the program with exit({code})")
         if session.error is not None:
             raise session.error
-        return _answer(answer, given)
+        return answer
 
     # -- the process -----------------------------------------------------------------------------
 
@@ -221,16 +239,16 @@ class CallingProcess:
         self._listener.bind(f"\0{name}")
         self._listener.listen(1)
         self._end, theirs = socket.socketpair()
-        words = [sys.executable, "-I", "-S", str(CALLER), str(theirs.fileno()), str(self._library)]
         environment = {key: value for key, value in os.environ.items() if key != "MLUSIM_ERRORS"}
         with theirs:
             self._running = subprocess.Popen(  # noqa: S603 - this Python, and what was compiled
-                words,
+                [*self._words, str(theirs.fileno())],
                 env={**environment, SERVER: name},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
+                preexec_fn=type(self).first,  # noqa: PLW1509 - set where this process has one thread that forks
             )
         for stream in self._streams():
             os.set_blocking(stream, False)
@@ -292,7 +310,7 @@ class CallingProcess:
             end.close()
             return
         try:
-            self._session = CalledSession(self._device, files[0], pid, self._launches)
+            self._session = self._side(self._device, files[0], pid, self._launches)
         finally:
             os.close(files[0])
         self._driver = ProgramSocket(end)

@@ -5,6 +5,7 @@ PyTorch's headers take half a minute to read, so they are precompiled, and a fil
 
 import contextlib
 import functools
+import importlib.util
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import re
 import shlex
 import shutil
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -111,14 +113,43 @@ class ExtensionSources:
     output: str = ""
 
 
-class TorchBuilder:
-    """Builds for the PyTorch at *place*; ``commands`` are those that were run, ``said`` is what the compiler warned of."""
+def torch_package() -> Path:
+    """Find the folder of this Python's PyTorch.  Raises `UsageError` where there is none."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.origin:
+        raise UsageError(
+            f"it needs PyTorch, which is not installed; install it with `{sys.executable} -m pip install torch`"
+        )
+    return Path(spec.origin).parent
 
-    def __init__(self, place: TorchPlace) -> None:
+
+def installed(home: str) -> TorchPlace:
+    """Find the PyTorch of this Python, for the toolkit folder *home*.  Raises `UsageError` where there is none."""
+    base = torch_package()
+    version = re.search(r"__version__ = '([^']+)'", (base / "version.py").read_text(encoding="utf-8"))
+    folders = (str(base / "include"), str(base / "include" / "torch" / "csrc" / "api" / "include"))
+    stamp = str((base / "version.py").stat().st_mtime_ns)
+    return TorchPlace(home, version[1] if version else "", folders, sysconfig.get_paths()["include"], stamp)
+
+
+def header_for(text: str, *, binds: bool = False) -> str:
+    """Choose the precompiled header for the source *text*; *binds* says that Python calls it."""
+    if _MORE.search(text):
+        return WHOLE
+    return BINDINGS if binds or _CALLED.search(text) else TENSORS
+
+
+class TorchBuilder:
+    """Builds for the PyTorch at *place*; ``commands`` are those that were run, ``said`` is what the compiler warned of.
+
+    With *room* everything that it makes lies there, and the cache, which has the headers, is not written.
+    """
+
+    def __init__(self, place: TorchPlace, room: Path | None = None) -> None:
         self.place = place
         self.commands: list[str] = []
         self.said = ""
-        self.folder, self._base = _folder(place.key)
+        self.folder, self._base = _folder(place.key) if room is None else _lent(place.key, room)
         self.toolkit = self.folder / "toolkit"
 
     def backend(self) -> str:
@@ -133,6 +164,12 @@ class TorchBuilder:
                 objects = [self._object(str(path), BINDINGS, flags) for path in sources]
                 self._link(objects, [], target)
         return str(target)
+
+    def prepare(self, text: str) -> None:
+        """Precompile the headers that a source *text*, and what Python calls of it, are compiled with.  Raises `TorchBuildError`."""
+        with self._alone():
+            for kind in {header_for(text), BINDINGS}:
+                self._precompiled(kind, [])
 
     def extension(self, sources: ExtensionSources) -> str:
         """The library of an extension.  Raises `TorchBuildError`, with the compiler's own words in ``shown``."""
@@ -172,13 +209,7 @@ class TorchBuilder:
         bang = Path(path).suffix in (".mlu", ".mluh")
         given = list(sources.bang_flags if bang else sources.cxx_flags)
         found = Path(path).read_text(encoding="utf-8", errors="replace") if text is None else text
-        kind = (
-            WHOLE
-            if _MORE.search(found)
-            else BINDINGS
-            if text is not None or _CALLED.search(found)
-            else TENSORS
-        )
+        kind = header_for(found, binds=text is not None)
         names = [named] if path.endswith("binding.cpp") or "TORCH_EXTENSION_NAME" in found else []
         return self._object(path, kind, [*(f"-I{one}" for one in sources.include), *given, *names])
 
@@ -313,6 +344,16 @@ def _folder(key: str) -> tuple[Path, Path]:
         tempfile.mkdtemp(prefix="mlusim-torch-")
     )  # nothing can be kept: it has to outlive this process
     return room, room
+
+
+def _lent(key: str, room: Path) -> tuple[Path, Path]:
+    """Make a folder in *room* with links to what the cache has that takes long to make."""
+    folder, base = room / FOLDER, user_cache()
+    make_own_folder(folder)
+    for name in ("headers", "toolkit"):
+        if base is not None and not (folder / name).exists():
+            (folder / name).symlink_to(base / FOLDER / key / name)
+    return folder, room
 
 
 def _fresh(note: Path) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 OLDEST = (2, 6)
 DEVICE = "mlusim_torch_device"
+BUILT = "MLUSIM_TORCH_DEVICE"
 
 
 def torch() -> ModuleType:
@@ -84,8 +85,9 @@ def asked(**more: Any) -> dict[str, Any]:
 
 
 def backend() -> ModuleType:
-    """The compiled device, which is made where there is none."""
-    answer = asked()
+    """The compiled device, which is made where there is none, or that of the file that ``MLUSIM_TORCH_DEVICE`` names."""
+    named = os.environ.get(BUILT)
+    answer = {"path": named} if named else asked()
     if "error" in answer:
         shown = f"\n{answer['shown']}" if answer["shown"] else ""
         message = (

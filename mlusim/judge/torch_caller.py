@@ -1,0 +1,92 @@
+"""``torch_caller.py HOME DEVICE LIBRARY FUNCTION SOCKET``: calls a function of an extension of PyTorch for another process.
+
+It imports nothing of mlusim but ``torch_mlu`` of the toolkit folder HOME, whose compiled device is the file DEVICE, and ends when the
+socket is closed.  A request is the length of the rest and the arguments as JSON: tensors are addresses of the device, which the other
+process has.  The answer, in the same form, says where the tensors lie that the function returned, or what it threw.
+"""
+
+import importlib
+import json
+import os
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+SIZE = struct.Struct("<Q")
+
+
+def received(end: socket.socket, count: int) -> bytes:
+    """Receive *count* bytes; end the process where the other end is gone."""
+    found = bytearray()
+    while len(found) < count:
+        got = end.recv(count - len(found))
+        if not got:
+            os._exit(0)
+        found += got
+    return bytes(found)
+
+
+class Extension:
+    """The function *name* of the library *path*, with the modules that its arguments are made with."""
+
+    def __init__(self, torch: Any, torch_mlu: Any, path: str, name: str) -> None:
+        self._torch, self._device = torch, torch_mlu._C  # noqa: SLF001 - the compiled device
+        module = torch_mlu._place.loaded(Path(path).name.rpartition("-")[0], path)  # noqa: SLF001
+        self._function = getattr(module, name)
+        self._kept: Any = None
+
+    def call(self, arguments: list[dict[str, Any]]) -> dict[str, Any]:
+        """Call it; return where its results lie.  They are kept until the next call."""
+        self._kept = self._function(*(self._argument(one) for one in arguments))
+        self._torch.mlu.synchronize()
+        several = self._kept if isinstance(self._kept, tuple | list) else [self._kept]
+        return {"tensors": [self._place(one) for one in several if one is not None]}
+
+    def _argument(self, given: dict[str, Any]) -> Any:
+        if "tensor" not in given:
+            return given.get("number")
+        address, dtype, sizes = given["tensor"]
+        like = self._torch.empty(sizes, dtype=getattr(self._torch, dtype), device="meta")
+        return self._device.tensor_at(address, like)
+
+    def _place(self, value: Any) -> dict[str, Any]:
+        if not isinstance(value, self._torch.Tensor):
+            return {"kind": type(value).__name__}
+        strides = list(value.stride())
+        dtype = str(value.dtype).removeprefix("torch.")
+        place = {"kind": value.device.type, "dtype": dtype, "sizes": list(value.shape), "strides": strides}
+        return place | {"address": value.data_ptr() if value.numel() else 0}
+
+
+def main(argv: list[str]) -> None:
+    """Answer until the other end is gone."""
+    home, device, library, name, number = argv[1:]
+    end = socket.socket(fileno=int(number))
+    os.environ |= {"MLUSIM_TORCH_DEVICE": device, "OMP_NUM_THREADS": "1"}
+    sys.path[:1] = [f"{home}/python"]  # in place of this file's folder
+    try:
+        torch: Any = importlib.import_module("torch")  # behind what it reads
+        torch_mlu: Any = importlib.import_module("torch_mlu")
+    except ImportError as error:
+        sys.exit(f"error: {error}")
+    torch.mlu.device_count()  # connects to the simulator
+    end.sendall(SIZE.pack(0))
+    extension: Extension | None = None
+    while True:
+        (size,) = SIZE.unpack(received(end, SIZE.size))
+        arguments = json.loads(received(end, size))
+        try:
+            extension = extension or Extension(torch, torch_mlu, library, name)
+            found = extension.call(arguments)
+        except Exception as error:  # noqa: BLE001 - what an extension throws is told
+            lines = str(error).strip().splitlines()
+            found = {"error": f"{type(error).__name__}: {lines[0] if lines else 'it says nothing'}"}
+        sys.stdout.flush()
+        data = json.dumps(found).encode()
+        end.sendall(SIZE.pack(len(data)) + data)
+
+
+if __name__ == "__main__":
+    main(sys.argv)

@@ -1,0 +1,209 @@
+"""Candidates that are written for PyTorch: the extension is compiled in the candidate's folder, a process of its own calls it.
+
+Only this process has the memory of the device: the host of the candidate reads and writes copies, each by a request to the simulator.
+"""
+
+import functools
+import json
+import math
+import re
+import struct
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.arch.dtypes import as_dtype
+from mlusim.counted import counted
+from mlusim.errors import MlusimError, UsageError
+from mlusim.frontend.bangc import ir
+from mlusim.judge.left_output import LeftOutput
+from mlusim.judge.missing import MissingPart
+from mlusim.machine.device import Device
+from mlusim.machine.tensor import DeviceTensor
+from mlusim.memory.allocation import Allocation
+from mlusim.toolkit.built import toolkit_folder
+from mlusim.toolkit.server.called import CalledSession, CallingProcess
+from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest
+from mlusim.toolkit.torch.builder import (
+    ExtensionSources,
+    TorchBuilder,
+    TorchPlace,
+    installed,
+    torch_package,
+)
+
+CALLER = Path(__file__).with_name("torch_caller.py")
+NAME = "candidate"
+_OWN_MODULE = re.compile(r"\bPYBIND11_MODULE\b")
+_BARE = re.compile(r"(?<![\w:])Tensor\b")
+
+
+@frozen
+class PreparedTorch:
+    """The PyTorch that candidates are compiled with, and the library of its device, made before they are confined; or why there is none."""
+
+    place: TorchPlace | None = None
+    device: str = ""
+    error: str = ""
+
+
+@functools.lru_cache(maxsize=1)
+def _prepared(board: str) -> PreparedTorch:
+    try:
+        torch_package()  # before anything is made for it
+        place = installed(str(toolkit_folder(board)))
+        return PreparedTorch(place, TorchBuilder(place).backend())
+    except MlusimError as error:
+        return PreparedTorch(error=" ".join(filter(None, (str(error.args[0]), error.shown.strip()[:2000]))))
+    except OSError as error:
+        return PreparedTorch(
+            error=f"{error.filename or 'a file'} cannot be written: {error.strerror or error}"
+        )
+
+
+def prepare(board: str, path: str) -> None:
+    """Make ready what the candidate at *path* is compiled with, which its process may not write."""
+    found = _prepared(board)
+    if found.place is not None:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        TorchBuilder(found.place).prepare(text)
+
+
+class TorchSession(CalledSession):
+    """The simulator's side of a candidate: what it allocates is memory of this process, of which its own has copies at most."""
+
+    def malloc(self, request: ProgramRequest) -> ProgramReply:
+        """Do ``cnrtMalloc``."""
+        board = self.boards[0]
+        tensor = board.device.empty((request.words[0],), "uint8")
+        allocation = tensor.allocation
+        named = request.payload.decode("utf-8", "replace")
+        allocation.declared = evolve(allocation.declared, name=named or "memory of cnrtMalloc")
+        board.memory.lend(allocation)
+        self._own[allocation.address] = tensor
+        return ProgramReply(allocation.address)
+
+    def free(self, request: ProgramRequest) -> ProgramReply:
+        """Do ``cnrtFree``."""
+        tensor = self._own.pop(request.words[0], None)
+        if tensor is None:
+            return super().free(request)
+        tensor.device.free(tensor)
+        return ProgramReply()
+
+    @functools.cached_property
+    def _own(self) -> dict[int, DeviceTensor]:
+        return {}
+
+    def returned(self, place: Mapping[str, Any], name: str) -> LeftOutput:
+        """Find the tensor at *place*, which the candidate's process has told.  Raises `UsageError` where none can be."""
+        sizes, counts = tuple(map(int, place["sizes"])), tuple(map(int, place["strides"]))
+        dtype = as_dtype(str(place["dtype"])).dtype
+        address = int(place["address"])
+        if 0 in sizes:
+            return LeftOutput(_nothing(), 0, sizes, (0,) * len(sizes), dtype)
+        pointer = self.pointing(address)
+        if pointer is None or len(sizes) != len(counts) or min(counts, default=0) < 0:
+            raise UsageError(f"{name} is returned where no memory of the device is")
+        allocation = pointer.view.allocation
+        offset = address - allocation.address
+        strides = tuple(n * dtype.itemsize for n in counts)
+        last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + dtype.itemsize
+        if last > allocation.raw.size or math.prod(sizes) > 1 << 40:
+            raise UsageError(
+                f"{name} is returned as a tensor that reaches {counted(last - allocation.raw.size, 'byte')} past the end of its memory"
+            )
+        return LeftOutput(allocation, offset, sizes, strides, dtype)
+
+
+def _nothing() -> Allocation:
+    return Device("MLU370-X4").empty((1,), "uint8").allocation
+
+
+class TorchSubject:
+    """A function of PyTorch's tensors."""
+
+    host = True
+
+    def __init__(self, function: ir.Function, request: Mapping[str, Any]) -> None:
+        ready = _prepared(find_board(request["board"]).name)
+        if ready.place is None:
+            raise MissingPart(ready.error)
+        self.name, self.parameters = function.name, function.parameters
+        self.returns = str(function.result) != "void"
+        self._home, self._device = ready.place.home, ready.device
+        builder = TorchBuilder(ready.place, Path(tempfile.gettempdir()))
+        self._library = builder.extension(_sources(function, request))
+        self._process: CallingProcess | None = None
+
+    def call(
+        self, device: Device, facts: Mapping[str, Any], arguments: Sequence[Any]
+    ) -> dict[str, LeftOutput]:
+        """Call it; return its results by the names of the outputs.
+
+        Raises `UsageError` where it throws, or returns something else than what is expected.
+        """
+        if self._process is None:
+            words = [sys.executable, "-P", str(CALLER), self._home, self._device, self._library, self.name]
+            self._process = CallingProcess(Path(self._library), device, [], words, TorchSession)
+        session = self._process.session()
+        assert isinstance(session, TorchSession)
+        given = json.dumps([_given(session, one) for one in arguments]).encode()
+        answer = json.loads(self._process.exchange(self.name, struct.pack("<Q", len(given)) + given))
+        if "error" in answer:
+            raise UsageError(f"{self.name} throws {answer['error']}")
+        if not self.returns:
+            return {}
+        return self._outputs(session, facts, answer["tensors"])
+
+    def _outputs(
+        self, session: TorchSession, facts: Mapping[str, Any], tensors: Sequence[Mapping[str, Any]]
+    ) -> dict[str, LeftOutput]:
+        wanted = facts["outputs"]
+        if len(tensors) != len(wanted):
+            raise UsageError(
+                f"{self.name} returns {len(tensors)} of {len(wanted)} outputs; the reference has {', '.join(name for name, *_ in wanted)}"
+            )
+        found = {}
+        for (name, dtype, sizes), place in zip(wanted, tensors, strict=True):
+            if place["kind"] != "mlu":
+                what = "a tensor of the CPU" if place["kind"] == "cpu" else place["kind"]
+                raise UsageError(f"{self.name} returns {what} as {name}; return a tensor of the device")
+            one = session.returned(place, name)
+            if (as_dtype(one.dtype).name, list(one.sizes)) != (dtype, list(sizes)):
+                shown = f"{as_dtype(one.dtype).name} {one.sizes}"
+                raise UsageError(
+                    f"{self.name} returns {name} as {shown}, where the reference has {dtype} {tuple(sizes)}"
+                )
+            found[name] = one
+        return found
+
+
+def _given(session: TorchSession, value: Any) -> dict[str, Any]:
+    """Return an argument as the other process takes it."""
+    if isinstance(value, DeviceTensor):
+        return {"tensor": [session.lend(value.ptr), _torch_name(value), list(value.shape)]}
+    return {"number": value}
+
+
+def _torch_name(tensor: DeviceTensor) -> str:
+    return str(tensor.dtype.dtype.name)  # NumPy's names are PyTorch's
+
+
+def _sources(function: ir.Function, request: Mapping[str, Any]) -> ExtensionSources:
+    path = request["path"]
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    defines = tuple(f"-D{n}" if v is None else f"-D{n}={v}" for n, v in request["define"])
+    made = ExtensionSources(
+        NAME, files=(path,), include=tuple(request["include"]), bang_flags=defines, cxx_flags=defines
+    )
+    if _OWN_MODULE.search(text):
+        return made
+    given = ", ".join(f"{p.spelling} {p.source_name}" for p in function.parameters)
+    declared = f"{_BARE.sub('at::Tensor', str(function.result))} {function.name}({given});"
+    return evolve(made, cpp=declared, functions={function.name: function.name})
