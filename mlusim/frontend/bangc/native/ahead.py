@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
-from mlusim.frontend.bangc.native.expressions import ProgramRendering, value
+from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA
 
 _SIMPLE = ("+", "-", "*")  # which no operand makes a fault
 
 
-def ahead(c: ProgramRendering, form: ir.Function) -> Iterator[str]:
+def ahead(c: Rendering, form: ir.Function) -> Iterator[str]:
     """Lines for the beginning of *form*, where its statements follow each other and an atomic is behind other ones."""
     _, *later = _in_order(form.body) or (None,)
     stores = changed(walk(form.body))
@@ -20,7 +20,7 @@ def ahead(c: ProgramRendering, form: ir.Function) -> Iterator[str]:
             continue
         to, _, count = call.arguments
         if isinstance(to.type, t.Pointer) and _known(to, stores) and _known(count, stores):
-            yield f"ahead_(m, {value(c, to)}, (int64_t)({value(c, count)}) * {to.type.to.size});"
+            yield f"ahead_(m, {c.value(to)}, (int64_t)({c.value(count)}) * {to.type.to.size});"
 
 
 def _in_order(body: Sequence[ir.Statement]) -> "list[ir.IntrinsicCall | None]":

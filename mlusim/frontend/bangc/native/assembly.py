@@ -1,21 +1,18 @@
 """Inline assembly in C: each instruction of its text as a call of the row that it is."""
 
-from typing import Any
-
 from mlusim.engine.native.door import NUMBERS
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native import registers
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
+from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.assembly import Argument, AssemblyCall, assembly_calls
 from mlusim.time.log import FOR_ALL
 
 
-def assembly(c: Any, node: ir.Asm) -> str:
+def assembly(c: Rendering, node: ir.Asm) -> str:
     """The instructions in order, behind their operands, which are evaluated once."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     try:
         calls = assembly_calls(node.text)
     except UsageError:  # the Python engine says so where it is met
@@ -23,7 +20,7 @@ def assembly(c: Any, node: ir.Asm) -> str:
     lines, inputs = [], dict[str, tuple[str, t.Type]]()
     for operand in node.inputs:
         kind, name = operand.value.type, c.temporary()
-        lines.append(f"{ctype(kind)} {name} = {value(c, operand.value)}; (void){name};")  # type: ignore[arg-type]
+        lines.append(f"{ctype(kind)} {name} = {c.value(operand.value)}; (void){name};")  # type: ignore[arg-type]
         inputs[operand.name] = name, kind
     outputs: dict[str, ir.Place] = {o.name: o.value for o in node.outputs}  # type: ignore[misc]
     lines += [_instruction(c, call, inputs, outputs, node.span) for call in calls]
@@ -35,14 +32,12 @@ def _register(name: str, kind: t.VectorRegister) -> str:
 
 
 def _instruction(
-    c: Any,
+    c: Rendering,
     call: AssemblyCall,
     inputs: dict[str, tuple[str, t.Type]],
     outputs: dict[str, ir.Place],
     span: ir.Span,
 ) -> str:
-    from mlusim.frontend.bangc.native.expressions import put, spread  # noqa: PLC0415 - two halves of one subject
-
     number, site = NUMBERS[call.row], c.site(span)
     if call.row == "sync":
         return f"m->site = {site}; wait_(m, {number}, {FOR_ALL});"
@@ -58,12 +53,12 @@ def _instruction(
     given = (
         rounded(answer, at.type, wide=True) if at.type.kind == "float" else f"(({ctype(at.type)}){answer})"
     )
-    stored = spread(c, at, lambda p, i: put(c, at.type, p, i, held, span))
+    stored = c.spread(at, lambda p, i: c.put(at.type, p, i, held, span))
     return f"{{ {ctype(at.type)} {held} = {given}; {stored}; }}"
 
 
 def _argument(
-    c: Any, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
+    c: Rendering, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
 ) -> str:
     """An argument for Python: memory as elements of the mnemonic's type, a register, a plain number, a word."""
     if isinstance(argument, str):

@@ -10,23 +10,20 @@ from mlusim.engine.native.rows import MEETS, REGISTERS, WAITS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native import classes, registers
-from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_order, value
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
     NoForm,
-    converted,
     ctype,
     dtype_of,
-    floating,
     real,
     rounded,
-    suffix,
 )
+from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.frontend.bangc.render.rows import typed_arguments
 from mlusim.isa.table import ISA
 
 
-def intrinsic(c: ProgramRendering, node: ir.IntrinsicCall) -> str:
+def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     """A call of a row: the run-time's own, a door in C, or Python's door."""
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row in WAITS:
@@ -45,7 +42,7 @@ def intrinsic(c: ProgramRendering, node: ir.IntrinsicCall) -> str:
     use = _use(node)
     if use is not None and door(use, c.arch) is not None:
         c.uses[use] = None
-        made = in_order(c, node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
+        made = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
         return _result(node, made)
     return _python(c, node, f"UP(m, {number}, {site}", site)
 
@@ -67,7 +64,7 @@ def _use(node: ir.IntrinsicCall) -> Use | None:
     return Use(node.row, tuple(given))
 
 
-def _copy(c: ProgramRendering, node: ir.IntrinsicCall, number: int, site: int) -> str:
+def _copy(c: Rendering, node: ir.IntrinsicCall, number: int, site: int) -> str:
     ids = [_id(k) for k in _kinds(node)[:2]]
 
     def made(dst: str, src: str, size: str, direction: str, *shape: str) -> str:
@@ -78,7 +75,7 @@ def _copy(c: ProgramRendering, node: ir.IntrinsicCall, number: int, site: int) -
         shaped = ", ".join(("1", *shape)) if shape else "0, 0, 0, 0"
         return f"memcpy_start({given}, {shaped}, {ids[0]}, {ids[1]}, {site})"
 
-    return in_order(c, node.arguments, made)
+    return c.in_order(node.arguments, made)
 
 
 def _id(kind: t.Type) -> int:
@@ -86,7 +83,7 @@ def _id(kind: t.Type) -> int:
     return -1 if found is None else IDS[found]
 
 
-def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, site: int) -> str:
+def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, site: int) -> str:
     """Leave the call to Python."""
     del site
     if len(node.arguments) > MOST_ARGUMENTS:
@@ -109,7 +106,7 @@ def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: 
             return f"row_up{head[2:]}, 0, 0)" if head.startswith("UP") else f"library_up{head[7:]}, 0, 0)"
         return f"{head}, {', '.join(arguments)})"
 
-    called = in_order(c, plain, made)
+    called = c.in_order(plain, made)
     if isinstance(node.type, t.Void):
         return f"((void){called})"
     return _answer(called, node.type)
@@ -163,13 +160,13 @@ _IN_DOUBLE: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 
 
-def library(c: ProgramRendering, node: ir.LibraryCall) -> str:
+def library(c: Rendering, node: ir.LibraryCall) -> str:
     """A function of the C library: C's own where it is exact, else what the Python engine computes with."""
     if node.name == classes.BECOME:
         return classes.become(c, node)
     own = _own(node)
     if own is not None:
-        return in_order(c, node.arguments, own)
+        return c.in_order(node.arguments, own)
     return _python(c, node, f"CALL_UP(m, {c.function(node.name)}, {c.site(node.span)}", c.site(node.span))
 
 
@@ -199,6 +196,3 @@ def _smaller(a: str, b: str, sign: str, kind: t.Arithmetic) -> str:
 
 def _number(text: str, kind: t.Arithmetic) -> str:
     return real(text, kind) if kind.kind == "float" else text
-
-
-__all__ = ["converted", "floating", "intrinsic", "library", "suffix", "value"]

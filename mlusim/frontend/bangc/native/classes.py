@@ -4,11 +4,11 @@ Objects outside simulated memory have one from where they come to life; a copy b
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype
+from mlusim.frontend.bangc.native.rendering import Rendering
 
 BECOME = "__mlusim_become"
 
@@ -27,7 +27,7 @@ def within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:
             yield from within(field.type, offset + field.offset)
 
 
-def stamped(c: Any, kind: t.Type, base: str) -> str:
+def stamped(c: Rendering, kind: t.Type, base: str) -> str:
     """Statements that let the objects at *base*, a pointer to bytes, be of their types."""
     return " ".join(
         f"{{ const uint64_t k_ = {number(c, part)}; memcpy({base} + {offset}, &k_, 8); }}"
@@ -40,41 +40,35 @@ def kept(kind: t.Type, place: str, held: str) -> str:
     return " ".join(f"memcpy({held} + {offset}, {place} + {offset}, 8);" for offset, _ in within(kind))
 
 
-def number(c: Any, kind: t.Record) -> int:
+def number(c: Rendering, kind: t.Record) -> int:
     """The number of a class."""
     return _number(c, kind.names)
 
 
-def _number(c: Any, names: tuple[str, ...]) -> int:
+def _number(c: Rendering, names: tuple[str, ...]) -> int:
     return int(c.classes.setdefault(names, len(c.classes) + 1))
 
 
-def become(c: Any, node: ir.LibraryCall) -> str:
+def become(c: Rendering, node: ir.LibraryCall) -> str:
     """Let an object choose its methods as one of another class: while its base is made, or ends."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     this, names = node.arguments
     assert isinstance(names, ir.Text)
-    return f"become_(m, {value(c, this)}, {_number(c, tuple(names.value.split(chr(10))))})"
+    return f"become_(m, {c.value(this)}, {_number(c, tuple(names.value.split(chr(10))))})"
 
 
-def dispatch(c: Any, node: ir.Dispatch) -> str:
+def dispatch(c: Rendering, node: ir.Dispatch) -> str:
     """A call of a virtual method."""
-    from mlusim.frontend.bangc.native.expressions import in_order  # noqa: PLC0415 - two halves of one subject
-
     place = c.dispatches.setdefault(id(node), (len(c.dispatches), node))[0]
-    return in_order(
-        c, node.arguments, lambda *a: f"virtual_{place}({', '.join(('m', *a))}, {c.site(node.span)})"
+    return c.in_order(
+        node.arguments, lambda *a: f"virtual_{place}({', '.join(('m', *a))}, {c.site(node.span)})"
     )
 
 
-def dynamic(c: Any, node: ir.DynamicCast) -> str:
+def dynamic(c: Rendering, node: ir.DynamicCast) -> str:
     """``dynamic_cast``: the pointer, or null where its object is of another class."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     place = c.casts.setdefault(node.name, len(c.casts))
     kind = _pointee(node.value)
-    return f"dynamic_{place}(m, {value(c, node.value)}, {number(c, kind)}, {int(kind.derived)}, {c.site(node.span)})"
+    return f"dynamic_{place}(m, {c.value(node.value)}, {number(c, kind)}, {int(kind.derived)}, {c.site(node.span)})"
 
 
 def _pointee(node: ir.Expr) -> t.Record:
@@ -84,7 +78,7 @@ def _pointee(node: ir.Expr) -> t.Record:
     return kind
 
 
-def heads(c: Any) -> Iterator[str]:
+def heads(c: Rendering) -> Iterator[str]:
     """The prototypes of the functions that call by class."""
     for place, node in c.dispatches.values():
         yield f"{_head(place, node)};"
@@ -97,7 +91,7 @@ def _head(place: int, node: ir.Dispatch) -> str:
     return f"static {ctype(node.type)} virtual_{place}(Core *m{given}, int site)"
 
 
-def bodies(c: Any) -> Iterator[str]:
+def bodies(c: Rendering) -> Iterator[str]:
     """The functions that call by class."""
     for place, node in c.dispatches.values():
         yield _chosen(c, place, node)
@@ -110,7 +104,7 @@ def bodies(c: Any) -> Iterator[str]:
         )
 
 
-def _chosen(c: Any, place: int, node: ir.Dispatch) -> str:
+def _chosen(c: Rendering, place: int, node: ir.Dispatch) -> str:
     kind, void = _pointee(node.arguments[0]), isinstance(node.type, t.Void)
     given = "".join(f", a_{n}" for n in range(len(node.arguments)))
     cases = []

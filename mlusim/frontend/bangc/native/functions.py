@@ -5,35 +5,31 @@ address is taken somewhere in the program.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native import registers
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype
+from mlusim.frontend.bangc.native.rendering import Rendering, Signature
 from mlusim.frontend.bangc.runtime.core import code_address
 
-Signature = tuple[str, ...]  # the type of the result in C, and those of the parameters
 
-
-def pointer(c: Any, node: ir.FunctionAddress) -> str:
+def pointer(c: Rendering, node: ir.FunctionAddress) -> str:
     """The address of a function."""
     return f"((Ptr){code_address(c.pointed[node.symbol])}ull)"
 
 
-def invoked(c: Any, node: ir.Invoke) -> str:
+def invoked(c: Rendering, node: ir.Invoke) -> str:
     """A call through a pointer; what it leads to is looked at first, as Python does."""
-    from mlusim.frontend.bangc.native.expressions import in_order  # noqa: PLC0415 - two halves of one subject
-
     signature = ctype(node.type), *(ctype(a.type) for a in node.arguments)
     number = c.signatures.setdefault(signature, len(c.signatures))
     given = (node.function, *node.arguments)
-    made = in_order(c, given, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
+    made = c.in_order(given, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
     return registers.kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
 
 
-def heads(c: Any) -> Iterator[str]:
+def heads(c: Rendering) -> Iterator[str]:
     """The prototypes of the functions that call through pointers."""
     for signature, number in c.signatures.items():
         yield f"{_head(signature, number)};"
@@ -45,7 +41,7 @@ def _head(signature: Signature, number: int) -> str:
     return f"static {result} through_{number}(Core *m, Ptr f{given}, int site)"
 
 
-def bodies(c: Any, forms: Mapping[str, ir.Function]) -> Iterator[str]:
+def bodies(c: Rendering, forms: Mapping[str, ir.Function]) -> Iterator[str]:
     """The functions that call through pointers, each for the functions of one signature."""
     for signature, number in c.signatures.items():
         result, *parameters = signature

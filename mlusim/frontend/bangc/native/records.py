@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.native import classes
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
+from mlusim.frontend.bangc.native.rendering import Rendering, effectful
 from mlusim.frontend.bangc.native.texts import raw as raw_text
 
 
@@ -27,7 +27,7 @@ def fixed(at: ir.Place) -> bool:
     return isinstance(at, ir.LocalStorage) and bool(at.local.fixed)
 
 
-def looked_up(c: Any, form: ir.Function) -> Iterator[str]:
+def looked_up(c: Rendering, form: ir.Function) -> Iterator[str]:
     """Lines for the beginning of *form*: the parameters by which it reads members of one record several times."""
     nodes = walk(form.body)
     stores = changed(nodes)
@@ -35,6 +35,7 @@ def looked_up(c: Any, form: ir.Function) -> Iterator[str]:
     given = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
     c.near = tuple(local for local, times in read.items() if times > 1 and local in given)
     for local in c.near:
+        assert isinstance(local.type, t.Pointer)
         yield f"  const uint8_t *n_{local.name} = record_(m, v_{local.name}, {local.type.to.size});"
 
 
@@ -51,7 +52,7 @@ def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
         yield by.local, offset
 
 
-def member(c: Any, at: ir.Place, far: str) -> str:
+def member(c: Rendering, at: ir.Place, far: str) -> str:
     """A member of a record that was looked up already, where it is a variable; otherwise *far*, the usual load of *at*."""
     for local, offset in _led_to(at):
         if local in c.near:
@@ -62,13 +63,11 @@ def member(c: Any, at: ir.Place, far: str) -> str:
     return far
 
 
-def pointer_to(c: Any, at: ir.Place) -> str:
+def pointer_to(c: Rendering, at: ir.Place) -> str:
     """A pointer to a record that is going to be accessed; one in an array that is a member of another is in that array."""
-    from mlusim.frontend.bangc.native.expressions import address, spread  # noqa: PLC0415 - two halves of one subject
-
     if isinstance(at, ir.Element):
-        return spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
-    return address(c, at)
+        return c.spread(at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
+    return c.address(at)
 
 
 def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
@@ -79,23 +78,19 @@ def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
     return (at.value, offset) if isinstance(at, ir.Temporary) and isinstance(at.type, t.Record) else None
 
 
-def read(c: Any, given: ir.Expr, offset: int, kind: t.Type) -> str:
+def read(c: Rendering, given: ir.Expr, offset: int, kind: t.Type) -> str:
     """The *kind* that lies *offset* bytes into a record by value."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     held, found = c.temporary(), c.temporary()
     read_ = f"{ctype(kind)} {found}; memcpy(&{found}, {held}.b + {offset}, sizeof {found});"
-    return f"({{ const {ctype(given.type)} {held} = {value(c, given)}; {read_} {found}; }})"
+    return f"({{ const {ctype(given.type)} {held} = {c.value(given)}; {read_} {found}; }})"
 
 
-def inside(c: Any, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
+def inside(c: Rendering, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
     """*make* of an element's pointer and index, which is checked where the array is a member of a record."""
-    from mlusim.frontend.bangc.native.expressions import address, effectful  # noqa: PLC0415 - two halves of one subject
-
     array = _array(at)
     if not isinstance(array, ir.Member) or effectful(array):
         return make
-    base, size, span = address(c, array), at.type.size, at.span
+    base, size, span = c.address(array), at.type.size, at.span
     given = f"{array.type.size // size}, {size}, {c.site(span)}"
     return lambda p, i: make(p, f"member_(m, {base}, {p}, {i}, {given})")
 
@@ -107,12 +102,10 @@ def _array(at: ir.Place) -> ir.Place | None:
     return _array(at.pointer.place) if isinstance(at.pointer, ir.AddressOf) else None
 
 
-def record(c: Any, at: ir.Place, span: ir.Span) -> str:
+def record(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     """A record by value: its bytes where it is a variable, otherwise what loads of its fields give."""
-    from mlusim.frontend.bangc.native.expressions import fetched, value  # noqa: PLC0415 - two halves of one subject
-
     if isinstance(at, ir.Temporary):
-        return value(c, at.value)
+        return c.value(at.value)
     found = of_value(at)
     if found is not None:
         return read(c, *found, at.type)
@@ -122,14 +115,14 @@ def record(c: Any, at: ir.Place, span: ir.Span) -> str:
         return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {own} {held}; }})"
 
     def load(kind: t.Type, pointer: str, offset: str) -> str:
-        given = fetched(c, kind, pointer, "0", span)
+        given = c.fetched(kind, pointer, "0", span)
         return f"{{ {ctype(kind)} f_ = {given}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
 
     bytes_ = f"memcpy(&{held}, n_, sizeof {held});"
     return f"({{ {made} {held} = {{{{0}}}}; {_each(c, at.type, pointer_to(c, at), bytes_, load)} {own} {held}; }})"
 
 
-def compose(c: Any, node: ir.Compose) -> str:
+def compose(c: Rendering, node: ir.Compose) -> str:
     """A record from the values of its fields."""
     kind = node.type
     if isinstance(kind, t.VectorRegister):
@@ -142,10 +135,8 @@ def compose(c: Any, node: ir.Compose) -> str:
     return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {given} {own} {held}; }})"
 
 
-def parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
+def parts(c: Rendering, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
     """Stores of what *given* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     if isinstance(given, ir.Compose) and isinstance(kind, t.Record):
         for field_, one in zip(kind.fields, given.values, strict=False):
             yield from parts(c, held, field_.type, offset + field_.offset, one)
@@ -153,31 +144,28 @@ def parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Itera
         for number, one in enumerate(given.values):
             yield from parts(c, held, kind.of, offset + number * kind.of.size, one)
     elif isinstance(kind, t.Array) and isinstance(given, ir.Text):
-        yield f"memcpy({held} + {offset}, at(see(m, {value(c, given)})), {min(kind.size, len(raw_text(given.value)))});"
+        yield f"memcpy({held} + {offset}, at(see(m, {c.value(given)})), {min(kind.size, len(raw_text(given.value)))});"
     elif isinstance(kind, t.Array):
         raise NoForm("an array in a record that is no list")
     else:
-        yield f"{{ {ctype(kind)} f_ = {value(c, given)}; memcpy({held} + {offset}, &f_, sizeof f_); }}"
+        yield f"{{ {ctype(kind)} f_ = {c.value(given)}; memcpy({held} + {offset}, &f_, sizeof f_); }}"
 
 
-def assigned(c: Any, at: ir.Place, node: ir.Assign) -> str:
+def assigned(c: Rendering, at: ir.Place, node: ir.Assign) -> str:
     """A store of a whole record; the value that is stored comes first."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     place, held = raw(at), c.temporary()
     if place is not None and not fixed(at):
         stored = _stored(at.type, place, held)
     else:
         stored = put_record(c, at.type, pointer_to(c, at), held, node.span)
-    return f"({{ {ctype(at.type)} {held} = {value(c, node.value)}; {stored} {held}; }})"
+    return f"({{ {ctype(at.type)} {held} = {c.value(node.value)}; {stored} {held}; }})"
 
 
-def put_record(c: Any, kind: t.Type, pointer: str, held: str, span: ir.Span) -> str:
+def put_record(c: Rendering, kind: t.Type, pointer: str, held: str, span: ir.Span) -> str:
     """Statements that store *held*, a variable of C, behind *pointer*."""
-    from mlusim.frontend.bangc.native.expressions import put  # noqa: PLC0415 - two halves of one subject
 
     def store(kind: t.Type, pointer: str, offset: str) -> str:  # of a constant the first one is refused
-        stored = put(c, kind, pointer, "0", "f_", span)
+        stored = c.put(kind, pointer, "0", "f_", span)
         return f"{{ {ctype(kind)} f_; memcpy(&f_, {held}.b + {offset}, sizeof f_); {stored}; }}"
 
     return _each(c, kind, pointer, _stored(kind, "(uint8_t *)n_", held), store, "changing_")
@@ -197,7 +185,7 @@ def _stored(kind: t.Type, place: str, held: str) -> str:
 
 
 def _each(
-    c: Any,
+    c: Rendering,
     kind: t.Type,
     pointer: str,
     whole: str,
@@ -211,7 +199,7 @@ def _each(
     return f"{found} if (LIKELY(n_)) {{ {whole} }} else {{ {fields} }}"
 
 
-def _scalars(c: Any, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
+def _scalars(c: Rendering, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
     """*access* to each number and pointer in a *kind* that begins *offset* bytes into a record, in order."""
     if isinstance(kind, t.Record):
         for field_ in kind.fields:

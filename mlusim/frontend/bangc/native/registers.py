@@ -3,35 +3,33 @@
 import functools
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Any
 
 from mlusim.engine.native.door import NUMBERS
 from mlusim.engine.native.layout import UNSET
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, suffix
+from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import ELEMENTS
 
 STORE = "vv_store"
 
 
-def place(c: Any, at: ir.Place, span: ir.Span) -> str:
+def place(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     """Render the address of the register at a place."""
-    from mlusim.frontend.bangc.native.expressions import address, spread, value  # noqa: PLC0415 - two halves of one subject
-
     if isinstance(at, ir.Temporary):
-        return value(c, at.value)
+        return c.value(at.value)
     if isinstance(at, ir.LocalStorage):
         return f"(uint8_t *)d_{at.local.name}"
     if isinstance(at, ir.Element):
-        found = spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
+        found = c.spread(at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
     else:
-        found = address(c, at)
+        found = c.address(at)
     return f"register_(m, {found}, {c.site(span)})"
 
 
-def kept(c: Any, made: str, span: ir.Span) -> str:
+def kept(c: Rendering, made: str, span: ir.Span) -> str:
     """Keep the answer of a call in a register of the function that calls."""
     kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
     local = ir.Local(c.temporary(), "", kind, str(kind), span, ir.Storage.CELL)
@@ -39,22 +37,18 @@ def kept(c: Any, made: str, span: ir.Span) -> str:
     return f"((const uint8_t *)memmove(d_{local.name}, {made}, REGISTER_BYTES))"
 
 
-def assigned(c: Any, node: ir.Assign) -> str:
+def assigned(c: Rendering, node: ir.Assign) -> str:
     """A store of a whole register."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     held = c.temporary()
     stored = f"memmove({place(c, node.place, node.span)}, {held}, REGISTER_BYTES)"
-    return f"({{ const uint8_t *{held} = {value(c, node.value)}; (const uint8_t *){stored}; }})"
+    return f"({{ const uint8_t *{held} = {c.value(node.value)}; (const uint8_t *){stored}; }})"
 
 
-def call(c: Any, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
+def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
     """A call of a row of registers."""
-    from mlusim.frontend.bangc.native.expressions import in_order  # noqa: PLC0415 - two halves of one subject
-
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row == STORE:
-        return in_order(c, node.arguments, lambda *a: _stored(number, site, kinds, a))
+        return c.in_order(node.arguments, lambda *a: _stored(number, site, kinds, a))
     register = kinds[0].to if isinstance(kinds[0], t.Pointer) else kinds[0]
     assert isinstance(register, t.VectorRegister)
     dtype = dtype_of(register.of)
@@ -71,10 +65,10 @@ def call(c: Any, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
         given = [f"register_(m, {to}, {site})", *(one for _, one in rooms)] + ["0"] * (3 - len(rooms))
         return f"({{ {' '.join(r for r, _ in rooms)} {name}(m, {number}, {site}, {IDS[dtype]}, {', '.join(given)}); }})"
 
-    return in_order(c, node.arguments, made)
+    return c.in_order(node.arguments, made)
 
 
-def _rooms(c: Any, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
+def _rooms(c: Rendering, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
     """The registers of a call: what is declared for each, and its bytes; a number is in every lane of one of its own."""
     for given, kind in zip(values, kinds, strict=True):
         if isinstance(kind, t.VectorRegister):
@@ -96,7 +90,7 @@ def _stored(number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]
     return f"vv_store_(m, {number}, {site}, {int(have is own)}, {size}, {at}, {from_}, {count}, {int(len(values) > 2)})"
 
 
-def pointer(c: Any, made: str, span: ir.Span) -> str:
+def pointer(c: Rendering, made: str, span: ir.Span) -> str:
     """A pointer to a register by value."""
     filled = kept(c, made, span)
     return f"({{ (void){filled}; {name_of(c.values[-1])}; }})"
@@ -107,14 +101,12 @@ def name_of(local: ir.Local) -> str:
     return f"v_{local.name}"
 
 
-def declared(c: Any, node: ir.Declare) -> list[str]:
+def declared(c: Rendering, node: ir.Declare) -> list[str]:
     """A register comes to life, with what another one has or without a value."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     at = f"d_{node.local.name}"
     if node.value is None or isinstance(node.value, ir.Compose):
         return [f"unset_({at});"]
-    return [f"memmove({at}, {value(c, node.value)}, REGISTER_BYTES);"]
+    return [f"memmove({at}, {c.value(node.value)}, REGISTER_BYTES);"]
 
 
 def cleared(local: ir.Local) -> str:

@@ -9,7 +9,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.native import classes, records, registers
 from mlusim.frontend.bangc.native.ahead import ahead
-from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_register, name, put, value
+from mlusim.frontend.bangc.native.expressions import in_register, name
 from mlusim.frontend.bangc.native.numbers import (
     NoForm,
     ctype,
@@ -19,6 +19,7 @@ from mlusim.frontend.bangc.native.numbers import (
     literal,
     no_form,
 )
+from mlusim.frontend.bangc.native.rendering import Rendering
 
 
 def prototype(function: ir.Function) -> str:
@@ -31,7 +32,7 @@ def _given(local: ir.Local) -> str:
     return name(local) if in_register(local) else f"g_{local.name}"
 
 
-def function(c: ProgramRendering, form: ir.Function, *, calls: bool, recursive: bool) -> str:
+def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -> str:
     """A function: its locals at its beginning, its statements at their lines.
 
     One that *calls* others counts as a turn of a loop: a tree of calls may take as long.
@@ -84,7 +85,7 @@ def _zero(kind: t.Type) -> str:
     return literal(0.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 0, kind)
 
 
-def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
+def _local(c: Rendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
     kind, made = local.type, name(local)
     if in_register(local):
         if not local.parameter:
@@ -99,10 +100,10 @@ def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[
             if isinstance(kind, t.Record):
                 yield f"{{ {records.put_record(c, kind, made, _given(local), local.span)} }}"
             else:
-                yield put(c, kind, made, "0", _given(local), local.span) + ";"
+                yield c.put(kind, made, "0", _given(local), local.span) + ";"
 
 
-def _place(c: ProgramRendering, local: ir.Local, form: ir.Function) -> int:
+def _place(c: Rendering, local: ir.Local, form: ir.Function) -> int:
     """The number of a local whose bytes are in simulated memory."""
     return c.static(local) if local.storage is ir.Storage.STATIC else c.place((form.symbol, local))
 
@@ -119,7 +120,7 @@ def cell(kind: t.Type) -> str:
     return f"cell_(m, {kind.size}, {element_size(kind)})"
 
 
-def _cell_of(c: ProgramRendering, local: ir.Local) -> Iterator[str]:
+def _cell_of(c: Rendering, local: ir.Local) -> Iterator[str]:
     """A variable that has an address: its cell, and where in C its bytes are."""
     inner, made = local.type, name(local)
     found = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
@@ -133,7 +134,7 @@ def _cell_of(c: ProgramRendering, local: ir.Local) -> Iterator[str]:
         yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
 
-def statements(c: ProgramRendering, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
+def statements(c: Rendering, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
     """The statements in order."""
     lines: list[str] = []
     for node in body:
@@ -144,10 +145,10 @@ def statements(c: ProgramRendering, body: tuple[ir.Statement, ...], form: ir.Fun
     return lines
 
 
-def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[str]:
+def _declare(c: Rendering, node: ir.Declare, form: ir.Function) -> list[str]:
     local, kind = node.local, node.local.type
     if in_register(local):
-        given = _zero(kind) if node.value is None else value(c, node.value)
+        given = _zero(kind) if node.value is None else c.value(node.value)
         return [f"{name(local)} = {given};"]
     if in_cell(local):
         return _cell(c, node) if in_frame(local) else _once(c, node)
@@ -164,7 +165,7 @@ def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[s
     return [*lines, *filled]
 
 
-def _once(c: ProgramRendering, node: ir.Declare) -> list[str]:
+def _once(c: Rendering, node: ir.Declare) -> list[str]:
     """The value of a static variable outside memory, which is zeros until its declaration is met first."""
     if node.value is None:
         return []
@@ -173,13 +174,13 @@ def _once(c: ProgramRendering, node: ir.Declare) -> list[str]:
     return [f"if (!{met}) {{ {met} = 1;", *_cell(c, node), *fixed, "}"]
 
 
-def _met(c: ProgramRendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
+def _met(c: Rendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
     """Lines that declare the memory of *local*, number *place*, where nothing has done so yet."""
     declared = f"CALL_UP(m, {c.function('__declare')}, {c.site(span)}, a_integer({place}, -1)).bits"
     yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
 
 
-def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
+def _cell(c: Rendering, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if isinstance(kind, t.VectorRegister):
         return registers.declared(c, node)
@@ -189,19 +190,19 @@ def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
         return (
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
-    given = _zero(kind) if node.value is None else value(c, node.value)
+    given = _zero(kind) if node.value is None else c.value(node.value)
     own = classes.stamped(c, kind, f"(uint8_t *)d_{local.name}")
     return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }} {own}"]
 
 
-def _filled(c: ProgramRendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
+def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
     """Stores of the values of an array, of one number, or of a record; an array without *node* is zero."""
     if isinstance(kind, t.Arithmetic):
-        return [put(c, kind, pointer, "0", value(c, node), span) + ";"]
+        return [c.put(kind, pointer, "0", c.value(node), span) + ";"]
     if isinstance(kind, t.Record):
         held = c.temporary()
         stored = records.put_record(c, kind, pointer, held, span)
-        return [f"{{ {ctype(kind)} {held} = {value(c, node)}; {stored} }}"]
+        return [f"{{ {ctype(kind)} {held} = {c.value(node)}; {stored} }}"]
     if not isinstance(node, ir.Compose) or not isinstance(kind, t.Array):
         raise NoForm("this initial value")
     of = kind.of
@@ -211,45 +212,45 @@ def _filled(c: ProgramRendering, node: ir.Expr, kind: t.Type, pointer: str, span
         if isinstance(of, t.VectorRegister):
             if given is not None and not isinstance(given, ir.Compose):
                 at = f"register_(m, moved_({pointer}, {n}, {of.size}), {c.site(span)})"
-                lines.append(f"memmove({at}, {value(c, given)}, REGISTER_BYTES);")
+                lines.append(f"memmove({at}, {c.value(given)}, REGISTER_BYTES);")
         elif isinstance(of, t.Array | t.Record):
             whole = ir.Compose((), of, span) if given is None else given
             lines += _filled(c, whole, of, f"moved_({pointer}, {n * of.size}, 1)", span)
         else:
             lines.append(
-                put(c, of, pointer, str(n), _zero(of) if given is None else value(c, given), span) + ";"
+                c.put(of, pointer, str(n), _zero(of) if given is None else c.value(given), span) + ";"
             )
     return lines
 
 
-def _evaluate(c: ProgramRendering, node: ir.Evaluate, _: ir.Function) -> list[str]:
+def _evaluate(c: Rendering, node: ir.Evaluate, _: ir.Function) -> list[str]:
     inner = node.value
     while isinstance(inner, ir.Convert):
         inner = inner.value
     if isinstance(inner, ir.Const | ir.Load):
         return [";"]
-    return [f"{value(c, inner)};"]
+    return [f"{c.value(inner)};"]
 
 
-def _if(c: ProgramRendering, node: ir.If, form: ir.Function) -> list[str]:
-    lines = [f"if ({value(c, node.test)}) {{", *statements(c, node.then, form), "}"]
+def _if(c: Rendering, node: ir.If, form: ir.Function) -> list[str]:
+    lines = [f"if ({c.value(node.test)}) {{", *statements(c, node.then, form), "}"]
     return [*lines, "else {", *statements(c, node.other, form), "}"] if node.other else lines
 
 
-def _loop(c: ProgramRendering, node: ir.Loop, form: ir.Function) -> list[str]:
-    test = "1" if node.test is None else value(c, node.test)
+def _loop(c: Rendering, node: ir.Loop, form: ir.Function) -> list[str]:
+    test = "1" if node.test is None else c.value(node.test)
     turn = f"TURN(m, {c.site(node.span)});"
     c.leaving.append(node)
     inner = statements(c, node.body, form)
     c.leaving.pop()
     if node.late:
         return ["do {", turn, *inner, f"}} while ({test});"]
-    step = "" if node.step is None else value(c, node.step)
+    step = "" if node.step is None else c.value(node.step)
     return [f"for (; {test}; {step}) {{", turn, *inner, "}"]
 
 
-def _switch(c: ProgramRendering, node: ir.Switch, form: ir.Function) -> list[str]:
-    lines = [f"switch ((int64_t)({value(c, node.value)})) {{"]
+def _switch(c: Rendering, node: ir.Switch, form: ir.Function) -> list[str]:
+    lines = [f"switch ((int64_t)({c.value(node.value)})) {{"]
     c.leaving.append(node)
     for section in node.sections:
         lines += [f"case {label}ll:" for label in section.labels] + ["default:"] * section.default
@@ -258,19 +259,19 @@ def _switch(c: ProgramRendering, node: ir.Switch, form: ir.Function) -> list[str
     return [*lines, "}"]
 
 
-def _return(c: ProgramRendering, node: ir.Return, form: ir.Function) -> list[str]:
+def _return(c: Rendering, node: ir.Return, form: ir.Function) -> list[str]:
     left = _left(c, form, ())
     if node.value is None:
         return [*left, "return;"]
     if isinstance(node.value.type, t.Void):
-        return [f"{value(c, node.value)};", *left, "return;"]
+        return [f"{c.value(node.value)};", *left, "return;"]
     if not left:
-        return [f"return {value(c, node.value)};"]
+        return [f"return {c.value(node.value)};"]
     held = c.temporary()
-    return [f"{{ {ctype(node.value.type)} {held} = {value(c, node.value)};", *left, f"return {held}; }}"]
+    return [f"{{ {ctype(node.value.type)} {held} = {c.value(node.value)};", *left, f"return {held}; }}"]
 
 
-def _ended(c: ProgramRendering, node: ir.Finally, form: ir.Function) -> list[str]:
+def _ended(c: Rendering, node: ir.Finally, form: ir.Function) -> list[str]:
     """Statements, and what happens where they are left: behind each that leaves them, and at their end."""
     c.leaving.append(node)
     inner = statements(c, node.body, form)
@@ -279,7 +280,7 @@ def _ended(c: ProgramRendering, node: ir.Finally, form: ir.Function) -> list[str
 
 
 def _left(
-    c: ProgramRendering, form: ir.Function, until: tuple[type, ...], to: ir.Labelled | None = None
+    c: Rendering, form: ir.Function, until: tuple[type, ...], to: ir.Labelled | None = None
 ) -> list[str]:
     """The ends of objects that are left on the way to the innermost statement of the types *until*, *to* one, or out of the function."""
     lines: list[str] = []
@@ -295,20 +296,20 @@ def _left(
     return lines
 
 
-def _leave(word: str, *until: type) -> Callable[[ProgramRendering, Any, ir.Function], list[str]]:
+def _leave(word: str, *until: type) -> Callable[[Rendering, Any, ir.Function], list[str]]:
     return lambda c, _, form: [*_left(c, form, until), f"{word};"]
 
 
-def _goto(c: ProgramRendering, node: ir.Goto, form: ir.Function) -> list[str]:
+def _goto(c: Rendering, node: ir.Goto, form: ir.Function) -> list[str]:
     inner = [n for n in c.leaving if isinstance(n, ir.Labelled) and node.label in n.labels]
     return [*_left(c, form, (), to=inner[-1] if inner else None), f"goto l_{node.label};"]
 
 
-def _block(c: ProgramRendering, node: ir.Block, form: ir.Function) -> list[str]:
+def _block(c: Rendering, node: ir.Block, form: ir.Function) -> list[str]:
     return ["{", *statements(c, node.body, form), "}"]
 
 
-def _labelled(c: ProgramRendering, node: ir.Labelled, form: ir.Function) -> list[str]:
+def _labelled(c: Rendering, node: ir.Labelled, form: ir.Function) -> list[str]:
     lines: list[str] = []
     c.leaving.append(node)
     for label, section in zip(("", *node.labels), node.sections, strict=True):
@@ -318,7 +319,7 @@ def _labelled(c: ProgramRendering, node: ir.Labelled, form: ir.Function) -> list
     return [*lines, ";"]
 
 
-_STATEMENTS: Mapping[type, Callable[[ProgramRendering, Any, ir.Function], list[str]]] = MappingProxyType(
+_STATEMENTS: Mapping[type, Callable[[Rendering, Any, ir.Function], list[str]]] = MappingProxyType(
     {
         ir.Declare: _declare,
         ir.Evaluate: _evaluate,

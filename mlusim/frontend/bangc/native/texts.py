@@ -1,10 +1,10 @@
 """String literals in C: each a constant of the kernel, outside simulated memory; equal ones are one."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from mlusim.engine.native.layout import LITERAL
 from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.native.rendering import Rendering
 
 
 def raw(text: str) -> bytes:
@@ -12,12 +12,12 @@ def raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape") + b"\0"
 
 
-def pointer(c: Any, node: ir.Text) -> str:
+def pointer(c: Rendering, node: ir.Text) -> str:
     """A pointer to the first character of a literal."""
     return f"PLACES_(m)[{c.literal(node.value)}]"
 
 
-def made(c: Any) -> Iterator[str]:
+def made(c: Rendering) -> Iterator[str]:
     """Lines for the beginning of the kernel: its literals."""
     for text, place in c.literals.items():
         content = raw(text)

@@ -1,4 +1,8 @@
-"""Rendering of statements in Python."""
+"""Rendering of statements in Python.
+
+A switch is a chain of tests where every section ends, otherwise a loop that runs once and falls through.
+Statements with labels are a loop that runs once, too; a goto says at which label the next turn begins.
+"""
 
 import ast
 from collections.abc import Callable, Mapping
@@ -9,17 +13,28 @@ from attrs import define, field
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir.walk import changed, walk
+from mlusim.frontend.bangc.ir.walk import changed, parts_of, walk
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render import declarations, leaving, ranges, stores, switches
+from mlusim.frontend.bangc.render import declarations, ranges
 from mlusim.frontend.bangc.render.context import Context
-from mlusim.frontend.bangc.render.expressions import condition, value
+from mlusim.frontend.bangc.render.expressions import asked, assignment, condition, value
 
 Statements = list[ast.stmt]
+Body = tuple[ir.Statement, ...]
 _EFFECTS = (
     ir.Assign, ir.Update, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Invoke,
     ir.Asm, ir.Dispatch,
 )  # fmt: skip
+
+
+@define
+class Machine:
+    """The loop that a `Labelled` is: its variables, its labels, and how many loops are around its sections."""
+
+    start: str
+    pending: str
+    labels: tuple[str, ...]
+    level: int
 
 
 @define(eq=False)
@@ -30,10 +45,10 @@ class BodyContext(Context):
     continues: list[Callable[[], Statements]] = field(factory=list)
     breaks: list[Callable[[], Statements]] = field(factory=list)
     loops: int = 0  # of Python, around the statement
-    machines: list[leaving.Machine] = field(factory=list)
+    machines: list[Machine] = field(factory=list)
 
 
-def body(c: BodyContext, statements: "tuple[ir.Statement, ...]") -> Statements:
+def body(c: BodyContext, statements: Body) -> Statements:
     """The statements in order; code behind a jump is left out."""
     made: Statements = []
     for node in statements:
@@ -41,13 +56,13 @@ def body(c: BodyContext, statements: "tuple[ir.Statement, ...]") -> Statements:
             b.at(s, node.span) if not hasattr(s, "lineno") else s for s in _STATEMENTS[type(node)](c, node)
         ]
         if isinstance(node, ir.Loop | ir.Switch | ir.Labelled):
-            made += leaving.onward(c, node)
+            made += _onward(c, node)
         if isinstance(node, ir.Break | ir.Continue | ir.Return | ir.Goto):
             break
     return made
 
 
-def suite(c: BodyContext, statements: "tuple[ir.Statement, ...]", span: ir.Span) -> Statements:
+def suite(c: BodyContext, statements: Body, span: ir.Span) -> Statements:
     """The statements, of which Python wants one at least."""
     return body(c, statements) or [b.at(ast.Pass(), span)]
 
@@ -57,7 +72,7 @@ def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
     while isinstance(inner, ir.Convert):
         inner = inner.value
     if isinstance(inner, ir.Assign | ir.Update):
-        return stores.statement(c, inner)
+        return assignment(c, inner)
     if isinstance(inner, ir.Comma):
         return _evaluate(c, ir.Evaluate(inner.first, inner.span)) + _evaluate(
             c, ir.Evaluate(inner.second, inner.span)
@@ -176,12 +191,168 @@ def _return(c: BodyContext, node: ir.Return) -> Statements:
     return [ast.Return(None if node.value is None else value(c, node.value))]
 
 
-def _switch(c: BodyContext, node: ir.Switch) -> Statements:
-    return switches.switch(c, node, body)
-
-
 def _declare(c: BodyContext, node: ir.Declare) -> Statements:
     return declarations.declare(c, node, c.symbol)
+
+
+# -- switches --------------------------------------------------------------------------------------
+
+
+def _switch(c: BodyContext, node: ir.Switch) -> Statements:
+    """Render a switch: as a chain of tests where no section runs into the next, else as a machine."""
+    name = c.temporary()
+    made: Statements = [b.at(b.assign(b.target(name), asked(c, value(c, node.value), node.value)), node.span)]
+    closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
+    if all(part is not None for part in closed):
+        return made + _chain(c, node, name, [part or () for part in closed])
+    return made + _machine(c, node, name)
+
+
+def _flat(statements: Body) -> Body:
+    """*statements* without the braces of a section around all of them."""
+    out: list[ir.Statement] = []
+    for node in statements:
+        out.extend(_flat(node.body) if isinstance(node, ir.Block) else (node,))
+    return tuple(out)
+
+
+def _closed(statements: Body, *, last: bool) -> Body | None:
+    """A section without its final break; None where it falls through or breaks in the middle."""
+    flat = _flat(statements)
+    ends = bool(flat) and isinstance(flat[-1], ir.Break | ir.Return | ir.Continue)
+    if not ends and not last:
+        return None
+    if ends and isinstance(flat[-1], ir.Break):
+        flat = flat[:-1]
+    return None if any(_breaks(node) for node in flat) else flat
+
+
+def _breaks(node: ir.Statement) -> bool:
+    """Return whether a break in *node* belongs to the switch."""
+    if isinstance(node, ir.Break):
+        return True
+    return any(_breaks(s) for part in parts_of(node) for s in part)
+
+
+def _test(name: str, labels: tuple[int, ...]) -> ast.expr:
+    if len(labels) == 1:
+        return b.compare(b.name(name), ast.Eq(), b.constant(labels[0]))
+    return b.compare(b.name(name), ast.In(), b.constant(labels))
+
+
+def _chain(c: BodyContext, node: ir.Switch, name: str, parts: list[Body]) -> Statements:
+    tail: Statements = []
+    made: list[tuple[ir.Section, Statements]] = []
+    for section, part in zip(node.sections, parts, strict=True):
+        inner = body(c, part) or [b.at(ast.Pass(), section.span)]
+        if section.default:
+            tail = inner
+        else:
+            made.append((section, inner))
+    for section, inner in reversed(made):
+        tail = [b.at(ast.If(_test(name, section.labels), inner, tail), section.span)]
+    return tail
+
+
+def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
+    """``while True`` that runs once: a flag says that a label has matched."""
+    inside, again = c.temporary(), c.temporary()
+    every = tuple(label for s in node.sections for label in s.labels)
+    outer = c.continues[-1] if c.continues else None
+
+    def leave() -> Statements:
+        return [b.at(b.assign(b.target(again), b.constant(True)), node.span), b.at(ast.Break(), node.span)]
+
+    c.continues.append(leave)
+    c.breaks.append(lambda: [b.at(ast.Break(), node.span)])
+    c.loops += 1
+    parts: Statements = []
+    for section in node.sections:
+        tests: list[ast.expr] = [b.name(inside)]
+        if section.labels:
+            tests.append(_test(name, section.labels))
+        if section.default:
+            tests.append(b.compare(b.name(name), ast.NotIn(), b.constant(every)))
+        entered = b.at(b.assign(b.target(inside), b.constant(True)), section.span)
+        parts.append(
+            b.at(ast.If(ast.BoolOp(ast.Or(), tests), [entered, *body(c, section.body)], []), section.span)
+        )
+    c.loops -= 1
+    c.breaks.pop()
+    c.continues.pop()
+    flags = ast.Assign([b.target(inside), b.target(again)], b.constant(False))
+    made: Statements = [b.at(flags, node.span)]
+    made.append(b.at(ast.While(b.constant(True), [*parts, b.at(ast.Break(), node.span)], []), node.span))
+    if outer is not None:
+        made.append(b.at(ast.If(b.name(again), outer(), []), node.span))
+    return made
+
+
+# -- gotos, and the ends of objects ----------------------------------------------------------------
+
+
+def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
+    """Render statements that have labels among them."""
+    left = c.temporary()
+    machine = Machine(c.temporary(), c.temporary(), node.labels, c.loops + 1)
+    outer = [c.breaks[-1] if c.breaks else None, c.continues[-1] if c.continues else None]
+
+    def leave(how: int) -> Statements:
+        return [b.at(b.assign(b.target(left), b.constant(how)), node.span), b.at(ast.Break(), node.span)]
+
+    c.machines.append(machine)
+    c.breaks.append(lambda: leave(1))
+    c.continues.append(lambda: leave(2))
+    c.loops += 1
+    turns, c.turns = c.turns, True  # a goto leads back
+    turn: Statements = [b.at(b.assign(b.target(machine.pending), b.constant(False)), node.span)]
+    for n, section in enumerate(node.sections):
+        inner = body(c, section)
+        if inner:
+            test = b.compare(b.name(machine.start), ast.LtE(), b.constant(n))
+            turn.append(b.at(ast.If(test, inner, []), node.span))
+    c.turns = turns
+    c.loops -= 1
+    c.continues.pop()
+    c.breaks.pop()
+    c.machines.pop()
+    zero = ast.Assign([b.target(machine.start), b.target(left)], b.constant(0))
+    made: Statements = [
+        b.at(zero, node.span),
+        b.at(ast.While(b.constant(True), [*turn, b.at(ast.Break(), node.span)], []), node.span),
+    ]
+    for how, jump in enumerate(outer, 1):
+        if jump is not None:
+            test = b.compare(b.name(left), ast.Eq(), b.constant(how))
+            made.append(b.at(ast.If(test, jump(), []), node.span))
+    return made
+
+
+def _goto(c: BodyContext, node: ir.Goto) -> Statements:
+    """A goto: the next turn of its loop begins at the label."""
+    machine = next(m for m in reversed(c.machines) if node.label in m.labels)
+    number = machine.labels.index(node.label) + 1
+    made: Statements = [b.assign(b.target(machine.start), b.constant(number))]
+    if machine.level == c.loops:
+        return [*made, ast.Continue()]
+    return [*made, b.assign(b.target(machine.pending), b.constant(True)), ast.Break()]
+
+
+def _onward(c: BodyContext, node: Any) -> Statements:
+    """Render the statements behind a loop out of which there are gotos."""
+    wanted = {n.label for n in walk(node) if isinstance(n, ir.Goto)} if c.machines else set()
+    made: Statements = []
+    for machine in c.machines:
+        if wanted & {*machine.labels}:
+            jump: ast.stmt = ast.Continue() if machine.level == c.loops else ast.Break()
+            made.append(b.at(ast.If(b.name(machine.pending), [b.at(jump, node.span)], []), node.span))
+    return made
+
+
+def _ended(c: BodyContext, node: ir.Finally) -> Statements:
+    """A block, and what happens where it is left."""
+    last = b.at(ast.If(b.call("_c_ending"), body(c, node.last), []), node.span)
+    return [ast.Try(suite(c, node.body, node.span), [], [], [last])]
 
 
 _STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = MappingProxyType(
@@ -195,8 +366,8 @@ _STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = MappingPr
         ir.Continue: _continue,
         ir.Return: _return,
         ir.Block: _block,
-        ir.Labelled: leaving.labelled,
-        ir.Goto: leaving.goto,
-        ir.Finally: leaving.ended,
+        ir.Labelled: _labelled,
+        ir.Goto: _goto,
+        ir.Finally: _ended,
     }
 )

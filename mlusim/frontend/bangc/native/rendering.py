@@ -1,0 +1,145 @@
+"""A program while it is rendered in C, as the files see it that render parts of its expressions.
+
+C leaves the order of arguments open, so that what has effects goes through temporaries, from left to right.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native.numbers import ctype
+
+if TYPE_CHECKING:
+    from mlusim.arch.board import Arch
+    from mlusim.engine.native.door import Use
+
+Signature = tuple[str, ...]  # of a function: the type of its result in C, and those of its parameters
+EFFECTS = (
+    ir.Call,
+    ir.Invoke,
+    ir.Dispatch,
+    ir.IntrinsicCall,
+    ir.LibraryCall,
+    ir.Assign,
+    ir.Update,
+    ir.Asm,
+    ir.Comma,
+)
+
+
+def effectful(node: Any) -> bool:
+    """Return whether the order of *node* among others may matter."""
+    if isinstance(node, EFFECTS):
+        return True
+    if isinstance(node, tuple):
+        return any(effectful(n) for n in node)
+    inner = (
+        getattr(node, n, None)
+        for n in (
+            "value",
+            "left",
+            "right",
+            "test",
+            "then",
+            "other",
+            "pointer",
+            "index",
+            "place",
+            "base",
+            "count",
+        )
+    )
+    return any(effectful(n) for n in inner if n is not None and hasattr(n, "span"))
+
+
+@define(eq=False)
+class Rendering(ABC):
+    """A program while it is rendered: the things that it refers to, by number, and the rendering of its expressions."""
+
+    arch: "Arch"
+    uses: "dict[Use, None]" = field(factory=dict)
+    sites: dict[tuple[str, int], int] = field(factory=dict)
+    texts: dict[str, int] = field(factory=dict)
+    library: dict[str, int] = field(factory=dict)
+    places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
+    near: tuple[ir.Local, ...] = ()  # of the function at hand: see `records.looked_up`
+    temporaries: int = 0
+    values: list[ir.Local] = field(factory=list)  # of the function at hand: those whose address is taken
+    statics: dict[str, ir.Local] = field(factory=dict)  # of functions, by what they are by
+    literals: dict[str, int] = field(
+        factory=dict
+    )  # strings that are read, and the places of pointers to them
+    pointed: dict[str, int] = field(factory=dict)  # functions whose address is taken
+    classes: dict[tuple[str, ...], int] = field(factory=dict)  # with virtual methods, by their names
+    dispatches: dict[int, tuple[int, ir.Dispatch]] = field(factory=dict)  # calls of virtual methods
+    casts: dict[str, int] = field(factory=dict)  # classes that pointers are cast to dynamically
+    leaving: list[Any] = field(
+        factory=list
+    )  # what is around the statement at hand: loops, switches, labels, and objects that end
+    signatures: dict[Signature, int] = field(factory=dict)  # of what is called through pointers
+
+    def site(self, span: ir.Span) -> int:
+        """The number of a place in the source."""
+        return self.sites.setdefault((span.file, span.line), len(self.sites))
+
+    def text(self, text: str) -> int:
+        """The number of a string."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def literal(self, text: str) -> int:
+        """The place of the pointer to a string that is read."""
+        place = self.place(("literal", text))
+        return self.literals.setdefault(text, place)
+
+    def function(self, name: str) -> int:
+        """The number of a function of the C library."""
+        return self.library.setdefault(name, len(self.library))
+
+    def place(self, variable: Any) -> int:
+        """The number of a variable that Python declares."""
+        return self.places.setdefault(variable, len(self.places))
+
+    def static(self, local: ir.Local) -> int:
+        """The number of a static variable, which several functions may see."""
+        first = self.statics.setdefault(local.home, local)
+        return self.place((local.home, first))
+
+    def temporary(self) -> str:
+        """A name that nothing else has."""
+        self.temporaries += 1
+        return f"t_{self.temporaries}"
+
+    def in_order(self, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
+        """Render ``make`` of the values of *nodes*, evaluated from left to right."""
+        open_ = [n for n in nodes if not isinstance(n, ir.Const)]
+        if len(open_) < 2 or not any(effectful(n) for n in open_):
+            return make(*(self.value(n) for n in nodes))
+        names = [self.temporary() for _ in nodes]
+        kept = " ".join(
+            f"{ctype(n.type)} {name} = {self.value(n)};" for n, name in zip(nodes, names, strict=True)
+        )
+        return f"({{ {kept} {make(*names)}; }})"
+
+    @abstractmethod
+    def value(self, node: ir.Expr) -> str:
+        """Render the value of *node*."""
+
+    @abstractmethod
+    def address(self, at: ir.Place) -> str:
+        """Render a pointer to a place."""
+
+    @abstractmethod
+    def spread(self, at: ir.Place, make: Callable[[str, str], str]) -> str:
+        """Render ``make`` of a pointer and the index of the element that a place is."""
+
+    @abstractmethod
+    def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
+        """Render the load of element *index* behind *pointer*."""
+
+    @abstractmethod
+    def put(self, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
+        """Render a store to element *index* behind *pointer*; its value is what was stored."""
