@@ -40,6 +40,6 @@ class LeftOutput:
         return np.lib.stride_tricks.as_strided(of[self.offset :], shape, strides, writeable=False)
 
     def array(self) -> Array:
-        """Return the elements."""
-        raw = np.ascontiguousarray(self.picked(self.allocation.raw)).reshape(-1)
+        """Copy the elements out of the allocation, which the next call changes."""
+        raw = self.picked(self.allocation.raw).copy().reshape(-1)
         return raw.view(self.dtype).reshape(self.sizes)
