@@ -123,8 +123,8 @@ def five_stages(mlu, out, left, filters, steps):
 
 
 def lanes(right):
-    """The columns of *right* as the 64 lanes of WRAM hold them: column b * 64 + l is the b-th of lane l."""
-    return np.ascontiguousarray(right.T.reshape(-1, 64, K).swapaxes(0, 1))
+    """The columns of *right* as the 64 lanes of WRAM hold them: column b * 64 + l is the b-th of lane l, four lanes side by side."""
+    return np.ascontiguousarray(right.T.reshape(-1, 16, 4, K).swapaxes(0, 1))
 
 
 def run(rung, board="MLU370-X8", waves=1, results=16, steps=32, columns=N):

@@ -9,8 +9,9 @@ import numpy as np
 
 from mlusim.arch.dtypes import uint8, uint16, uint32, uint64
 from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Passes, intrinsic
-from mlusim.isa.parameters import Tile, Value
+from mlusim.isa.parameters import Generation, Tile, Value
 from mlusim.isa.rules import at_least, demand, multiple_of
+from mlusim.isa.wram import laid_out
 from mlusim.memory.space import WRAM
 
 SOURCE = "vendor declaration header, shapes"
@@ -148,18 +149,24 @@ def bang_pad(
     certainty="C",
     source=f"{SOURCE}; fused_matmul_fwd, accepted on MLU370",
     native=(
-        "int64_t size = height * width * channel; for (int64_t l = 0; l < 64; l++) for (int64_t b = "
-        "0; b < n / 64; b++) memcpy(dst + (l * (n / 64) + b) * size, src + (b * 64 + l) * size, "
-        "(size_t)size * sizeof *dst);"
+        "int64_t size = height * width * channel, near_ = generation == 3 ? 4 : 1; for (int64_t l = 0; l < 64; l++) "
+        "for (int64_t b = 0; b < n / 64; b++) memcpy(dst + ((l / near_ * (n / 64) + b) * near_ + l % near_) * size, "
+        "src + (b * 64 + l) * size, (size_t)size * sizeof *dst);"
     ),
 )
-def bang_reshape_filter(dst: Tile, src: Tile, n: int, height: int, width: int, channel: int) -> None:
+def bang_reshape_filter(
+    dst: Tile, src: Tile, n: int, height: int, width: int, channel: int, generation: Generation
+) -> None:
     """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred).
+
+    On MLU3xx four lanes lie side by side: ``dst[l / 4][b][l % 4] = src[b * 64 + l]``, which Dilated_conv_2D, a kernel accepted
+    on MLU370, does itself.
 
     A filter is of 64 bytes or a multiple: the manual says 128, the vendor's own Fourier transforms have 64 (inferred).
     """
-    size = height * width * channel
-    dst.reshape(64, n // 64, size)[...] = src.reshape(n // 64, 64, size).transpose(1, 0, 2)
+    del height, width, channel
+    made = laid_out(src, n, generation)
+    dst.reshape(made.shape)[...] = made
 
 
 def _channels(spelling: str, formula: str, axes: tuple[int, ...], order: str) -> Intrinsic:

@@ -3,6 +3,8 @@
 WRAM has 64 lanes.  The filters of a weight lie in it as ``__bang_reshape_filter`` leaves them: filter
 ``b * 64 + l`` is the b-th of lane l, so a weight of n filters of K elements is ``[64][n / 64][K]``.
 A linear copy to WRAM gives every lane its part (the layout is inferred from that instruction).
+On MLU3xx four lanes lie side by side, ``[16][n / 64][4][K]``: Dilated_conv_2D, a kernel accepted on MLU370, lays 128 filters
+out so without that instruction.
 
 Sums are kept in float and rounded once at the end; from MLU5xx on float operands are rounded to tf32, 10 bits
 of mantissa, first (both inferred).  Sums of integers are exact and saturate (unknown, default chosen).
@@ -17,9 +19,9 @@ from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Cost, Flow, OperandRule, intrinsic
 from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rules import at_least, between, demand, multiple_of
+from mlusim.isa.wram import LANES, filters
 from mlusim.memory.space import WRAM
 
-LANES = 64
 FILTERS = {
     "bang_matmul": ("right", "n"),
     "bang_conv": ("weight", "co"),
@@ -43,11 +45,6 @@ CERTAINTY: dict[str, Any] = {
 _DOWN = "(dilation_h if out_dw is None else fix_pos)"
 _HIGH = f"((height - ((kernel_height - 1) * {_DOWN} + 1)) // max(1, stride_h) + 1)"
 _WIDE = "((width - ((kernel_width - 1) * dilation_w + 1)) // max(1, stride_w) + 1)"
-
-
-def filters(weight: Tile, count: int) -> Tile:
-    """The *count* filters of a weight in WRAM, one a row."""
-    return weight.reshape(LANES, count // LANES, -1).swapaxes(0, 1).reshape(count, -1)
 
 
 def factor(values: Tile, generation: int) -> Tile:
@@ -106,7 +103,7 @@ def bang_matmul(
     ``__bang_reshape_filter`` lays them out.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
     that it scales as in ``__bang_conv`` is inferred.
     """
-    sums = factor(left.reshape(m, k), generation) @ factor(filters(right, n), generation).T
+    sums = factor(left.reshape(m, k), generation) @ factor(filters(right, n, generation), generation).T
     dst.reshape(m, n)[...] = finish(sums * 2.0**fix_pos if fix_pos else sums, dst.dtype)
 
 
@@ -174,7 +171,11 @@ def _convolved(
     dtypes={"dst": OUTPUTS, "src": INPUTS, "weight": INPUTS},
     overload=("bang_conv_bias", "bias"),
     **_CONV,
-    **CERTAINTY,
+    **CERTAINTY
+    | {
+        "certainty": "C",
+        "source": "vendor kernels; conv_standard_1D, conv_standard_2D__square_input__square_kernel and Dilated_conv_2D, accepted on MLU370",
+    },
 )
 def bang_conv(
     dst: Tile,
@@ -201,11 +202,13 @@ def bang_conv(
     behind *weight* is one of ``__bang_conv_bias``.
 
     With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
-    (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.
+    (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.  Products of half with sums of
+    float are what conv_standard_1D and conv_standard_2D__square_input__square_kernel need, accepted there; other types
+    and a fixed-point position are inferred.
     """
     picture, taps = (
         src.reshape(height, width, ci),
-        filters(weight, co).reshape(co, kernel_height, kernel_width, ci),
+        filters(weight, co, generation).reshape(co, kernel_height, kernel_width, ci),
     )
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
     sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w), generation) * scale
@@ -244,7 +247,7 @@ def bang_conv_bias(
     """
     picture, taps = (
         src.reshape(height, width, ci),
-        filters(weight, co).reshape(co, kernel_height, kernel_width, ci),
+        filters(weight, co, generation).reshape(co, kernel_height, kernel_width, ci),
     )
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
     sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w), generation) * scale
@@ -276,5 +279,5 @@ def bang_mlp(
     *weight* is in WRAM: *outputs* filters (a multiple of 64) of *inputs* elements as ``__bang_reshape_filter``
     lays them out.
     """
-    sums = factor(filters(weight, outputs), generation) @ factor(src, generation)
+    sums = factor(filters(weight, outputs, generation), generation) @ factor(src, generation)
     dst[...] = finish(sums * 2.0**fix_pos + bias.astype(sums.dtype), dst.dtype)

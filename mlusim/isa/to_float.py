@@ -155,8 +155,15 @@ bang_float2half_up = narrowing("__bang_float2half_up", half, "up")
 bang_float2half_dn = narrowing("__bang_float2half_dn", half, "dn")
 bang_float2half_rd = narrowing("__bang_float2half_rd", half, "rd")
 bang_float2half_rn = narrowing("__bang_float2half_rn", half, "rn", since=322)
-bang_float2half_rm = narrowing("__bang_float2half_rm", half, "rm", since=322, certainty="I")
-# Without a suffix, as public kernels for MLU590 write it: rounding to the nearest is inferred.
+bang_float2half_rm = narrowing(
+    "__bang_float2half_rm",
+    half,
+    "rm",
+    since=322,
+    source="vendor declaration header, conversions; conv_standard_1D, accepted on MLU370",
+)
+# Without a suffix, as public kernels for MLU590 write it: rounding to the nearest is inferred; those accepted on MLU370
+# (renormRowsL1, Std_reduction_over_dim, QR_decomposition) do not tell it from another.
 bang_float2half = narrowing("__bang_float2half", half, "rn", since=322, certainty="I", source=PUBLIC)
 bang_float2bfloat16 = narrowing(
     "__bang_float2bfloat16", bfloat16, "rn", since=322, certainty="I", source=PUBLIC

@@ -123,9 +123,9 @@ class Mlu:
         The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
         """
     def is_mpu(self) -> bool:
-        """Whether this is the cluster's memory core: ``coreId == 128``."""
+        """Return whether this is the cluster's memory core: ``coreId == 128``."""
     def is_ipu(self) -> bool:
-        """Whether this is an IPU core."""
+        """Return whether this is an IPU core."""
     def bang_printf(self, fmt: str, *values: Any) -> None:
         """Print on the device, C style; at most 16 values; not on a memory core.
 
@@ -827,10 +827,14 @@ class Mlu:
     def bang_active_sigmoid(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented.
 
-        bfloat16 is taken too, as public kernels for MLU590 do (inferred).
+        Half is within 1e-2, as hstu_mask_var_len_fwd and lstm_cell_forward show, kernels accepted on MLU370.  bfloat16 is taken too,
+        as public kernels for MLU590 do (inferred).
         """
     def bang_active_tanh(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Hyperbolic tangent: ``dst[i] = tanh(src[i])``; on the hardware a table with an average error of about 1e-2."""
+        """Hyperbolic tangent: ``dst[i] = tanh(src[i])``; on the hardware a table with an average error of about 1e-2.
+
+        Half is within 1e-2, as lstm_cell_forward shows, a kernel accepted on MLU370; for float it is inferred.
+        """
     def bang_active_gelu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
 
@@ -1314,6 +1318,9 @@ class Mlu:
     ) -> None:
         """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred).
 
+        On MLU3xx four lanes lie side by side: ``dst[l / 4][b][l % 4] = src[b * 64 + l]``, which Dilated_conv_2D, a kernel accepted
+        on MLU370, does itself.
+
         A filter is of 64 bytes or a multiple: the manual says 128, the vendor's own Fourier transforms have 64 (inferred).
         """
     def bang_reshape_nchw2nhwc(
@@ -1526,7 +1533,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = sum of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).  Of half, every second element goes to a second sum, and the two are added at the end, each step rounded: GroupNorm_ and InstanceNorm, kernels accepted on MLU370, correct a sum of 1024 squares by 0.9965 and 0.997, which two sums give (0.9962) and one (0.989) or four (0.9986) do not; that they are even and odd elements is inferred.
         """
     def bang_avgpool(
         self,
@@ -1748,7 +1755,9 @@ class Mlu:
         behind *weight* is one of ``__bang_conv_bias``.
 
         With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
-        (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.
+        (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.  Products of half with sums of
+        float are what conv_standard_1D and conv_standard_2D__square_input__square_kernel need, accepted there; other types
+        and a fixed-point position are inferred.
         """
     def bang_conv_bias(
         self,

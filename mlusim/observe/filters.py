@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from attrs import define, field
 
-from mlusim.isa.tensor import FILTERS, LANES
+from mlusim.isa.tensor import FILTERS
+from mlusim.isa.wram import LANES, laid_out
 from mlusim.machine.events import Effect, Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
@@ -64,7 +65,7 @@ class Layouts:
     def _reshape(self, effect: Effect) -> None:
         self.reshaped = True
         content, count = _content(effect.reads[0]), int(_argument(effect, "n"))
-        laid = _laid_out(content, count)
+        laid = _laid_out(effect, content, count)
         if laid != content:
             self.given.setdefault(hash(content), effect.site)
             self.made.add(hash(laid))
@@ -87,7 +88,7 @@ class Layouts:
         if self.reshaped and not self.given:
             return None
         content = _content(access)
-        if _laid_out(content, count) == content:
+        if _laid_out(effect, content, count) == content:
             return None
         number = hash(content)
         if number in self.given:
@@ -115,9 +116,11 @@ def _content(access: Access) -> bytes:
     return access.rows_of(access.allocation.raw).tobytes()
 
 
-def _laid_out(content: bytes, count: int) -> bytes:
+def _laid_out(effect: Effect, content: bytes, count: int) -> bytes:
     """*count* filters in their order as the 64 lanes hold them."""
-    return np.frombuffer(content, np.uint8).reshape(count // LANES, LANES, -1).swapaxes(0, 1).tobytes()
+    return laid_out(
+        np.frombuffer(content, np.uint8), count, effect.core.session.board.arch.generation
+    ).tobytes()
 
 
 def _passed_by(effect: Effect, count: int, reshaped: Site, copy: _Copy | None) -> Finding:

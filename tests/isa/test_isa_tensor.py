@@ -15,13 +15,13 @@ BOARDS = ("MLU370-X4", "MLU590-H8")
 GENERATOR = np.random.default_rng(5)
 
 
-def lanes(weight):
-    """A weight of n filters, one a row, as 64 lanes hold it: filter b * 64 + l is the b-th of lane l."""
-    n = len(weight)
-    held = np.empty_like(weight).reshape(64, n // 64, -1)
+def lanes(weight, board="MLU370-X4"):
+    """A weight of n filters, one a row, as 64 lanes hold it: filter b * 64 + l is the b-th of lane l; on MLU3xx four lie side by side."""
+    n, near = len(weight), 4 if mlusim.find_board(board).arch.generation == 3 else 1
+    held = np.empty_like(weight).reshape(64 // near, n // 64, near, -1)
     for i in range(n):
-        held[i % 64, i // 64] = weight[i].reshape(-1)
-    return held
+        held[i % 64 // near, i // 64, i % near] = weight[i].reshape(-1)
+    return held.reshape(-1)
 
 
 def whole(*shape, dtype=np.float32):
@@ -41,7 +41,7 @@ def test_matmul_is_the_product_with_the_filters(board, dtype, m, k, n):
         board,
         dst=np.zeros((m, n), out),
         left=left,
-        right=lanes(right),
+        right=lanes(right, board),
         m=m,
         k=k,
         n=n,
@@ -55,6 +55,19 @@ def test_matmul_is_the_product_with_the_filters(board, dtype, m, k, n):
                 total += rows[i][x] * filters[j][x]
 
             assert 2 * total == after["dst"][i, j]
+
+
+def test_128_filters_lie_where_an_accepted_kernel_puts_them():
+    """Dilated_conv_2D copies them to WRAM in this order, by bits of the filter's number, and takes 128 channels in theirs."""
+    weight = whole(128, 32)
+    laid = np.empty_like(weight)
+    for o in range(128):
+        laid[(o & 3) + ((o >> 6 & 1) << 2) + ((o >> 2 & 7) << 3) + ((o >> 5 & 1) << 6)] = weight[o]
+    sizes = {"n": 128, "height": 1, "width": 1, "channel": 32}
+    after = execute("bang_reshape_filter", "MLU370-X4", dst=np.zeros_like(weight), src=weight, **sizes)
+
+    assert np.array_equal(laid, after["dst"])
+    assert np.array_equal(laid.reshape(-1), lanes(weight))
 
 
 def test_matmul_takes_no_plain_matrix_for_filters():
@@ -111,7 +124,7 @@ def test_conv_by_its_definition(stride, dilation, size, name, board):
     src, weight, bias = whole(h, w, ci), whole(co, kh, kw, ci), whole(co)
     high, wide = (h - (kh - 1) * dh - 1) // sh + 1, (w - (kw - 1) * dw - 1) // sw + 1
     after = execute(
-        name, board, dst=np.zeros((high, wide, co), np.float32), src=src, weight=lanes(weight), ci=ci, height=h, width=w,
+        name, board, dst=np.zeros((high, wide, co), np.float32), src=src, weight=lanes(weight, board), ci=ci, height=h, width=w,
         kernel_height=kh, kernel_width=kw, stride_w=sw, stride_h=sh, co=co, fix_pos=1, dilation_w=dw, dilation_h=dh,
         **({"bias": bias} if "bias" in name else {}),
     )["dst"]  # fmt: skip

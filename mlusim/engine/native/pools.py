@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mlusim.arch.dtypes import DType
+import numpy as np
+
+from mlusim.arch.dtypes import DType, half
 from mlusim.engine.native.expressions import expression
 from mlusim.isa.declare import Intrinsic
 
@@ -22,6 +24,8 @@ def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, me
     del row
     found = expression(combine, types["dst"].kind)
     down, right = _strides(scalars)
+    if combine is np.add and not mean and types["dst"] is half:
+        return _two_sums(down, right)
     rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"
     return (
         f"int64_t high = (height - (kernel_height - 1) * in_dh - 1) / {down} + 1, wide = (width - (kernel_width - 1) * in_dw - 1) / {right} + 1;\n"
@@ -30,6 +34,20 @@ def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, me
         "      if (!h && !w) memmove(to, frm, (size_t)channel * sizeof *to); else\n"
         f"      for (int64_t c = 0; c < channel; c++) {{ U_$dst a = GET_$dst(to[c]), b = GET_$dst(frm[c]); to[c] = PUT_$dst({found}); }} }}\n"
         f"    {rest if mean else ''} }}"
+    )
+
+
+def _two_sums(down: str, right: str) -> str:
+    """Sums of half: of even and of odd elements, then of the two, some channels at a time."""
+    return (
+        f"int64_t high = (height - (kernel_height - 1) * in_dh - 1) / {down} + 1, wide = (width - (kernel_width - 1) * in_dw - 1) / {right} + 1;\n"
+        "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t first = 0; first < channel; first += 64) {\n"
+        "    const int64_t many = smaller_(channel - first, 64); T_$dst sums[2][64]; int64_t place = 0;\n"
+        f"    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++, place++) {{ const T_$src *frm = src + ((y * {down} + h * in_dh) * width + x * {right} + w * in_dw) * channel + first;\n"
+        "      T_$dst *to = sums[place & 1]; if (place < 2) memcpy(to, frm, (size_t)many * sizeof *to); else\n"
+        "      for (int64_t c = 0; c < many; c++) to[c] = PUT_$dst(GET_$dst(to[c]) + GET_$src(frm[c])); }\n"
+        "    T_$dst *to = dst + (y * wide + x) * channel + first;\n"
+        "    for (int64_t c = 0; c < many; c++) to[c] = place < 2 ? sums[0][c] : PUT_$dst(GET_$dst(sums[0][c]) + GET_$dst(sums[1][c])); }"
     )
 
 
