@@ -4,13 +4,13 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve
+from attrs import evolve
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
@@ -26,6 +26,7 @@ from mlusim.check.checking import (
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.findings_text import findings_text, renderables, summary
 from mlusim.check.junit import junit
+from mlusim.check.kernel_calls import PLANS, carved, check_call
 from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
@@ -40,22 +41,19 @@ from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
-from mlusim.errors import MlusimError, UsageError, said
+from mlusim.errors import UsageError, said
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
 from mlusim.machine.hub import attending
 from mlusim.machine.scheduling.schedule import EFFECTS
-from mlusim.observe.finding import Finding
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
-from mlusim.programs.carving import carve
 from mlusim.programs.cases import KernelCase
-from mlusim.programs.expectation import Expectation
-from mlusim.programs.kernel_call import Called, KernelCall
-from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
+from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.launch_again import LaunchKeeper
 from mlusim.report.json_values import json_text
 
 Array = np.ndarray[Any, Any]
@@ -68,7 +66,6 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     }
 )
 SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
-PLANS = "plancheck"  # the checker that watches plans, inferred ones of BANG C too
 OF_ONE_KERNEL = (
     "goes with one kernel of a BANG C file, as in `mlusim check scale.mlu --kernel Scale --reference F`"
 )
@@ -158,7 +155,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
             schedules=others,
             enough=enough,
         )
-    return _carved(done, keeper.launches.values())
+    return carved(done, keeper.launches.values())
 
 
 @contextlib.contextmanager
@@ -177,17 +174,11 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     args.check = ()
     program = program_and_kernel(args)[0]
     if isinstance(program, KernelCall):
-        expected = expectation_of(args)
-        if expected is not None:
-            done = _accurate(program, expected, args, names)
-        else:
-            done = check_program(program, args.program, names, notes=args.notes)
-    else:
-        _refuse_expectation(args)
-        with _keeping(names) as keeper:
-            done = check_program(program, args.program, names, notes=args.notes)
-        return _carved(done, keeper.launches.values())
-    return _carved(done, [program]) if PLANS in names and not done.faults else done
+        return check_call(program, args.program, names, expectation_of(args), notes=args.notes)
+    _refuse_expectation(args)
+    with _keeping(names) as keeper:
+        done = check_program(program, args.program, names, notes=args.notes)
+    return carved(done, keeper.launches.values())
 
 
 def _case(args: argparse.Namespace, case: KernelCase, names: tuple[str, ...]) -> Checked:
@@ -202,67 +193,6 @@ def _refuse_expectation(args: argparse.Namespace) -> None:
     unfit = next((o for o in ("reference", "expect") if getattr(args, o)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} {OF_ONE_KERNEL}")
-
-
-@define
-class _Kept:
-    """A call of a kernel that keeps what came back."""
-
-    call: KernelCall
-    done: Called | None = None
-
-    @property
-    def name(self) -> str:
-        """The call's."""
-        return self.call.name
-
-    def arrays(self) -> Mapping[str, Array]:
-        """The call's."""
-        return self.call.arrays()
-
-    def run(self, observe: Iterable[Any]) -> Called:
-        """Run the call under the checkers."""
-        self.done = self.call.run(observe)
-        return self.done
-
-
-def _accurate(
-    call: KernelCall, expected: Expectation, args: argparse.Namespace, names: tuple[str, ...]
-) -> Checked:
-    """*call* under the checkers; a result that is not as *expected* is the problem of the run."""
-    kept = _Kept(call)
-    done = check_program(kept, args.program, names, notes=args.notes)
-    if kept.done is None:
-        return done
-    found = expected.compared(call, kept.done)
-    wrong = "; ".join(f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed)
-    if not wrong:
-        return done
-    return evolve(done, problem="; ".join(filter(None, (done.problem, f"against {expected.name}, {wrong}"))))
-
-
-def _carved(done: Checked, calls: Iterable[KernelCall | LaunchAgain]) -> Checked:
-    """*done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
-
-    The kernel of each of *calls* runs twice more.  After a fault there is no plan: the launch has no end.
-    """
-    for call in calls:
-        with contextlib.suppress(MlusimError):
-            found = carve(call)
-            told = {_place(f) for f in done.findings}
-            fresh = [f for f in found.findings if _place(f) not in told]
-            accepted = [a for a in found.allowed if a not in done.allowed]
-            done = evolve(
-                done,
-                findings=(*done.findings, *fresh),
-                allowed=(*done.allowed, *accepted),
-                unchecked=tuple((name, count) for name, count in done.unchecked if name != PLANS),
-            )
-    return done
-
-
-def _place(finding: Finding) -> tuple[Any, ...]:
-    return finding.id, finding.kernel, finding.file, finding.line
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:

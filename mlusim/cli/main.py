@@ -77,6 +77,9 @@ VERBS = (
         "run an operator or a script under checkers: what should not have been done",
         runs_programs=True,
     ),
+    Verb(
+        "fuzz", "calls of a kernel drawn where faults live, under checkers, until one fails: made small, kept"
+    ),
     Verb("compile", "what is in BANG C files, and what of it does not translate"),
     Verb("toolkit", "a folder with cncc, headers and libraries: your own build on the simulator"),
     Verb(

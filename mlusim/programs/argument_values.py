@@ -163,8 +163,7 @@ class ArgumentScope:
             return int(text, 0)
         value = self.value(name, what)
         if value.form is forms.DRAW:
-            low, high = self._range(value, what)
-            return int(self._generator(name).integers(low, high, dtype=np.int64))
+            return self.drawn(name, *self.range_of(value, what))
         if value.form is not forms.NUMBER:
             raise _unread(what, text, "give a whole number, a formula of other arguments or int:LOW..HIGH")
         return self.number(text, what)
@@ -210,7 +209,7 @@ class ArgumentScope:
             return read_array(str(value.file), wanted)
         if value.form is forms.MEMBER:
             return read_member(str(value.file), value.member, wanted)
-        dtype = usual or int32 if value.dtype is None else self.dtype(value, what)
+        dtype = usual or int32 if value.dtype is None else self.dtype_of(value, what)
         shape = self.sizes(value, what)
         nbytes = math.prod(shape) * dtype.size
         if nbytes > LARGEST:
@@ -223,7 +222,7 @@ class ArgumentScope:
             )
         rng = self._generator(name)
         if value.form is forms.DRAWS:
-            low, high = self._range(value, what)
+            low, high = self.range_of(value, what)
             if dtype.kind != "float" and not self._holds(dtype, low, high):
                 raise _unread(what, value.text, f"{dtype} does not hold {low:,} to {high - 1:,}")
             made = rng.integers(low, high, shape, dtype=np.int64)
@@ -232,7 +231,8 @@ class ArgumentScope:
         with np.errstate(over="ignore"):  # arange of more than half holds: infinity, as the conversion gives
             return np.asarray(made).astype(dtype.dtype, copy=False)
 
-    def dtype(self, value: ArgumentValue, what: str) -> DType:
+    @staticmethod
+    def dtype_of(value: ArgumentValue, what: str) -> DType:
         """The element type that *value* names.  Raises `UsageError` for one that there is not."""
         try:
             return as_dtype(value.dtype)
@@ -244,7 +244,12 @@ class ArgumentScope:
         limits = np.iinfo(dtype.dtype)
         return limits.min <= low and high - 1 <= limits.max
 
-    def _range(self, value: ArgumentValue, what: str) -> tuple[int, int]:
+    def drawn(self, name: str, low: int, high: int) -> int:
+        """Draw the whole number of argument *name* from *low* up to, and without, *high*."""
+        return int(self._generator(name).integers(low, high, dtype=np.int64))
+
+    def range_of(self, value: ArgumentValue, what: str) -> tuple[int, int]:
+        """Return the range that *value* draws from, the second number outside of it.  Raises `UsageError` where it is empty."""
         low, high = self.number(str(value.low), what), self.number(str(value.high), what)
         if not -_WIDEST <= low < high <= _WIDEST - 1:
             raise _unread(

@@ -159,6 +159,22 @@ class KernelCall:
         """The same call with another value of argument *name*; the sources are not loaded again."""
         return self._alike(arguments={**self.arguments, name: text})
 
+    def given_arrays(
+        self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: Any
+    ) -> "KernelCall":
+        """Return a call of the same sources, not loaded again, with other *arguments*, whose files stand for *arrays*.
+
+        *around* are changes of ``dim``, ``seed`` and ``effects``.
+        """
+        return self._alike(arguments=dict(arguments), given=dict(arrays), **around)
+
+    @property
+    def module(self) -> Module:
+        """The sources, loaded once."""
+        if self._module is None:
+            self._module = self.sources.load()
+        return self._module
+
     def _alike(self, **changes: Any) -> "KernelCall":
         """Return this call of the same sources with *changes*; they are not loaded, and warned of, again."""
         found = evolve(self, **changes)
@@ -223,7 +239,7 @@ class KernelCall:
         if not value.is_array:
             raise UsageError(f"{what} is given {value.text!r}; a pointer takes {spellings(POINTERS)}")
         if not value.form.goes_in:
-            tensor = device.empty(scope.sizes(value, what), scope.dtype(value, what))
+            tensor = device.empty(scope.sizes(value, what), scope.dtype_of(value, what))
         else:
             array = self.given.get(name)
             if array is None:

@@ -36,6 +36,7 @@ LAYERS = {
     "check": 6,
     "judge": 6,
     "tune": 6,
+    "fuzz": 6,
     "debug": 6,
     "testing": 6,
     "manual": 7,

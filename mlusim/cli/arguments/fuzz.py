@@ -1,0 +1,73 @@
+"""The arguments of ``mlusim fuzz``."""
+
+from argparse import ArgumentParser
+
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.arguments.judge import seconds
+from mlusim.cli.arguments.shared import (
+    add_limit,
+    add_program,
+    add_source_arguments,
+    whole,
+    workers,
+)
+from mlusim.fuzz.forms import REAL_FORMS
+from mlusim.machine.limits import Limit, limit_in
+from mlusim.programs.argument_forms import HELP
+
+EXAMPLES = """examples:
+  mlusim fuzz halve.mlu --kernel Halve --dim 4 --arg 'n=int:1..20000' --arg 'x=in:float32:n' --arg 'y=out:float32:n' --reference ref:halve
+  mlusim fuzz gather.mlu --arg 'm=int:1..500' --arg 'n=int:0..m' --arg 'table=in:float32:m' --arg 'index=int:0..m:int32:n' --arg 'y=out:float32:n'
+  mlusim fuzz scale.mlu --arg 'n=int:0..9000' --arg 'x=float:-8..8:float32:n' --arg 'weight=null|in:float32:n' --arg 'y=out:float32:n' --runs 500 --seed 7"""
+USUAL_SECONDS = 60.0
+USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add_program(parser, "FILE.mlu", "a BANG C file", "more BANG C files")
+    add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
+    add(
+        "--dim",
+        metavar="X,Y,Z",
+        default="1",
+        help="tasks of the kernel (default: 1,1,1); | separates alternatives",
+    )
+    add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
+    add(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=f"{HELP}, as `mlusim check` takes them; {REAL_FORMS}, of floats; | separates alternatives, the simplest first",
+    )
+    add_source_arguments(parser)
+    add("--reference", metavar="module:function", help="what the outputs of the kernel are compared with")
+    add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
+    add(
+        "--board",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="B",
+        help=f"boards to draw from (default: {DEFAULT_BOARDS[0]})",
+    )
+    add(
+        "--seconds",
+        metavar="S",
+        type=seconds,
+        help=f"time for the search (default without --runs: {USUAL_SECONDS:g})",
+    )
+    add("--runs", metavar="N", type=workers, help="calls to draw, at most")
+    add("--seed", metavar="N", type=whole, default=0, help="draw other calls (default: 0)")
+    add(
+        "--corpus",
+        metavar="DIR",
+        help="the folder that keeps failing calls, tried first, and how far the search came (default: FILE.fuzz beside the first file)",
+    )
+    add("--restart", action="store_true", help="begin with the first draw, wherever the last search ended")
+    add("--jobs", metavar="N", type=workers, default=1, help="processes (default: 1)")
+    add("--json", action="store_true", help="one JSON document on standard output")
+    add_limit(parser, USUAL)
+    parser.epilog = EXAMPLES

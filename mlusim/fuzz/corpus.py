@@ -1,0 +1,100 @@
+"""Failing calls in a folder: each with its arrays, and with the command that makes it again; later runs try them first."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import asdict, field, frozen
+
+from mlusim.errors import UsageError
+from mlusim.files.arrays import read_array
+from mlusim.files.reading import read_text
+from mlusim.files.typed import typed
+from mlusim.files.writing import write, write_text
+from mlusim.report.json_values import json_text
+
+Array = np.ndarray[Any, Any]
+CALL, STATE = "call.json", "state.json"
+
+
+@frozen
+class KeptCall:
+    """A call that has failed: what surrounds it, its arguments as `mlusim check` takes them, and what was found.
+
+    Files among the arguments are in the folder of the call.
+    """
+
+    kernel: str
+    dim: tuple[int, int, int]
+    kind: str
+    board: str
+    effects: str
+    schedule: int | None
+    arguments: Mapping[str, str]
+    found: str
+    command: str = ""
+
+
+@frozen
+class CorpusState:
+    """How far a search has come: a word for all that it depends on, its seed, and calls that were tried."""
+
+    word: str
+    seed: int
+    done: int
+
+
+@frozen
+class Corpus:
+    """A folder of failing calls."""
+
+    folder: Path = field(converter=Path)
+
+    def place(self, call: KeptCall, arrays: Mapping[str, Array]) -> Path:
+        """Return the folder for *call*, named after its kernel and a digest of what it is given."""
+        facts = {name: value for name, value in asdict(call).items() if name not in ("command", "found")}
+        word = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+        for name in sorted(arrays):
+            word.update(arrays[name].tobytes())
+        kernel = "".join(letter if letter.isalnum() else "_" for letter in call.kernel)
+        return self.folder / f"{kernel}-{word.hexdigest()[:8]}"
+
+    def add(self, place: Path, call: KeptCall, arrays: Mapping[str, Array]) -> None:
+        """Write *call* and its arrays to its *place*."""
+        place.mkdir(parents=True, exist_ok=True)
+        for name, array in arrays.items():
+            write(str(place / f"{name}.npy"), lambda file, array=array: np.save(file, array))  # type: ignore[misc]
+        write_text(str(place / CALL), json_text(asdict(call)))
+
+    def calls(self) -> Iterator[tuple[Path, KeptCall]]:
+        """Yield the calls that are kept, by the names of their folders.  Raises `UsageError` for a broken file."""
+        for path in sorted(self.folder.glob(f"*/{CALL}")):
+            yield path.parent, _read(path, KeptCall)
+
+    def arrays(self, place: Path, call: KeptCall) -> dict[str, Array]:
+        """Return the arrays of *call*, which is kept in *place*."""
+        return {
+            name: read_array(str(place / f"{name}.npy"), "it belongs to the call beside it")
+            for name, text in call.arguments.items()
+            if text.removeprefix("inout:") == f"{name}.npy"
+        }
+
+    def state(self) -> CorpusState | None:
+        """Return how far the last search came; None where there was none."""
+        path = self.folder / STATE
+        return _read(path, CorpusState) if path.exists() else None
+
+    def note(self, state: CorpusState) -> None:
+        """Keep how far a search has come."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(str(self.folder / STATE), json_text(asdict(state)))
+
+
+def _read(path: Path, kind: Any) -> Any:
+    try:
+        return typed(kind, json.loads(read_text(str(path))), path.name)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{path} is no file of `mlusim fuzz`: {error}; remove it") from None

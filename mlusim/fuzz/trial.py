@@ -1,0 +1,251 @@
+"""One call of those that may be drawn, as the choices that make it: drawn by its number, and made into texts and arrays."""
+
+import math
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.arch.dtypes import DType, int32
+from mlusim.counted import counted
+from mlusim.errors import UsageError
+from mlusim.fuzz.numbers import Landmarks, interesting
+from mlusim.fuzz.specification import ArgumentDraw, CallDraw
+from mlusim.fuzz.values import filled, patterns
+from mlusim.machine.scheduling.schedule import EFFECTS
+from mlusim.programs.argument_forms import DRAW, FILE, MEMBER, NUMBER
+from mlusim.programs.argument_values import ArgumentScope
+
+Array = np.ndarray[Any, Any]
+Number = int | float
+MOST_BYTES = 64 << 20
+"""Bytes of all arrays of a call: what is larger is drawn again, for each byte is watched."""
+TRIES = 200
+PLANS = 0.25  # of the calls have the plan of the kernel inferred, which runs it twice more
+
+
+@frozen
+class FillDraw:
+    """The values of an array: the name of a pattern, and the seed of its random numbers."""
+
+    pattern: str
+    seed: int
+
+
+@frozen
+class Trial:
+    """The choices of one call: which alternative of each argument, each drawn number, the values of each array.
+
+    ``schedule`` is the seed of another legal schedule; ``plans`` says whether the plan of the kernel is inferred.
+    """
+
+    dim: tuple[int, int, int]
+    board: str
+    effects: str
+    schedule: int | None
+    plans: bool
+    chosen: Mapping[str, int]
+    numbers: Mapping[str, Number] = field(factory=dict)
+    fills: Mapping[str, FillDraw] = field(factory=dict)
+
+
+@frozen(eq=False)
+class MadeCall:
+    """A call as the command line has it: texts by the name of a parameter, and the arrays that files among them stand for."""
+
+    texts: Mapping[str, str]
+    arrays: Mapping[str, Array]
+
+
+@define(eq=False)
+class _Numbers(ArgumentScope):
+    """The arguments of a call whose drawn numbers come from *choose*: by name, lowest and highest; ``ranges`` keeps these."""
+
+    choose: Callable[[str, int, int], int] = field(kw_only=True)
+    ranges: dict[str, tuple[int, int]] = field(factory=dict, kw_only=True)
+
+    def drawn(self, name: str, low: int, high: int) -> int:
+        """Return the number that is drawn from *low* up to, and without, *high*."""
+        self.ranges[name] = low, high - 1
+        return self.choose(name, low, high - 1)
+
+
+@frozen(eq=False)
+class TrialDraws:
+    """What draws calls and makes them: the specification, the macros of the sources, and what is known of the kernel.
+
+    ``usual`` are the element types that its pointers point to, ``marks`` numbers that mean something to it.
+    """
+
+    draw: CallDraw
+    macros: Mapping[str, str | None]
+    usual: Mapping[str, DType]
+    marks: Landmarks
+
+    def option(self, trial: Trial, name: str) -> ArgumentDraw:
+        """Return the alternative of argument *name* that *trial* has."""
+        return self.draw.argument(name).options[trial.chosen[name]]
+
+    def options(self, trial: Trial) -> dict[str, ArgumentDraw]:
+        """Return the alternative of each argument."""
+        return {one.name: one.options[trial.chosen[one.name]] for one in self.draw.arguments}
+
+    def range(self, trial: Trial, name: str) -> tuple[int, int]:
+        """Return the lowest and the highest of the drawn whole number *name* beside the other numbers of *trial*."""
+        scope = self._kept(trial)
+        scope.whole(name)
+        return scope.ranges[name]
+
+    def names(self, here: ArgumentDraw, name: str) -> tuple[str, ...]:
+        """Return the patterns of the array *here*, argument *name*, the simplest first."""
+        return patterns(self._dtype(here, name).dtype, here.is_bounded, whole=here.reals is None)
+
+    def fitted(self, trial: Trial) -> Trial | None:
+        """Return *trial* with every number in its range, which others may bound; None where that makes no call.
+
+        A number whose range moved is the nearest in it.
+        """
+        try:
+            return self._with_numbers(trial, self._kept(trial))
+        except UsageError:
+            return None
+
+    def drawn(self, seed: int, number: int) -> Trial:
+        """Return the call *number* of those that *seed* draws.
+
+        Raises `UsageError` where no draw has arrays that are possible: sizes of 0 and more, `MOST_BYTES` in all, at least one number
+        in each range.
+        """
+        random = Random(f"{seed}/{number}")  # noqa: S311 - to be drawn again
+        for attempt in range(TRIES):
+            try:
+                return self._attempt(random)
+            except UsageError:
+                if attempt == TRIES - 1:
+                    raise
+        raise AssertionError
+
+    def _attempt(self, random: Random) -> Trial:
+        dim = random.choice(self.draw.dims)
+        trial = Trial(
+            dim,
+            random.choice(self.draw.boards),
+            random.choice(EFFECTS),
+            random.choice((None, random.randrange(1 << 16))),
+            random.random() < PLANS,
+            {one.name: random.randrange(len(one.options)) for one in self.draw.arguments},
+        )
+        options = self.options(trial)
+        reals = {
+            name: _real(random, *here.reals)
+            for name, here in options.items()
+            if here.reals and here.is_number
+        }
+        fills = {
+            name: FillDraw(random.choice(self.names(here, name)), random.randrange(1 << 32))
+            for name, here in options.items()
+            if here.is_filled
+        }
+        trial = evolve(trial, numbers=reals, fills=fills)
+        tasks = dim[0] * dim[1] * dim[2]
+        scope = self._scope(trial, lambda _, low, high: interesting(random, low, high, self.marks, tasks))
+        return self._with_numbers(trial, scope)
+
+    def _kept(self, trial: Trial) -> _Numbers:
+        """Return the arguments of *trial* with its own numbers, as near as their ranges let them be."""
+        return self._scope(
+            trial, lambda name, low, high: min(max(int(trial.numbers.get(name, low)), low), high)
+        )
+
+    def _scope(self, trial: Trial, choose: Callable[[str, int, int], int]) -> _Numbers:
+        texts = {}
+        for name, here in self.options(trial).items():
+            value = here.value
+            texts[name] = value.text
+            if here.reals is not None:
+                array = f"in:{value.dtype}:{value.sizes}"
+                texts[name] = array if value.is_array else repr(trial.numbers.get(name, here.reals[0]))
+        return _Numbers(texts, self.macros, find_board(trial.board), choose=choose)
+
+    def _with_numbers(self, trial: Trial, scope: _Numbers) -> Trial:
+        """Return *trial* with the whole numbers of *scope*.  Raises `UsageError` where its arrays are not possible then."""
+        numbers: dict[str, Number] = {}
+        nbytes = 0
+        options = self.options(trial)
+        for name, here in options.items():
+            if here.value.form is DRAW:
+                numbers[name] = scope.whole(name)
+            elif here.is_number:
+                numbers[name] = trial.numbers.get(name, here.reals[0] if here.reals else 0.0)
+        for name, here in options.items():
+            if here.value.is_array and here.value.sizes is not None:
+                count = math.prod(scope.sizes(here.value, f"--arg {name}"))
+                nbytes += count * self._dtype(here, name).size
+                if here.is_filled and count:
+                    self._bounds(scope, here, name)
+        if nbytes > MOST_BYTES:
+            raise UsageError(
+                f"the arrays of a call take {counted(nbytes, 'byte')}; `mlusim fuzz` draws up to {MOST_BYTES:,}, for each is watched; "
+                "give smaller ranges"
+            )
+        return evolve(trial, numbers=numbers)
+
+    def _dtype(self, here: ArgumentDraw, name: str) -> DType:
+        if here.value.dtype is None:
+            return self.usual.get(name, int32)
+        return ArgumentScope.dtype_of(here.value, f"--arg {name}")
+
+    def _bounds(self, scope: _Numbers, here: ArgumentDraw, name: str) -> tuple[float, float] | None:
+        if here.reals is not None or not here.is_bounded:
+            return here.reals
+        low, high = scope.range_of(here.value, f"--arg {name}")
+        return low, high - 1
+
+    def made(self, trial: Trial, parameters: tuple[str, ...]) -> MadeCall:
+        """Return the texts and arrays of *trial* for the *parameters* of a kernel; other names are for formulas alone."""
+        scope = self._kept(trial)
+        texts: dict[str, str] = {}
+        arrays: dict[str, Array] = {}
+        for name, here in self.options(trial).items():
+            value = here.value
+            back = "inout:" if value.comes_back and value.form.goes_in else ""
+            if here.is_number:
+                texts[name] = repr(trial.numbers[name])
+            elif value.form is NUMBER and not _is_written(value.text):
+                texts[name] = str(scope.whole(name))
+            elif here.is_filled:
+                arrays[name] = self._filled(scope, trial, here, name)
+                texts[name] = f"{back}{name}.npy"
+            elif value.is_array and value.form not in (FILE, MEMBER):
+                shape = scope.sizes(value, f"--arg {name}")
+                texts[name] = f"{back}{value.form.word}:{value.dtype}:{','.join(map(str, shape))}"
+            else:
+                texts[name] = value.text
+        return MadeCall({name: text for name, text in texts.items() if name in parameters}, arrays)
+
+    def _filled(self, scope: _Numbers, trial: Trial, here: ArgumentDraw, name: str) -> Array:
+        shape, dtype = scope.sizes(here.value, f"--arg {name}"), self._dtype(here, name).dtype
+        if 0 in shape:
+            return np.zeros(shape, dtype)
+        fill = trial.fills[name]
+        return filled(fill.pattern, fill.seed, shape, dtype, self._bounds(scope, here, name))
+
+
+def _real(random: Random, low: float, high: float) -> float:
+    ends = [one for one in (low, high, 0.0, 1.0, 0.5) if low <= one <= high]
+    return random.choice((random.choice(ends), random.uniform(low, high)))
+
+
+def _is_written(text: str) -> bool:
+    """Return whether *text* is a number, or the members of a structure, and no formula."""
+    try:
+        return all(part in ("true", "false") or float(int(part, 0)) is not None for part in text.split(","))
+    except ValueError:
+        pass
+    try:
+        return all(float(part) is not None for part in text.split(","))
+    except ValueError:
+        return False

@@ -1,0 +1,89 @@
+"""``mlusim fuzz`` finds the kinds of bugs that ordinary inputs do not show, from what its arguments may be alone."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mlusim.cli.main import main
+
+HERE = Path(__file__).parent
+KINDS = {
+    "Pairs": (
+        "rows=int:0..40",
+        "cols=int:1..65",
+        "x=float:-9..9:float32:rows,cols",
+        "y=out:float32:rows,cols",
+    ),
+    "Pipeline": ("steps=int:1..40", "x=float:-9..9:float32:steps,64", "y=out:float32:steps,64"),
+    "Kept": ("k=int:1..9000", "scores=in:float32:k", "y=out:float32:k"),
+    "Nearest": ("n=int:0..200", "x=float:-900..900:float32:n", "y=out:int32:n"),
+    "Blocks": ("rows=int:0..200000", "cols=int:0..200000", "blocks=out:int64:1"),
+    "Weighted": (
+        "n=int:0..200",
+        "float:-9..9:float32:n",
+        "weight=null|float:-9..9:float32:n",
+        "y=out:float32:n",
+    ),
+    "Lookup": (
+        "entries=int:2..300",
+        "n=int:0..100",
+        "table=float:-99..99:float32:entries",
+        "at=int:0..entries:n",
+        "y=out:float32:n",
+    ),
+}
+
+
+@pytest.fixture
+def fuzzed(tmp_path, monkeypatch, capsys):
+    """Run a verb of the command line in a folder that has the kernels and their references: its code and its document."""
+    for name in ("historic_kinds.mlu", "fuzz_references.py"):
+        shutil.copy(HERE / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        capsys.readouterr()
+        code = main([*words, "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def words(kind, *, fixed, runs=40, seed=0):
+    """The search for the bug of *kind*, or in its fixed twin."""
+    arguments = [word for one in KINDS[kind] for word in ("--arg", one)]
+    name = f"{kind}<{str(fixed).lower()}>"
+    end = ["--reference", f"fuzz_references:{kind.lower()}", "--runs", str(runs), "--seed", str(seed)]
+    return ["fuzz", "historic_kinds.mlu", "--kernel", name, *arguments, *end]
+
+
+@pytest.mark.parametrize("kind", ["Pairs", "Lookup"])
+def test_a_search_finds_what_is_wrong_and_nothing_else(fuzzed, kind):
+    """The failing call is as small as can be, and its line fails again; nothing is found in the fixed twin."""
+    code, found = fuzzed(*words(kind, fixed=False))
+    again, report = fuzzed(*shlex.split(found["failing"]["command"])[1:])
+    silent, fixed = fuzzed(*words(kind, fixed=True, runs=20))
+
+    assert [1, 0] == [code, silent]
+    smallest = {"Pairs": {"rows": "1", "cols": "1"}, "Lookup": {"entries": "2", "n": "1"}}[kind]
+    assert smallest == {name: found["failing"]["arguments"][name] for name in smallest}
+    ids = {f["id"] for f in report["findings"]} | (
+        {"wrong-result"} if report["runs"][0]["problem"] else set()
+    )
+    assert [True, True] == [again != 0, found["failing"]["id"] in ids]
+    assert [20, 0] == [fixed["draws"], fixed["cut_off"]]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_found_from_its_arguments(fuzzed, kind):
+    """With three seeds; the fixed twin stays silent over a thousand draws."""
+    for seed in range(3):
+        code, found = fuzzed(*words(kind, fixed=False, runs=600, seed=seed), "--corpus", f"of-{seed}")
+        again, _ = fuzzed(*shlex.split(found["failing"]["command"])[1:])
+        assert [1, True] == [code, again != 0]
+    silent, _ = fuzzed(*words(kind, fixed=True, runs=1000))
+    assert silent == 0
