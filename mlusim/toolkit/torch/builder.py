@@ -57,6 +57,7 @@ _FORMED = (
     "--bang-arch=",
 )  # flags that a precompiled header has to be made with
 _LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
+_ERROR = re.compile(r"error:|undefined reference|cannot find|unable to find")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
 
 
@@ -372,7 +373,8 @@ def _depends(path: Path) -> Iterator[str]:
 
 def _first_error(text: str) -> str:
     """The first error of a compiler's words, as a sentence."""
-    lines = [line for line in text.splitlines() if "error:" in line or "undefined reference" in line]
+    lines = [line for line in text.splitlines() if _ERROR.search(line)]
+    lines.sort(key=lambda line: "linker command failed" in line)  # of which the linker has said why
     return lines[0].strip() if lines else (text.strip().splitlines() or ["the compiler says nothing"])[-1]
 
 

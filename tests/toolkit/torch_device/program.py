@@ -179,6 +179,14 @@ def mistakes():
         "dtype": refused(lambda: torch.zeros(3, dtype=torch.float8_e4m3fn, device="mlu")),
         "device": refused(lambda: torch.zeros(3, device="mlu:7")),
         "host": refused(lambda: EXTENSION.add(x, 3)),
+        "count": refused(lambda: EXTENSION.add(x)),
+        "thrown": refused(lambda: EXTENSION.fails(0)),
+        "odd": refused(lambda: EXTENSION.fails(1)),
+        "other": refused(lambda: EXTENSION.add(x.to("mlu:1"), x.to("mlu:1"))),
+        "flags": refused(lambda: load_inline("add", "", SOURCE, extra_cflags="-O3")),
+        "library": refused(
+            lambda: load_inline("add", DECLARED, SOURCE, ["add"], extra_ldflags=["-lno_such_library"])
+        ),
         "after": same(EXTENSION.add(x[0], x[1]), (x[0] + x[1]).cpu()),
         "signature": refused(
             lambda: load_inline("add", "torch::Tensor add(torch::Tensor x);", SOURCE, functions=["add"])
@@ -194,16 +202,35 @@ def mistakes():
     }
 
 
+def devices():
+    x = torch.randn(1, 1, 8, 8)
+    one = torch.mlu.memory_allocated(1)
+    y = x.to("mlu:1")
+    used = [torch.mlu.memory_allocated(1) - one, torch.mlu.memory_allocated("mlu:1") - one]
+    with torch.mlu.device(1):
+        added = EXTENSION.add(y, y)
+    convolved = nn.functional.conv2d(y, y[:, :, :3, :3])
+    return [
+        torch.mlu.device_count() == 2,
+        used == [256, 256],
+        torch.mlu.current_device() == 0,
+        [str(t.device) for t in (added, convolved, y.mlu(0), y * 2)] == ["mlu:1", "mlu:1", "mlu:0", "mlu:1"],
+        same(added, x * 2),
+        same(convolved, nn.functional.conv2d(x, x[:, :, :3, :3])),
+    ]
+
+
+DECLARED = "torch::Tensor add(torch::Tensor x, torch::Tensor y);"
 EXTENSION = load_inline(
     name="added",
-    cpp_sources="torch::Tensor add(torch::Tensor x, torch::Tensor y);",
+    cpp_sources=f"{DECLARED} void fails(int64_t how);",
     bang_sources=SOURCE,
-    functions=["add"],
+    functions=["add", "fails"],
     extra_cflags=["-O3"],
     extra_ldflags=["-lcnrt"],
     extra_bang_cflags=["-O3", "-lm"],
 )
-ALL = (moves, views, operators, trains, saves, memory, streams, extension, mistakes)
+ALL = (moves, views, operators, trains, saves, memory, streams, extension, devices, mistakes)
 if __name__ == "__main__":
     results = {}
     for one in ALL:

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    "name", ["moves", "views", "operators", "trains", "saves", "memory", "streams", "extension"]
+    "name", ["moves", "views", "operators", "trains", "saves", "memory", "streams", "extension", "devices"]
 )
 def test_the_device_does_what_the_cpu_does(found, name):
     assert isinstance(found[name], list), found[name]
@@ -33,8 +33,14 @@ def test_an_operator_that_the_device_lacks_is_told_when_asked(found):
         ("fault", ["RuntimeError: __memcpy", "reach 12288 bytes past its end", "added.mlu:10, task 0"]),
         ("strided", ["RuntimeError: add takes contiguous tensors"]),
         ("dtype", ["the device mlu has no dtype Float8_e4m3fn; it has bool"]),
-        ("device", ["there is no device mlu:7; 1 is there"]),
+        ("device", ["there is no device mlu:7; 2 are there, counted from 0"]),
         ("host", ["TypeError: add: argument 2 (y) is int, where torch.Tensor is expected"]),
+        ("count", ["TypeError: add takes 2 arguments, and 1 is given"]),
+        ("thrown", ["RuntimeError: there is no row 7"]),
+        ("odd", ["RuntimeError: "]),
+        ("other", ["RuntimeError: ", "another device"]),
+        ("flags", ["TypeError: the flags '-O3' are a text; give a list: ['-O3']"]),
+        ("library", ["Error building extension 'add'", "no_such_library"]),
         ("signature", ["uses add(at::Tensor), which none of its sources defines"]),
         (
             "syntax",

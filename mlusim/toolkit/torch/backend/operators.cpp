@@ -165,11 +165,21 @@ c10::IValue moved(const c10::IValue &value, c10::Device device) {
   return value;
 }
 
+// The device of the first tensor in a value that has one; of none the one that is given.
+c10::Device device_in(const c10::IValue &value, c10::Device otherwise) {
+  if (value.isTensor() && value.toTensor().defined() && on_device(value.toTensor())) return value.toTensor().device();
+  if (value.isTensorList())
+    for (at::Tensor one : value.toTensorList())
+      if (one.defined() && on_device(one)) return one.device();
+  return otherwise;
+}
+
 // Operators whose own parts look for a device that they know: the whole runs on the CPU, and its gradient with it.
 void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   log(op);
   const size_t arguments = op.schema().arguments().size(), first = stack->size() - arguments;
   c10::Device device(MLU, (c10::DeviceIndex)mlusim::current_device());
+  for (size_t i = stack->size(); i > first; --i) device = device_in((*stack)[i - 1], device);
   for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], c10::kCPU);
   op.callBoxed(stack);
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], device);

@@ -49,6 +49,9 @@ def load_inline(
         "functions": _functions(functions),
         **_flags(extra_include_paths, extra_cflags, (extra_bang_cflags, extra_cncc_cflags), extra_ldflags),
     }
+    if not extension["bang"] and not extension["cpp"]:
+        message = "load_inline has no sources; give bang_sources, cpp_sources or both"
+        raise ValueError(message)
     return _loaded(extension, verbose, is_python_module)
 
 
@@ -87,9 +90,17 @@ Words = Sequence[str] | None
 
 
 def _flags(include: Words, cxx: Words, bang: Iterable[Words], link: Words) -> dict[str, list[str]]:
-    """Return the folders and flags for the builder; a caller may give None for any of them."""
+    """Return the folders and flags for the builder; a caller may give None for any of them.
+
+    Raises `TypeError` for a text, whose letters would be taken for flags.
+    """
+    bang = list(bang)
+    for given in (include, cxx, link, *bang):
+        if isinstance(given, str):
+            message = f"the flags {given!r} are a text; give a list: {given.split()!r}"
+            raise TypeError(message)
     return {
-        "include": list(include or ()),
+        "include": [str(one) for one in include or ()],
         "cxx_flags": list(cxx or ()),
         "bang_flags": [word for words in bang for word in words or ()],
         "link_flags": list(link or ()),
@@ -144,12 +155,17 @@ def _loaded(extension: Mapping[str, Any], verbose: bool, module: bool) -> Module
 
 
 def _unloadable(extension: Mapping[str, Any], why: str) -> str:
-    from torch_mlu import _C  # noqa: PLC0415 - for an error alone
-
     missing = _UNDEFINED.search(why)
     name = extension["name"]
+    if "PyInit_" in why:
+        return (
+            f"extension '{name}' has no module: write PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) in one of its sources, "
+            "or give load_inline functions=[...]"
+        )
     if missing is None:
         return f"extension '{name}' cannot be loaded: {why}"
+    from torch_mlu import _C  # noqa: PLC0415 - for an error alone
+
     function = _C.demangle(missing[1])
     return (
         f"extension '{name}' uses {function}, which none of its sources defines; "
