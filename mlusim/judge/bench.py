@@ -140,13 +140,15 @@ def _closed(end: socket.socket, server: "subprocess.Popen[bytes]") -> None:
 
 def _facts(draw: Draw, bind: Mapping[str, str]) -> dict[str, Any]:
     """Return the facts of *draw* that a candidate's process gets: everything but what is expected."""
-    every = [*draw.inputs.values(), *draw.expected.values()]
+    own = [a for n, a in draw.inputs.items() if n not in draw.weights]
+    every = [*own, *draw.expected.values()]
     offered = CallOffer(
         list(draw.inputs),
         list(draw.expected),
         draw.numbers,
         frozenset(a.size for a in every),
         bind,
+        frozenset(draw.weights),
     )
     return {
         "case": draw.case,

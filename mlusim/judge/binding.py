@@ -40,6 +40,7 @@ class CallOffer:
     numbers: Mapping[str, float]
     elements: frozenset[int]
     bind: Mapping[str, str]
+    weights: frozenset[str] = frozenset()
 
 
 def bound(
@@ -58,19 +59,8 @@ def bound(
             found[place] = by_name
     taken = {b.name for b in found.values()}
     inputs = [n for n in offered.inputs if n not in taken]
-    outputs = [n for n in offered.outputs if n not in taken]
     left = [p for n, p in enumerate(parameters) if n not in found]
-    tensors = [p for p in left if _tensor(p)]
-    reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p) and not _tensor(p)]
-    writes = tensors or [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
-    if len(reads) == len(inputs) and len(writes) == len(outputs):
-        pairs = [*zip(reads, inputs, strict=True), *zip(writes, outputs, strict=True)]
-    elif not reads and len(writes) == len(inputs) + len(
-        outputs
-    ):  # which the source does not tell apart: inputs come first
-        pairs = list(zip(writes, [*inputs, *outputs], strict=True))
-    else:
-        pairs = []
+    pairs = _in_order(left, inputs, [n for n in offered.outputs if n not in taken], offered.weights)
     by_place = {id(p): GivenParameter(p.source_name, INPUT if n in inputs else OUTPUT, n) for p, n in pairs}
     whole = [p for p in left if isinstance(p.type, t.Arithmetic) and p.type.whole and p.type.kind != "bool"]
     if len(whole) == 1 and len(offered.elements) == 1 and not any(map(_tensor, parameters)):
@@ -84,6 +74,22 @@ def bound(
     if missing or not set(offered.outputs) <= given:
         raise UsageError(_refusal(missing, offered, given, what))
     return [found[n] for n in range(len(parameters))]
+
+
+def _in_order(
+    left: Sequence[ir.Local], inputs: Sequence[str], outputs: Sequence[str], weights: frozenset[str]
+) -> list[tuple[ir.Local, str]]:
+    """Pair the parameters that are *left* with inputs and outputs in their order; *weights* are inputs that may stay out."""
+    tensors = [p for p in left if _tensor(p)]
+    reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p) and not _tensor(p)]
+    writes = tensors or [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
+    for given in ([n for n in inputs if n not in weights], inputs):
+        if len(reads) == len(given) and len(writes) == len(outputs):
+            return [*zip(reads, given, strict=True), *zip(writes, outputs, strict=True)]
+        if not reads and len(writes) == len(given) + len(outputs):
+            # which the source does not tell apart: inputs come first
+            return list(zip(writes, [*given, *outputs], strict=True))
+    return []
 
 
 def _by_name(parameter: ir.Local, offered: CallOffer) -> GivenParameter | None:
@@ -131,6 +137,7 @@ def facts_of(offered: CallOffer) -> dict[str, Any]:
         "numbers": dict(offered.numbers),
         "elements": sorted(offered.elements),
         "bind": dict(offered.bind),
+        "weights": sorted(offered.weights),
     }
 
 
@@ -142,4 +149,5 @@ def offered_of(facts: Mapping[str, Any]) -> CallOffer:
         facts["numbers"],
         frozenset(facts["elements"]),
         facts["bind"],
+        frozenset(facts["weights"]),
     )

@@ -210,6 +210,7 @@ def _warm_draw() -> "tuple[Mapping[str, Any], Mapping[str, Array]]":
         "numbers": {"n": 256},
         "elements": [256],
         "bind": {},
+        "weights": [],
     }
     facts = {
         "case": "warm", "draw": 1, "outputs": [["out", "float32", [256]]], "dim": [2, 1, 1], "kind": "block", "offered": offered,

@@ -11,6 +11,7 @@ import random
 import runpy
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -36,7 +37,7 @@ OUTPUT = "out"  # the name of an output where the file gives none
 class Draw:
     """The inputs of one call and what is expected: arrays and numbers by name, and how the kernel is launched.
 
-    ``number`` counts the draws of a case from 1, ``operations`` is what the case takes at least, where the file
+    ``weights`` names the inputs that a model has by itself, which a candidate may leave; ``number`` counts the draws of a case from 1, ``operations`` is what the case takes at least, where the file
     says so, ``host_work`` whether host functions may compute.
     """
 
@@ -50,6 +51,7 @@ class Draw:
     kind: str
     operations: int | None
     host_work: bool = False
+    weights: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -102,7 +104,10 @@ class JudgeReference:
         arrays: dict[str, Array],
         numbers: dict[str, float],
     ) -> Draw:
-        expected = self._expected(arrays, numbers, case)
+        model = self._model() if self._modelled else None
+        weights, given = ({}, {}) if model is None else self._of_model(model, arrays)
+        expected = self._expected(arrays, numbers, case, model)
+        arrays, numbers = {**arrays, **weights}, {**given, **numbers}
         launch = (
             self._called("launch", case)
             if callable(self.names.get("launch"))
@@ -128,6 +133,7 @@ class JudgeReference:
             str(launch.get("kind", "block")),
             None if operations is None else int(operations),
             bool(self.names.get("host_work", False)),
+            tuple(weights),
         )
 
     # -- what the file gives -----------------------------------------------------------------------
@@ -174,9 +180,10 @@ class JudgeReference:
         arrays: Mapping[str, Array],
         numbers: Mapping[str, float],
         case: Mapping[str, Any],
+        model: Any,
     ) -> dict[str, Array]:
-        if self._modelled:
-            given = self._by_model(arrays, numbers)
+        if model is not None:
+            given = self._by_model(model, arrays, numbers)
         else:
             wanted = inspect.signature(self.names["reference"]).parameters
             every = any(p.kind is p.VAR_KEYWORD for p in wanted.values())
@@ -217,13 +224,34 @@ class JudgeReference:
             )
         return found
 
-    def _by_model(self, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Any:
+    def _model(self) -> Any:
+        given = self._called("get_init_inputs") if "get_init_inputs" in self.names else []
+        return self._guarded("Model", self.names["Model"], *given).eval()
+
+    def _of_model(self, model: Any, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, float]]:
+        """Return the weights of *model*, and the numbers that it was made with, by name.
+
+        A weight has the last word of its own name, as ``weight_ih_l0``, or all of it, as ``conv1_weight``, where layers share that.
+        """
+        state = model.state_dict() if hasattr(model, "state_dict") else {}
+        last = Counter(key.rpartition(".")[2] for key in state)
+        weights = {}
+        for key, value in state.items():
+            short, array = key.rpartition(".")[2], _array(value)
+            name = short if last[short] == 1 and short not in arrays else key.replace(".", "_")
+            if array is not None and array.ndim and name not in arrays:
+                weights[name] = np.ascontiguousarray(array).copy()
+        made = self.names["get_init_inputs"]() if "get_init_inputs" in self.names else []
+        names = [n for n in inspect.signature(self.names["Model"]).parameters if n != "self"]
+        numbers = {n: v for n, v in zip(names, made, strict=False) if isinstance(v, int | float)}
+        return weights, numbers
+
+    def _by_model(self, model: Any, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Any:
         torch = sys.modules["torch"]
-        model = self.names["Model"](*self.names.get("get_init_inputs", list)())
         names = self._parameters(len(arrays) + len(numbers))
         given = [torch.from_numpy(arrays[n].copy()) if n in arrays else numbers[n] for n in names]
         with torch.no_grad():
-            return self._guarded("Model.forward", model.eval(), *given)
+            return self._guarded("Model.forward", model, *given)
 
     def _called(self, name: str, *words: Any, **named: Any) -> Any:
         return self._guarded(name, self.names[name], *words, **named)

@@ -140,9 +140,11 @@ def test_a_model_of_torch(read, monkeypatch):
     torch.nn = SimpleNamespace(Module=Layer)
     monkeypatch.setitem(sys.modules, "torch", torch)
     text = (
-        "import torch\n"
+        "import numpy as np\nimport torch\n"
         "class Model(torch.nn.Module):\n"
         "    def __init__(self, scale):\n        self.scale = scale\n"
+        "    def state_dict(self):\n"
+        "        return {'one.weight': torch.rand(4), 'two.bias': torch.rand(4), 'two.count': torch.from_numpy(np.array(3))}\n"
         "    def forward(self, x, bias):\n"
         "        return torch.from_numpy(x.array * self.scale + bias.array)\n"
         "def get_inputs():\n    return [torch.rand(16), torch.rand(16)]\n"
@@ -150,7 +152,8 @@ def test_a_model_of_torch(read, monkeypatch):
     )
     (first, second), _ = read(text).draws(1, 2)
 
-    assert list(first.inputs) == ["x", "bias"]
+    assert list(first.inputs) == ["x", "bias", "weight", "two_bias"]
+    assert (first.weights, first.numbers) == (("weight", "two_bias"), {"scale": 2.0})
     assert not np.array_equal(first.inputs["x"], first.inputs["bias"])
     assert not np.array_equal(first.inputs["x"], second.inputs["x"])
     assert np.array_equal(second.expected["out"], second.inputs["x"] * 2 + second.inputs["bias"])

@@ -118,11 +118,11 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(c10::Device d) const noexcept override {
     if (d.index() >= 0) mlusim::choose_device(d.index());
   }
-  c10::Stream getStream(c10::Device d) const override { return stream_of(current_queue, d.index() < 0 ? getDevice().index() : d.index()); }
+  c10::Stream getStream(c10::Device d) const noexcept override { return stream_of(current_queue, d.index() < 0 ? getDevice().index() : d.index()); }
   c10::Stream getDefaultStream(c10::Device d) const override { return stream_of(0, d.index()); }
   c10::Stream getNewStream(c10::Device d, int) const override { return stream_of(asked(OP_QUEUE, {}, {}, d.index()).value, d.index()); }
   c10::Stream getStreamFromGlobalPool(c10::Device d, bool) const override { return getNewStream(d, 0); }
-  c10::Stream exchangeStream(c10::Stream s) const override {
+  c10::Stream exchangeStream(c10::Stream s) const noexcept override {
     c10::Stream before = getStream(s.device());
     current_queue = (uint64_t)s.id();
     return before;
@@ -162,8 +162,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 
 struct Hooks final : at::PrivateUse1HooksInterface {
-  bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return true; }
+  bool isBuilt() const { return true; }  // not in every version's interface
+  bool isAvailable() const { return true; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   c10::DeviceIndex deviceCount() const override { return (c10::DeviceIndex)devices(); }
   c10::DeviceIndex getCurrentDevice() const override { return (c10::DeviceIndex)mlusim::current_device(); }
