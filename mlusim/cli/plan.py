@@ -1,26 +1,24 @@
 """``mlusim plan``: what fits on chip, how much of it, and why not one more."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import frozen
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import plan_source
-from mlusim.cli.files import write_text
 from mlusim.cli.plain_text import remark
+from mlusim.cli.plan_answer import PlanAnswer, deliver
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
-from mlusim.cli.show import output
 from mlusim.cli.sources import is_source, refuse_call_arguments
 from mlusim.counted import plural
 from mlusim.errors import UsageError
+from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim
 from mlusim.plan.claims import Claim, Comparison, Verdict
@@ -36,23 +34,8 @@ from mlusim.plan.render import (
 )
 from mlusim.plan.solver.frontier import Frontier
 from mlusim.plan.svg import frontier_svg, layout_svg
-from mlusim.report.json_values import json_text
 
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
-
-
-@frozen
-class PlanAnswer:
-    """The answer to one question on one board: for people, for programs, as a picture, as a table.
-
-    *view* is None where another answer's view shows this one as well.
-    """
-
-    view: RenderableType | None
-    facts: Mapping[str, Any]
-    good: bool
-    svg: str = ""
-    csv: str = ""
 
 
 @frozen
@@ -85,39 +68,35 @@ def run(args: argparse.Namespace) -> int:
 
     Raises `UsageError` for anything that the command line gets wrong.
     """
-    if is_source(args.operator[0]):
-        return plan_source.run(args)
+    check_writable(args.output)
+    answers = plan_source.answers(args) if is_source(args.operator[0]) else _of_operator(args)
+    form = "json" if args.json else args.format
+    deliver(answers, form=form, file=args.output, title=f"The plan of {args.operator[0]}")
+    return 0 if all(a.good for a in answers) else 1
+
+
+def _of_operator(args: argparse.Namespace) -> list[PlanAnswer]:
+    """The answers for an operator, or for a Python file that holds a plan."""
     if len(args.operator) > 1:
         raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
     refuse_call_arguments(args)
-    args.operator = args.operator[0]
     question = _understood(args)
     if args.max:
-        answers = _largest(question, args.max)
-    elif args.frontier:
-        answers = _frontiers(question, args.frontier)
-    elif args.claim is not None:
-        answers = _claims(question, args.claim)
-    else:
-        answers = _layouts(question)
-    facts: Any = [a.facts for a in answers] if len(answers) > 1 else answers[0].facts
-    if args.output:
-        _write(Path(args.output), answers, facts)
-    if args.json:
-        sys.stdout.write(json_text(facts))
-    elif not args.output:
-        views = [a.view for a in answers if a.view is not None]
-        for number, view in enumerate(views):
-            output().print(*([""] if number else []), view, sep="\n")
-    return 0 if all(a.good for a in answers) else 1
+        return _largest(question, args.max)
+    if args.frontier:
+        return _frontiers(question, args.frontier)
+    if args.claim is not None:
+        return _claims(question, args.claim)
+    return _layouts(question)
 
 
 def _understood(args: argparse.Namespace) -> PlanQuestion:
     boards = tuple(boards_in(args.board or [], DEFAULT_BOARDS[:1]))
-    if args.operator.endswith(".py"):
-        plans = plans_in(Path(args.operator))
+    (name,) = args.operator
+    if name.endswith(".py"):
+        plans = plans_in(Path(name))
     else:
-        operator = find_operator(args.operator)
+        operator = find_operator(name)
         plans = tuple(operator.plans)
         if not plans:
             raise UsageError(f"{operator.name} has no NRAM plan")
@@ -271,21 +250,3 @@ def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
 def _compared(comparison: Comparison) -> PlanAnswer:
     good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
     return PlanAnswer(comparison_view(comparison), comparison.to_json(), good)
-
-
-# -- files ------------------------------------------------------------------------------------------
-
-
-def _write(path: Path, answers: Sequence[PlanAnswer], facts: Any) -> None:
-    kind = path.suffix
-    if kind == ".json":
-        text = json_text(facts)
-    elif kind in {".svg", ".csv"}:
-        if len(answers) > 1:
-            raise UsageError(f"{path} can hold one answer, not {len(answers)}; name one board, or use .json")
-        text = answers[0].svg if kind == ".svg" else answers[0].csv
-    else:
-        raise UsageError(f"{path} has the suffix {kind!r}; use .json, .svg or .csv")
-    if not text:
-        raise UsageError(f"{path}: this answer cannot be written as {kind}; use .json")
-    write_text(str(path), text)

@@ -5,23 +5,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from attrs import frozen
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.files import write_text
+from mlusim.cli.plan_answer import PlanAnswer
 from mlusim.cli.programs import source_program
 from mlusim.cli.settings import boards_in
-from mlusim.cli.show import emit, kib, output
+from mlusim.cli.show import kib
 from mlusim.counted import plural
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
-from mlusim.files.writing import check_writable
+from mlusim.plan.layout import Layout
+from mlusim.plan.render import memory_map, region_keys
+from mlusim.plan.svg import memories_svg
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.largest import LargestValue, largest_value
-from mlusim.report.json_values import json_text
+from mlusim.programs.memory_totals import layouts_of, totals_of
 from mlusim.text_grid import table
 
 T = TypeVar("T")
@@ -36,62 +37,33 @@ SAMPLED = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Show how the kernel divides its arrays; returns 1 where one part overwrites what another still holds."""
+def answers(args: argparse.Namespace) -> list[PlanAnswer]:
+    """How the kernel divides its arrays, on each board; it is not good where one part overwrites what another still holds."""
     unfit = next((o for o in OF_PLANS if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
         raise UsageError(
             f"--{unfit} goes with an operator's plan; of a BANG C file the plan is what one launch shows"
         )
-    check_writable(args.output)
-    if args.output and not args.output.endswith(".json"):
-        raise UsageError(f"{args.output} cannot hold the plan of a BANG C file; write it to a .json")
     args.program, *args.arguments = args.operator
     boards = boards_in(args.board or [], DEFAULT_BOARDS[:1])
     if args.max:
-        return _answer(args, _largest(args, boards, args.max))
-    return _answer(args, _carved(args, boards))
+        found = _on_each(args, boards, lambda call: largest_value(call, args.max))
+        return [_largest(one, last=one is found[-1]) for one in found]
+    return _carved(_on_each(args, boards, carve))
 
 
-@frozen
-class _Answer:
-    """The answer to a question: a document for each board, how it is shown, and whether all is well."""
-
-    documents: Sequence[Mapping[str, Any]]
-    show: Callable[[], None]
-    good: bool
-
-
-def _answer(args: argparse.Namespace, answer: _Answer) -> int:
-    """Write and show it."""
-    document: Any = answer.documents if len(answer.documents) > 1 else answer.documents[0]
-    if args.output:
-        write_text(args.output, json_text(document))
-    if args.json:
-        emit(document)
-    elif not args.output:
-        answer.show()
-    return CLEAN if answer.good else FINDINGS
-
-
-def _carved(args: argparse.Namespace, boards: Sequence[str]) -> _Answer:
-    """How the kernel divides its arrays."""
-    found = _on_each(args, boards, carve)
-    return _Answer(
-        [one if isinstance(one, dict) else _document(one) for one in found],
-        lambda: _show_all(found),
-        all(isinstance(one, Carving) and not one.findings for one in found),
-    )
-
-
-def _largest(args: argparse.Namespace, boards: Sequence[str], variable: str) -> _Answer:
-    """The largest value of an argument with which the kernel runs."""
-    found = _on_each(args, boards, lambda call: largest_value(call, variable))
-    return _Answer(
-        [one if isinstance(one, dict) else one.to_json() for one in found],
-        lambda: _show_largest(found),
-        all(isinstance(one, LargestValue) and one.largest is not None for one in found),
-    )
+def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[PlanAnswer]:
+    """The first answer shows all boards."""
+    view = Group(*_views(found))
+    return [
+        PlanAnswer(
+            None if number else view,
+            one if isinstance(one, dict) else _document(one),
+            isinstance(one, Carving) and not one.findings,
+            "" if isinstance(one, dict) else memories_svg(layouts_of(one)),
+        )
+        for number, one in enumerate(found)
+    ]
 
 
 def _on_each(
@@ -121,11 +93,18 @@ def _call(args: argparse.Namespace, board: str) -> KernelCall:
 
 
 def _document(found: Carving) -> dict[str, Any]:
+    totals = totals_of(found)
     return {
         "kernel": found.kernel,
         "board": found.board,
         "inferred": True,
-        "memory": {n: {"capacity": u.capacity, "high_water": u.high_water} for n, u in found.memory.items()},
+        "fits": not found.findings and all(total.fits for total in totals.values()),
+        "memory": {
+            name: {"capacity": usage.capacity, "high_water": usage.high_water}
+            | (totals[name].to_json() if name in totals else {})
+            for name, usage in found.memory.items()
+        },
+        "stages": [_stage(layout) for layout in layouts_of(found)],
         "arrays": [
             {
                 "name": a.name,
@@ -142,6 +121,17 @@ def _document(found: Carving) -> dict[str, Any]:
     }
 
 
+def _stage(layout: Layout) -> dict[str, Any]:
+    """One memory, in the words of an operator's plan."""
+    (stage,) = layout.stages
+    return {
+        "name": stage.name,
+        "used": stage.used,
+        "capacity": layout.capacity,
+        "regions": [region.to_json() for region in stage.regions],
+    }
+
+
 def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
     return {
         "variable": part.text,
@@ -155,58 +145,61 @@ def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
     }
 
 
-def _show_all(carved: Sequence[Carving | dict[str, Any]]) -> None:
+def _views(carved: Sequence[Carving | dict[str, Any]]) -> Iterator[RenderableType]:
     """One board with all that is known, several side by side."""
-    console = output()
     plans = [one for one in carved if isinstance(one, Carving)]
     if len(carved) == 1:
-        _show(plans[0])
+        yield from _view(plans[0])
     else:
-        console.print(Text(f"{plans[0].kernel} on {', '.join(p.board for p in plans)}", style="bold"))
+        yield Text(f"{plans[0].kernel} on {', '.join(p.board for p in plans)}", style="bold")
         for made in _side_by_side(plans):
-            console.print("", made, sep="\n")
+            yield from ("", made)
         for plan in plans:
-            console.print(
-                "", *(Text(f"{plan.board}: {text}") for text in _memory(plan)), sep="\n", soft_wrap=True
-            )
+            yield ""
+            yield from (_line(f"{plan.board}: {text}") for text in _memory(plan))
         for one in carved:
             if isinstance(one, dict):
-                console.print("", _refused(one), sep="\n", soft_wrap=True)
+                yield from ("", _refused(one))
         for plan in plans:
             for finding in plan.findings:
-                console.print("", Text(f"on {plan.board}:"), finding, sep="\n")
-    console.print("", Text(NOTE, style="dim"), sep="\n")
+                yield from ("", Text(f"on {plan.board}:"), finding)
+    yield from ("", Text(NOTE, style="dim"))
 
 
-def _show_largest(found: Sequence[LargestValue | dict[str, Any]]) -> None:
-    """A line for each board, and what fails above it."""
-    console = output()
-    for one in found:
-        if isinstance(one, dict):
-            console.print(_refused(one), soft_wrap=True)
-            continue
-        begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
-        if one.largest is None:
-            told = f"no {name} that was tried runs"
-        elif fails is None:
-            told = f"every {name} that was tried runs, up to {one.largest:,}, the largest of its type"
-        else:
-            told = f"the largest {name} that runs is {one.largest:,}"
-        console.print(Text(begin + told, style="bold"), soft_wrap=True)
-        if fails is not None:
-            what = {"fault": "fails", "overlap": "overlaps", "limit": "takes more than the search waits for"}
-            where = f" ({shown(fails.file)}:{fails.line})" if fails.kind == "overlap" and fails.file else ""
-            line = f"  {name} = {fails.value:,} {what[fails.kind]}: {fails.sentence}{where}"
-            console.print(Text(line), soft_wrap=True)
-            if fails.space == "GDRAM":
-                line = f"  An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
-                console.print(Text(line), soft_wrap=True)
-        console.print(Text(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", style="dim"))
-    console.print("", Text(SAMPLED, style="dim"), sep="\n")
+def _line(text: str, style: str = "") -> Text:
+    """A line that is not folded."""
+    return Text(text, style=style, no_wrap=True, overflow="ignore")
+
+
+def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
+    """The largest value on one board, and what fails above it; the *last* says how it was found."""
+    if isinstance(one, dict):
+        return PlanAnswer(_refused(one), one, good=False)
+    begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
+    if one.largest is None:
+        told = f"no {name} that was tried runs"
+    elif fails is None:
+        told = f"every {name} that was tried runs, up to {one.largest:,}, the largest of its type"
+    else:
+        told = f"the largest {name} that runs is {one.largest:,}"
+    lines = [_line(begin + told, "bold")]
+    if fails is not None:
+        what = {"fault": "fails", "overlap": "overlaps", "limit": "takes more than the search waits for"}
+        where = f" ({shown(fails.file)}:{fails.line})" if fails.kind == "overlap" and fails.file else ""
+        lines.append(_line(f"  {name} = {fails.value:,} {what[fails.kind]}: {fails.sentence}{where}"))
+        if fails.space == "GDRAM":
+            lines.append(
+                _line(
+                    f"  An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
+                )
+            )
+    lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
+    note: list[RenderableType] = ["", Text(SAMPLED, style="dim")] if last else []
+    return PlanAnswer(Group(*lines, *note), one.to_json(), one.largest is not None)
 
 
 def _refused(one: Mapping[str, Any]) -> Text:
-    return Text(f"{one['board']}: {one['refused']}", style="bold red")
+    return _line(f"{one['board']}: {one['refused']}", "bold red")
 
 
 def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
@@ -232,36 +225,46 @@ def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
         yield made
 
 
-def _show(found: Carving) -> None:
-    console = output()
-    console.print(Text(f"{found.kernel} on {found.board}", style="bold"))
-    for array in found.arrays:
-        console.print("", _table(found, array), sep="\n")
-    console.print(*(Text(text) for text in ("", *_memory(found))), sep="\n", soft_wrap=True)
+def _view(found: Carving) -> Iterator[RenderableType]:
+    yield Text(f"{found.kernel} on {found.board}", style="bold")
+    for layout in layouts_of(found):
+        keys = region_keys(layout)
+        for array in found.arrays:
+            if array.space == layout.stages[0].name:
+                yield from ("", _table(found, array, keys))
+        yield from ("", memory_map(layout))
+    yield ""
+    yield from (_line(text) for text in _memory(found))
     if not found.arrays:
-        console.print("it declares no on-chip memory")
+        yield "it declares no on-chip memory"
     for finding in found.findings:
-        console.print("", finding, sep="\n")
+        yield from ("", finding)
 
 
 def _memory(found: Carving) -> Iterator[str]:
-    """How much of each memory the arrays take, of what a kernel may declare."""
+    """How much of each memory the arrays and the stack take, of what there is."""
     arch = find_board(found.board).arch
-    for space, usage in found.memory.items():
-        if usage.high_water:
-            share = f"{kib(usage.high_water)} of {kib(usage.capacity)} KiB"
-            yield f"{space} {share}{arch.stack_taken(space, usage.high_water)}"
+    for space, total in totals_of(found).items():
+        share = f"{kib(total.declared)} of {kib(total.limit)} KiB"
+        taken = arch.stack_taken(space, total.declared)
+        told = [f"{space} {share}{taken}"]
+        if total.reserve and space == "NRAM":
+            left = min(total.reserve, total.limit - total.declared)
+            told.append(f"stack {kib(total.stack)} of the {kib(left)} KiB that are left to it")
+        if total.slack >= 0:
+            told.append(f"{kib(total.slack)} KiB more may be declared")
+        yield "; ".join(told)
 
 
-def _table(found: Carving, array: DeclaredArray) -> Any:
+def _table(found: Carving, array: DeclaredArray, keys: Mapping[str, str]) -> Any:
     used = f"{found.touched(array):,} of {array.bytes:,} {plural(array.bytes, 'byte')} touched"
     made = table(
-        "offset", "touched", "bytes", "variable", "declared", "shares bytes with",
+        "", "offset", "touched", "bytes", "variable", "declared", "shares bytes with",
         right=("offset", "touched", "bytes"), fold=("declared", "shares bytes with"),
         title=f"{array.name}, {array.space}, {shown(array.file)}:{array.line}: {used}",
     )  # fmt: skip
     for part in found.parts_of(array):
-        made.add_row(*_row(found, part))
+        made.add_row(keys.get(part.text, ""), *_row(found, part))
     return made
 
 

@@ -157,6 +157,18 @@ def _stage_table(stage: StageLayout, plan: Plan, keys: Mapping[str, str]) -> Gri
     return table
 
 
+def memory_map(layout: Layout) -> RenderableType:
+    """Return the proportional map of each stage of *layout*, whose regions are called by `region_keys`."""
+    keys = region_keys(layout)
+    return Group(*(_Fitted(partial(_maps, stage, layout, keys)) for stage in layout.stages))
+
+
+def region_keys(layout: Layout) -> dict[str, str]:
+    """Return the letter by which the map of *layout* calls each region whose name does not fit in."""
+    names = dict.fromkeys(region.name for stage in layout.stages for region in stage.regions)
+    return {name: key_of(number) for number, name in enumerate(names)}
+
+
 def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str], room: int) -> list[Text]:
     width = min(room, MAP_COLUMNS)
     at = ruler(layout, width - 1, 2)

@@ -38,17 +38,34 @@ def _document(height: float, parts: Sequence[str], title: str) -> str:
 # -- memory maps ------------------------------------------------------------------------------------
 
 
+def memories_svg(layouts: Sequence[Layout]) -> str:
+    """Return the maps of several memories of one kernel on one board below each other, each true to its own scale."""
+    title = f"{layouts[0].plan} on {layouts[0].board}" if layouts else "no on-chip memory"
+    parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
+    y = 34.0
+    for layout in layouts:
+        drawn, y = _maps(layout, y)
+        parts += drawn
+    return _document(y + 14, parts, title)
+
+
+def _maps(layout: Layout, y: float, word: str = "") -> tuple[list[str], float]:
+    """Return the maps of the stages of *layout* from *y* on, each called a *word*, and where they end."""
+    at, parts = ruler(layout, _INNER, 3), []
+    names = list(dict.fromkeys(r.name for s in layout.stages for r in s.regions))
+    for stage in layout.stages:
+        drawn, y = _stage(stage, layout, at, names, y, word)
+        parts += drawn
+    return parts, y
+
+
 def layout_svg(layout: Layout) -> str:
     """Return the memory map of every stage, true to scale, with the capacity marked."""
-    at = ruler(layout, _INNER, 3)
-    names = list(dict.fromkeys(r.name for s in layout.stages for r in s.regions))
     values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
     title = f"{layout.plan} on {layout.board}: {values}"
     parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
-    y = 34.0
-    for stage in layout.stages:
-        drawn, y = _stage(stage, layout, at, names, y)
-        parts += drawn
+    drawn, y = _maps(layout, 34.0, "stage ")
+    parts += drawn
     told = (
         f"fits: {layout.slack} of {layout.capacity} bytes to spare"
         if layout.fits
@@ -63,11 +80,16 @@ def _verdict_color(layout: Layout) -> str:
 
 
 def _stage(
-    stage: StageLayout, layout: Layout, at: Mapping[int, int], names: Sequence[str], y: float
+    stage: StageLayout,
+    layout: Layout,
+    at: Mapping[int, int],
+    names: Sequence[str],
+    y: float,
+    word: str,
 ) -> tuple[list[str], float]:
     over = stage.used - layout.capacity
     told = f", {over} too many" if over > 0 else ""
-    parts = [_text(_LEFT, y + 12, f"stage {stage.name}: {stage.used} of {layout.capacity} bytes{told}")]
+    parts = [_text(_LEFT, y + 12, f"{word}{stage.name}: {stage.used} of {layout.capacity} bytes{told}")]
     y += 18
     for lane in lanes(stage):
         row = segments(lane, at)

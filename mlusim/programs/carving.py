@@ -35,13 +35,14 @@ OVERLAP = "plan-carved-overlap"
 
 @frozen
 class DeclaredArray:
-    """A declared array: its name, its memory, its bytes, and where it is declared."""
+    """A declared array: its name, its memory, its bytes, where it is declared, and the byte of the memory at which it starts."""
 
     name: str
     space: str
     bytes: int
     file: str
     line: int
+    start: int = 0
 
 
 @define(eq=False)
@@ -77,7 +78,8 @@ class ArrayPart:
 class Carving:
     """The arrays that a kernel declares, their parts in order, and what is wrong with them (inferred).
 
-    ``allowed`` are findings that a comment in the kernel allows.
+    ``allowed`` are findings that a comment in the kernel allows.  ``stack`` is the bytes of the local variables on the
+    stack that are alive at once, where they take most.
     """
 
     kernel: str
@@ -87,6 +89,7 @@ class Carving:
     findings: tuple[Finding, ...]
     allowed: tuple[Allowed, ...] = ()
     memory: Mapping[str, Usage] = field(factory=dict)  # what it declares of each memory, and may
+    stack: int = 0
 
     def parts_of(self, array: DeclaredArray) -> list[ArrayPart]:
         """The parts of *array* by offset."""
@@ -111,7 +114,10 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
     parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.offset, p.low or 0))
     arrays = tuple(held.arrays.values())
     found = tuple(evolve(finding, kernel=launch.kernel) for finding in extents.findings)
-    return Carving(launch.kernel, launch.board, arrays, tuple(parts), found, extents.allowed, launch.memory)
+    stack = sum(variable.nbytes for variable in kernel.on_stack)
+    return Carving(
+        launch.kernel, launch.board, arrays, tuple(parts), found, extents.allowed, launch.memory, stack
+    )
 
 
 class PointerPlaces(Observer):
@@ -121,6 +127,7 @@ class PointerPlaces(Observer):
 
     def __init__(self, kernel: BangKernel) -> None:
         self.frames = Frames(kernel)
+        self._starts: dict[str, int] = {}  # the first address of each memory
         self.arrays: dict[tuple[str, int, str], DeclaredArray] = {}
         self.places: dict[PointerVariable, dict[int, set[tuple[DeclaredArray, int]]]] = {}
         self.plain: set[PointerVariable] = set()
@@ -128,7 +135,7 @@ class PointerPlaces(Observer):
 
     def declare(self, core: Core, allocation: Allocation) -> None:
         """Keep a declaration of on-chip memory."""
-        del core
+        self._starts.update({arena.space.name: arena.base for arena in core.arenas.values()})
         if allocation.space.name in ON_CHIP:
             self.array_of(allocation)
 
@@ -151,7 +158,12 @@ class PointerPlaces(Observer):
         if found is None:
             name = where.name or self._globals.get((where.file, where.line), "array")
             found = self.arrays[key] = DeclaredArray(
-                name, allocation.space.name, allocation.nbytes, where.file, where.line
+                name,
+                allocation.space.name,
+                allocation.nbytes,
+                where.file,
+                where.line,
+                allocation.address - self._starts.get(allocation.space.name, allocation.address),
             )
         return found
 

@@ -189,7 +189,7 @@ def test_stages_share_bytes_without_a_finding(plan):
         (("add.mlu", *CALL[:-2]), "int n of Add"),
         (("add.mlu", *CALL, "--frontier", "n,m"), "--frontier goes with an operator's plan"),
         (("add.mlu", *CALL, "--max", "a"), "has no integer 'a' to look for; its integers: n"),
-        (("add.mlu", *CALL, "-o", "plan.svg"), "write it to a .json"),
+        (("add.mlu", *CALL, "-o", "plan.csv"), "plan.csv: this answer cannot be written as csv; use JSON"),
         (("missing.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "missing.mlu"),
         (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
         (("tin_shift_forward", "other"), "takes one operator"),
@@ -251,6 +251,8 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
     found = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=64", "--json").json()
     written = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=64", "-o", "plan.json")
     one = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=512")
+    alone = ("plan", "k.mlu", *SIZED_CALL[:-1], "--arg", "n=64")
+    drawn = cli(*alone, "--format", "svg", "-o", "plan.html")
 
     assert (0, 0, "", 1) == (shown.code, written.code, written.out, one.code)
     assert ["MLU370-X4", "MLU590-H8"] == [board["board"] for board in found]
@@ -260,6 +262,15 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
     assert ["2,048:", "[2,048,", "2,304)", "1,024:", "[1,024,", "1,280)"] == row[3:]
     assert "K on MLU370-X4\n" in one.out
     assert "MLU590-H8: " in one.out
+    stages = [{s["name"]: [r["name"] for r in s["regions"]] for s in board["stages"]} for board in found]
+    assert [{"NRAM": ["left", "right", "pool (untouched)", "stack"]}] * 2 == stages
+    nram = found[0]["memory"]["NRAM"]
+    assert (True, 4096, 0, 131072, 786432) == tuple(
+        nram[key] for key in ("fits", "declared", "stack", "reserve", "limit")
+    )
+    assert "<title>right: 64 float at byte 2048, 256 bytes</title>" in drawn.out
+    assert drawn.out in Path("plan.html").read_text()
+    assert "stack 0 of the 128 KiB that are left to it; 636 KiB more may be declared" in shown.out
 
 
 def test_the_largest_value_that_runs_is_found_on_each_board(cli, tmp_path, monkeypatch):

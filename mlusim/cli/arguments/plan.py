@@ -57,4 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
     parser.set_defaults(launches=False)
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.add_argument("-o", "--output", metavar="F", help="write to F: .json, .svg, or .csv for a frontier")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "svg", "html", "csv"),
+        help="what to write to standard output (default: text; csv is for a frontier)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="F", help="write to F: .json, .svg, .html, or .csv for a frontier"
+    )

@@ -1,0 +1,92 @@
+"""The answers of ``mlusim plan``, and how they are written: as text, JSON, SVG, CSV or a page."""
+
+import html
+import io
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from rich.console import Console, RenderableType
+
+from mlusim.cli.files import write_text
+from mlusim.cli.show import output
+from mlusim.errors import UsageError
+from mlusim.report.json_values import json_text
+
+SUFFIXES = (".json", ".svg", ".csv", ".html")
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 960px; margin: 2em auto; padding: 0 1em; }}
+svg {{ max-width: 100%; height: auto; display: block; margin: 1em 0; }}
+pre {{ overflow-x: auto; font-size: 13px; }}
+</style>
+<h1>{title}</h1>
+{body}
+</html>
+"""
+
+
+@frozen
+class PlanAnswer:
+    """The answer to one question on one board: for people, for programs, as a picture, as a table.
+
+    *view* is None where another answer's view shows this one as well.
+    """
+
+    view: RenderableType | None
+    facts: Mapping[str, Any]
+    good: bool
+    svg: str = ""
+    csv: str = ""
+
+
+def deliver(answers: Sequence[PlanAnswer], *, form: str | None, file: str | None, title: str) -> None:
+    """Write *answers* to *file* and, as *form* says, to standard output; text where neither is given.
+
+    Raises `UsageError` for a suffix or a form that the answers do not have.
+    """
+    if file is not None:
+        kind = Path(file).suffix
+        if kind not in SUFFIXES:
+            raise UsageError(f"{file} has the suffix {kind!r}; use {', '.join(SUFFIXES)}")
+        write_text(file, _text(answers, kind.removeprefix("."), file, title))
+    if form in (None, "text"):
+        if file is None or form == "text":
+            views = [a.view for a in answers if a.view is not None]
+            for number, view in enumerate(views):
+                output().print(*([""] if number else []), view, sep="\n", soft_wrap=isinstance(view, str))
+    else:
+        sys.stdout.write(_text(answers, str(form), f"--format {form}", title))
+
+
+def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str:
+    if form == "json":
+        document: Any = [a.facts for a in answers] if len(answers) > 1 else answers[0].facts
+        return json_text(document)
+    if form == "html":
+        return _PAGE.format(title=html.escape(title), body="\n".join(_section(a) for a in answers))
+    drawn = [text for a in answers if (text := a.svg if form == "svg" else a.csv)]
+    if len(answers) > 1:
+        raise UsageError(
+            f"{who} can hold one answer, not {len(answers)}; name one board, or use JSON or HTML"
+        )
+    if not drawn:
+        raise UsageError(f"{who}: this answer cannot be written as {form}; use JSON")
+    return drawn[0]
+
+
+def _section(answer: PlanAnswer) -> str:
+    parts = [answer.svg]
+    if answer.view is not None:
+        console = Console(file=io.StringIO(), width=110, record=True, color_system=None)
+        console.print(answer.view)
+        told = "\n".join(line.rstrip() for line in console.export_text().splitlines())
+        parts.append(f"<pre>{html.escape(told)}</pre>")
+    return "\n".join(part for part in parts if part)
