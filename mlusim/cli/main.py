@@ -20,7 +20,7 @@ from mlusim.cli import interrupts
 from mlusim.cli.engines import settled, telling_engines
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import LogFormatter
-from mlusim.cli.split_words import divide
+from mlusim.cli.split_words import divide, macros_joined
 from mlusim.cli.streams import complaint, drop_output, prepare
 from mlusim.engine.preference import preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
@@ -152,7 +152,7 @@ def _run(arguments: Sequence[str]) -> int:
     if word is not None and verb is None:
         raise UsageError(_unknown_verb(word))
     parser = _parser(verb)
-    own, named, behind = _divided(arguments, verb)
+    own, named, behind = _divided(macros_joined(arguments), verb)
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = named, behind
     if surplus:

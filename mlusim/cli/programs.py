@@ -160,12 +160,32 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
     return KernelCall(sources, args.kernel, dim, kind, named_values(args.arg, "--arg"), *how, draws=draws)
 
 
+def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
+    """The call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
+    if not args.param:
+        raise UsageError(
+            f"nothing is to be tried; name what, as in `mlusim {args.verb} scale.mlu --param TILE=64,128,256`"
+        )
+    if not is_source(args.program):
+        what = (
+            f"takes BANG C files, and no {args.program!r}" if args.program else "takes BANG C files; name one"
+        )
+        raise UsageError(f"mlusim {args.verb} with --param {what}")
+    from mlusim.programs.kernel_call import KernelCall  # noqa: PLC0415 - see above
+
+    call = source_program(argparse.Namespace(**{**vars(args), "board": board, "jobs": None}), ())
+    if not isinstance(call, KernelCall):
+        raise UsageError(f"{args.program} has main(), and what is tried is one kernel; name it with --kernel")
+    return call
+
+
 def _refuse_options(args: argparse.Namespace, who: str) -> None:
     unfit = next((o for o in OF_CALLS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; {who} decides for itself")
     odd = next(
-        (o for o in ("dim", "kind", "arg", "include", "define", "draws") if getattr(args, o, None)), None
+        (o for o in ("dim", "kind", "arg", "include", "define", "draws", "param") if getattr(args, o, None)),
+        None,
     )
     if odd is not None:
         raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")

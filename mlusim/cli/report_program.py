@@ -8,18 +8,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich.text import Text
+
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.check.checking import printing_aside
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.launched import Launched, chosen, launched
 from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import program_on
+from mlusim.cli.programs import kernel_call, program_on
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import is_source
 from mlusim.engine.preference import NATIVE
-from mlusim.errors import UsageError
+from mlusim.errors import Fault, UsageError, said
 from mlusim.machine.launch import Launch
 from mlusim.programs.other_boards import elsewhere
 from mlusim.programs.program import Program
@@ -27,6 +29,7 @@ from mlusim.report.json_values import json_text
 from mlusim.report.launches import launch_facts, launches_view
 from mlusim.report.page.launches import page_text
 from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
+from mlusim.tune.space import ARGUMENT, DIM, KIND, MACRO, Settings, grid, parameters_of, told
 
 OF_REPORTS = ("case", "group", "policy", "baseline", "write_baseline", "explain")
 OF_STUDIES = ("case", "inputs", "set", "policy")
@@ -39,23 +42,63 @@ def what_if(args: argparse.Namespace) -> int:
     """The program on every board, from that of ``--from``; returns 1 where it works on none."""
     _refuse(args, OF_STUDIES, "goes with an operator; leave it out")
     base = find_board(args.base).name if args.base else _usual(args, DEFAULT_BOARDS[:1])[0]
+    if args.param:
+        return _what_if_each(args, base)
+    study, code = _study(args, base)
+    if study is None:
+        return code
+    if args.json:
+        emit(study.to_json())
+    else:
+        output().print(what_if_table(study))
+    return code or (CLEAN if study.works else FINDINGS)
+
+
+def _study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | None, int]:
+    """The answers for one program, None where it did not end well, and its exit code."""
     program, run = _launched(args, base, (), lines=False, aside=args.json)
     code = run.finish()
     kernel = _kernel(args)
     kept = [launch for _, launch in run.chosen(None, kernel)]
     if not kept or code not in (CLEAN, FINDINGS):
-        return code
+        return None, code
     own = {launch.board for launch in kept}
     boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != own]
     with progress("boards", len(boards)) as step:
         study = elsewhere(
             program, run.launches, boards, lambda made: [one for _, one in chosen(made, None, kernel)], step
         )
+    return study, code
+
+
+def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
+    """The same of each candidate of ``--param``; one that does not run on *base* has a sentence for an answer."""
+    found: list[dict[str, Any]] = []
+    works = False
+    for settings in grid(parameters_of(args.param, kernel_call(args, base))):
+        study, failure = None, ""
+        try:
+            study, _ = _study(_with_words(args, settings), base)
+        except (Fault, UsageError) as error:
+            failure = said(error)
+        works = works or (study is not None and study.works)
+        found.append({"parameters": {s.name: s.value for s in settings}, "failure": failure or None})
+        found[-1] |= {} if study is None else study.to_json()
+        if not args.json:
+            view = Text(failure, style="bold red") if study is None else what_if_table(study)
+            gap = [""] if len(found) > 1 else []
+            output().print(*gap, Text(told(settings), style="bold"), view, sep="\n", soft_wrap=study is None)
     if args.json:
-        emit(study.to_json())
-    else:
-        output().print(what_if_table(study))
-    return code or (CLEAN if study.works else FINDINGS)
+        emit({"program": args.program, "candidates": found})
+    return CLEAN if works else FINDINGS
+
+
+def _with_words(args: argparse.Namespace, settings: Settings) -> argparse.Namespace:
+    """*args* as they are where *settings* are typed as -D, --arg, --dim and --kind."""
+    words = {role: [f"{s.name}={s.value}" for s in settings if s.role == role] for role in (MACRO, ARGUMENT)}
+    launch = {s.role: s.value for s in settings if s.role in (DIM, KIND)}
+    changes = {"define": [*args.define, *words[MACRO]], "arg": [*args.arg, *words[ARGUMENT]], "param": []}
+    return argparse.Namespace(**{**vars(args), **changes, **launch})
 
 
 def report(args: argparse.Namespace, form: str) -> int:

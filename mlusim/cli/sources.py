@@ -21,6 +21,7 @@ CALL_OPTIONS = MappingProxyType(
         "draws": "--seed",
         "reference": "--reference",
         "expect": "--expect",
+        "param": "--param",
     }
 )
 

@@ -24,7 +24,7 @@ def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[
         taken = 1
         if word.startswith("-") and action is not None:
             taken += _values(action, words[at + 1 :]) if word in options else 0
-            own += _joined(action, words[at : at + taken])
+            own += words[at : at + taken]
         elif not named:
             own.append(word)
             named = not word.startswith("-")
@@ -34,12 +34,6 @@ def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[
     return own, theirs, behind
 
 
-def _joined(action: argparse.Action, words: Sequence[str]) -> Sequence[str]:
-    """*words* of one option as argparse takes them: ``--param -DNAME=V`` would be two options to it."""
-    macro = action.dest == "param" and len(words) == 2 and words[1].startswith("-D")
-    return [f"{words[0]}={words[1]}"] if macro else words
-
-
 def _values(action: argparse.Action, words: Sequence[str]) -> int:
     """How many of *words* are values of the option."""
     if action.nargs == 0:
@@ -47,3 +41,14 @@ def _values(action: argparse.Action, words: Sequence[str]) -> int:
     if action.nargs == "+":
         return next((n for n, word in enumerate(words) if word.startswith("-")), len(words))
     return min(1, len(words))
+
+
+def macros_joined(words: Sequence[str]) -> list[str]:
+    """*words* with ``--param -DNAME=V`` as one word, which would be two options to argparse."""
+    found: list[str] = []
+    for word in words:
+        if found[-1:] == ["--param"] and word.startswith("-D") and "--" not in found:
+            found[-1] = f"--param={word}"
+        else:
+            found.append(word)
+    return found

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import importlib
 from concurrent.futures import Executor
 
 import mlusim
@@ -11,6 +12,7 @@ from mlusim.cli.jobs import jobs
 from mlusim.cli.results import exit_code, show
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, progress
+from mlusim.cli.sources import is_source, refuse_call_arguments
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
@@ -18,9 +20,14 @@ from mlusim.operators.sweep import jobs_of, sweep
 from mlusim.report.record import CallRecord
 from mlusim.report.tables.files import document
 
+SOURCE = "mlusim.cli.tune"
+
 
 def run(args: argparse.Namespace) -> int:
     """Run what is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
+    if args.operators and is_source(args.operators[0]):
+        return importlib.import_module(SOURCE).sweep(args)  # type: ignore[no-any-return]
+    refuse_call_arguments(args)
     if args.restart and args.output is None:
         raise UsageError("--restart starts a file over; name it with -o")
     if args.dask is not None and args.jobs is not None:

@@ -1,50 +1,55 @@
-"""``mlusim tune``: a kernel with other macros, arguments, dims and kinds, ranked by predicted time."""
+"""``mlusim tune``: a kernel with other macros, arguments, dims and kinds, ranked; ``mlusim sweep FILE.mlu``: the same in order."""
 
 import argparse
 import contextlib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from typing import Any
 
 from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.cases import applied, one_case
 from mlusim.cli.collected import collected
 from mlusim.cli.dask import cluster
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.plain_text import wrote
-from mlusim.cli.programs import source_program
+from mlusim.cli.programs import kernel_call
 from mlusim.cli.reference import expectation_of
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import is_source
+from mlusim.cli.sources import is_cases
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import usual_workers
-from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.expectation import CLOSE
+from mlusim.programs.kernel_call import named_values
+from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
-from mlusim.tune.ranking import alike, notes, ranked, settings_told
+from mlusim.tune.ranking import able, alike, notes, ranked, settings_told
 from mlusim.tune.space import grid, parameters_of
-from mlusim.tune.tuning import REFUSED, TuneTask, compared_to, task_of, tune
+from mlusim.tune.tuning import REFUSED, Criterion, TuneTask, compared_to, task_of, tune
+
+OF_OPERATORS = ("case", "group", "policy", "check")
 
 
 def run(args: argparse.Namespace) -> int:
     """Try all, rank and show; returns 1 where no candidate fits and is right."""
-    if args.restart and args.output is None:
-        raise UsageError("--restart starts a file over; name it with -o")
-    if args.dask is not None and args.jobs is not None:
-        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
     check_writable(args.html)
-    boards = boards_in(args.board, DEFAULT_BOARDS[:1])
-    if len(boards) > 1 and args.output is not None:
+    if is_cases(args.program):
+        args = applied(argparse.Namespace(**vars(args), seed=args.draws), one_case(args))
+        args.board = [args.board] if isinstance(args.board, str) else args.board or []
+    elif args.case is not None:
         raise UsageError(
-            f"-o keeps the candidates of one board, and --board names {len(boards)}; name one, or leave -o out"
+            "--case names a case of a file of cases, as in `mlusim tune cases.toml --case small`"
         )
-    with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
-        documents = [_document(args, board, executor) for board in boards]
+    boards = boards_in(args.board, DEFAULT_BOARDS[:1])
+    task, found = tried(args, boards)
+    documents = [
+        _document(args, board, task, [one for one in found if one["board"] == board]) for board in boards
+    ]
     if args.html:
         write_text(args.html, page_text(documents, args.typed), keep=True)
         wrote("page", args.html)
@@ -57,54 +62,9 @@ def run(args: argparse.Namespace) -> int:
     return CLEAN if any(one["best"] is not None for one in documents) else FINDINGS
 
 
-def kernel_call(args: argparse.Namespace, board: str) -> KernelCall:
-    """The call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
-    if not args.param:
-        raise UsageError(
-            f"nothing is to be tried; name what, as in `mlusim {args.verb} scale.mlu --param TILE=64,128,256`"
-        )
-    if not is_source(args.program):
-        what = (
-            f"takes BANG C files, and no {args.program!r}" if args.program else "takes BANG C files; name one"
-        )
-        raise UsageError(f"mlusim {args.verb} with --param {what}")
-    call = source_program(argparse.Namespace(**{**vars(args), "board": board, "jobs": None}), ())
-    if not isinstance(call, KernelCall):
-        raise UsageError(f"{args.program} has main(), and what is tried is one kernel; name it with --kernel")
-    return call
-
-
-def tried(
-    args: argparse.Namespace, board: str, executor: Executor | None
-) -> tuple[TuneTask, list[dict[str, Any]]]:
-    """The task, and the documents of its candidates in the order of the grid.
-
-    Raises `UsageError` where none of them can be called.
-    """
-    call = kernel_call(args, board)
-    wanted = grid(parameters_of(args.param, call))
-    expected = expectation_of(args)
-    arrays = {} if expected is None else expected.arrays
-    task = compared_to(task_of(call, wanted, args.limit, args.reference, arrays), wanted)
-    with progress(board, len(wanted)) as step:
-        number = None if args.jobs == 1 else args.jobs or usual_workers(wanted)
-        trying = tune(
-            task,
-            wanted,
-            executor,
-            keep=args.output,
-            workers=number,
-            restart=args.restart,
-            progress=lambda one: step(settings_told(one)),
-        )
-        found = collected(trying, args.output, "candidates")
-    if all(one["verdict"] == REFUSED for one in found):
-        raise UsageError(found[0]["why"])
-    return task, found
-
-
-def _document(args: argparse.Namespace, board: str, executor: Executor | None) -> dict[str, Any]:
-    task, found = tried(args, board, executor)
+def _document(
+    args: argparse.Namespace, board: str, task: TuneTask, found: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     rows = ranked(found, args.objective)
     best = rows[0] if rows[0]["rank"] is not None else None
     return {
@@ -113,8 +73,8 @@ def _document(args: argparse.Namespace, board: str, executor: Executor | None) -
         "kernel": args.kernel,
         "board": board,
         "objective": args.objective,
-        "reference": args.reference,
-        "expect": list(args.expect),
+        "reference": task.criterion.reference,
+        "expect": [f"{name}={text}" for name, text in task.criterion.expect],
         "compared_with": None if task.first is None else {s.name: s.value for s in task.first},
         "best": None if best is None else best["parameters"],
         "candidates": rows,
@@ -153,3 +113,90 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
             made.add_row(names, verdict, reason)
         console.print(*([""] if able else []), made, sep="\n")
     console.print("", *(Text(line, style="dim") for line in notes(document)), sep="\n", soft_wrap=True)
+
+
+def sweep(args: argparse.Namespace) -> int:
+    """Try all and show; returns 1 where one does not fit or is wrong."""
+    unfit = next((o for o in OF_OPERATORS if getattr(args, o)), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with operators; a BANG C file takes --kernel, --arg and --param")
+    args.program, *args.arguments = args.operators
+    _, found = tried(args, boards_in(args.board, DEFAULT_BOARDS))
+    if args.json:
+        emit(
+            {
+                "mlusim": mlusim.__version__,
+                "program": args.program,
+                "kernel": args.kernel,
+                "candidates": found,
+            }
+        )
+    else:
+        _show_in_order(args, found)
+    return CLEAN if all(map(able, found)) else FINDINGS
+
+
+def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]]) -> None:
+    made = table(
+        "candidate", "board", "time us", "band us", "IO", "compute", "bound by",
+        right=("time us", "IO", "compute"), fold=("candidate",), title=args.kernel or args.program,
+    )  # fmt: skip
+    for one in filter(able, found):
+        made.add_row(
+            settings_told(one),
+            one["board"],
+            f"{one['time_us']:,.2f}",
+            "{:,.2f} to {:,.2f}".format(*one["time_band"]),
+            percent(one["io_efficiency"]),
+            percent(one["compute_efficiency"]),
+            one["bound"],
+        )
+    console = output()
+    console.print(made)
+    out = [one for one in found if not able(one)]
+    if out:
+        made = table("out", "verdict", "reason", fold=("out", "reason"))
+        for row in alike(out):
+            made.add_row(*row)
+        console.print("", made, sep="\n")
+
+
+def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, list[dict[str, Any]]]:
+    """The task, and the documents of its candidates: those of each board, in the order of the grid.
+
+    Raises `UsageError` where none of them can be called.
+    """
+    if args.restart and args.output is None:
+        raise UsageError("--restart starts a file over; name it with -o")
+    if args.dask is not None and args.jobs is not None:
+        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    call = kernel_call(args, boards[0])
+    wanted = grid(parameters_of(args.param, call))
+    task = compared_to(task_of(call, wanted, args.limit, _criterion(args)), wanted)
+    total = len(wanted) * len(boards)
+    where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
+    with where as executor, progress("candidates", total) as step:
+        trying = tune(
+            task,
+            wanted,
+            executor,
+            boards=boards,
+            keep=args.output,
+            workers=None if args.jobs == 1 else args.jobs or usual_workers(range(total)),
+            restart=args.restart,
+            progress=lambda one: step(f"{settings_told(one)} on {one['board']}"),
+        )
+        found = collected(trying, args.output, "candidates")
+    if all(one["verdict"] == REFUSED for one in found):
+        raise UsageError(found[0]["why"])
+    return task, found
+
+
+def _criterion(args: argparse.Namespace) -> Criterion:
+    """What says which results are right: what was typed, or else the case of a file."""
+    expectation_of(args)  # raises in the words of the command line
+    case = getattr(args, "named_case", None)
+    close = CLOSE if case is None else case.close
+    if case is None or args.reference or args.expect:
+        return Criterion(args.reference, None, tuple(named_values(args.expect, "--expect").items()), close)
+    return Criterion(case.reference, case.folder, tuple(case.expect.items()), close)

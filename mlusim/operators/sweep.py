@@ -7,10 +7,11 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError, said
+from mlusim.files.typed import typed
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
@@ -20,7 +21,7 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import unused_memory
 from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import policy_of
-from mlusim.operators.sweep_file import SWEEP, Keep
+from mlusim.operators.sweep_file import Keep, KeptWork, brief_of
 from mlusim.report.json_values import plain
 from mlusim.report.record import FAULTED, CallRecord
 from mlusim.report.record_reader import restored
@@ -146,3 +147,22 @@ def jobs_of(jobs: Iterable[Job], policies: Iterable[str] = ()) -> list[Job]:
 
 ALL = "all"
 """Stands for every policy."""
+
+
+def _job(facts: Mapping[str, Any]) -> Job:
+    job: Job = typed(Job, facts, "the job")
+    return job
+
+
+def _refuse_another(job: Job, document: Mapping[str, Any], where: str) -> None:
+    """Raise `UsageError` where *document* is no record, or that of another call than *job*."""
+    record: CallRecord = restored(document, where)
+    wanted = (job.operator, job.case, job.board, job.policy)
+    if wanted != (record.operator, record.case, record.board, record.policy):
+        raise UsageError(
+            f"{where}: the record is of {brief_of(f'{record.operator} {record.case} on {record.board}')}, and its job is "
+            f"{brief_of(job)}; --restart starts the file over"
+        )
+
+
+SWEEP: KeptWork[Job] = KeptWork("sweep", asdict, _job, _refuse_another)

@@ -12,18 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 import mlusim
 from mlusim.errors import UsageError
 from mlusim.files.locking import lock
 from mlusim.files.paths import brief, path_of, shown
-from mlusim.files.typed import typed
 from mlusim.files.writing import Unwritten, kept_elsewhere, write
-from mlusim.operators.campaign import Job
 from mlusim.report.json_values import plain
-from mlusim.report.record import CallRecord
-from mlusim.report.record_reader import restored
 
 FORMAT = 2
 
@@ -175,7 +171,7 @@ class Keep(Generic[J]):
         if job not in jobs and not self._work.drops:
             self._work.check(job, document, where)
             raise UsageError(
-                f"{self.name} belongs to another {self._work.word}: it has {_brief(job)}, which is none of these calls; "
+                f"{self.name} belongs to another {self._work.word}: it has {brief_of(job)}, which is none of these calls; "
                 "name another file, or --restart to start it over"
             )
         self._work.check(job, document, where)
@@ -189,29 +185,13 @@ class Keep(Generic[J]):
             self.known[job] = document
 
 
-def _brief(what: object) -> str:
+def brief_of(what: object) -> str:
     """*what* as a sentence has it: a file may say anything at any length."""
     return f"{shown(str(what)):.160}"
 
 
 def _text(line: Mapping[str, Any]) -> bytes:
     return (json.dumps(plain(line), ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _job(facts: Mapping[str, Any]) -> Job:
-    job: Job = typed(Job, facts, "the job")
-    return job
-
-
-def _refuse_another(job: Job, document: Mapping[str, Any], where: str) -> None:
-    """Raise `UsageError` where *document* is no record, or that of another call than *job*."""
-    record: CallRecord = restored(document, where)
-    wanted = (job.operator, job.case, job.board, job.policy)
-    if wanted != (record.operator, record.case, record.board, record.policy):
-        raise UsageError(
-            f"{where}: the record is of {_brief(f'{record.operator} {record.case} on {record.board}')}, and its job is "
-            f"{_brief(job)}; --restart starts the file over"
-        )
 
 
 def _sum(line: Mapping[str, Any]) -> str:
@@ -228,9 +208,6 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         raise UsageError(f"{where} is no JSON object; name another file, or --restart to start it over")
     return found
-
-
-SWEEP: KeptWork[Job] = KeptWork("sweep", asdict, _job, _refuse_another)
 
 
 def _opened(name: str, word: str) -> io.FileIO:

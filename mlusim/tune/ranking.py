@@ -15,24 +15,27 @@ EQUAL = "Of equal rank: the bands of the model meet, so that it does not tell wh
 BESIDE = "Differences from the best are means of the cores that work; pipes work side by side, so that they do not add up."
 
 
+def able(one: Mapping[str, Any]) -> bool:
+    """Whether a candidate fits, and nothing says that it is wrong."""
+    return bool(one["fits"]) and one["right"] is not False
+
+
 def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:
     """*found* with ``rank`` and, in ``why``, what moved against the best; those that are out come last and have no rank.
 
     A rank is that of the first candidate of a group: all whose band meets that of the group's first are equal to it.
     """
     name = OBJECTIVES[objective]
-    able = [one for one in found if one["fits"] and one["right"] is not False]
-    able.sort(key=lambda one: one[name] if objective == TIME else -one[name])
+    good = sorted(filter(able, found), key=lambda one: one[name] if objective == TIME else -one[name])
     rows: list[dict[str, Any]] = []
     leader: Mapping[str, Any] | None = None
     rank = 1
-    for number, one in enumerate(able, 1):
+    for number, one in enumerate(good, 1):
         if leader is None or not _meet(_band(one, name), _band(leader, name)):
             leader, rank = one, number
-        why = "" if number == 1 else moved(one["mechanisms"], able[0]["mechanisms"], able[0]["time_us"])
+        why = "" if number == 1 else moved(one["mechanisms"], good[0]["mechanisms"], good[0]["time_us"])
         rows.append({**one, "rank": rank, "why": "; ".join(filter(None, (why, one["why"])))})
-    out = [{**one, "rank": None} for one in found if not (one["fits"] and one["right"] is not False)]
-    return rows + out
+    return rows + [{**one, "rank": None} for one in found if not able(one)]
 
 
 def _band(one: Mapping[str, Any], name: str) -> tuple[float, float]:
@@ -56,20 +59,20 @@ def settings_told(one: Mapping[str, Any]) -> str:
 def notes(document: Mapping[str, Any]) -> list[str]:
     """What a reader of the table has to know, in sentences."""
     rows = document["candidates"]
-    able = [one for one in rows if one["rank"] is not None]
+    good = [one for one in rows if one["rank"] is not None]
     told = [
-        f"{len(able)} of {counted(len(rows), 'candidate')} {'fits and is' if len(able) == 1 else 'fit and are'} right."
+        f"{len(good)} of {counted(len(rows), 'candidate')} {'fits and is' if len(good) == 1 else 'fit and are'} right."
     ]
-    if len({one["rank"] for one in able}) < len(able):
+    if len({one["rank"] for one in good}) < len(good):
         told.append(EQUAL)
-    if len(able) > 1:
+    if len(good) > 1:
         told.append(BESIDE)
     if document["compared_with"] is not None:
         first = settings_told({"parameters": document["compared_with"]})
         told.append(f"Right is what gives the same as {first}; --reference says what is right by itself.")
     elif document["reference"] is None and not document["expect"]:
         told.append("No results were compared: nothing comes back; give outputs as out:TYPE:SIZES.")
-    unseen = sum(not one["carved"] for one in able)
+    unseen = sum(not one["carved"] for one in good)
     if unseen:
         told.append(
             f"Of {counted(unseen, 'candidate')} the parts of on-chip arrays were not looked at, which takes too long."

@@ -24,6 +24,7 @@ from mlusim.operators.accuracy import judge
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.in_order import InOrder, in_order
 from mlusim.operators.source_digest import sources_of
+from mlusim.operators.spec import Thresholds
 from mlusim.operators.sweep_file import Keep, KeptWork
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, Expectation, function_of
@@ -43,10 +44,33 @@ CARVED = Limit(instructions=1e5, growth=1 << 28)
 
 
 @frozen
+class Criterion:
+    """What says which results are right: a function, arrays, or (with neither) another candidate.
+
+    ``reference`` is ``module:function``, looked for in ``folder`` or here, ``expect`` has arrays by name, as ``--arg`` writes them.
+    """
+
+    reference: str | None = None
+    folder: str | None = None
+    expect: tuple[tuple[str, str], ...] = ()
+    close: Thresholds = CLOSE
+
+    def expectation(self) -> Expectation | None:
+        """What the results are compared with; None where that is another candidate."""
+        if self.reference is None and not self.expect:
+            return None
+        function = function_of(self.reference, self.folder)
+        return Expectation(self.reference or "expect", function, dict(self.expect), self.close)
+
+
+USUAL_CRITERION = Criterion()
+
+
+@frozen
 class TuneTask:
     """What all candidates of a run share: the call without its settings; ``sources`` is a word for every file behind it.
 
-    ``first`` are the settings whose results are right, where neither ``reference`` nor ``expect`` says so.
+    ``first`` are the settings whose results on ``board`` are right, where the criterion says nothing.
     """
 
     paths: tuple[str, ...]
@@ -62,14 +86,13 @@ class TuneTask:
     effects: str = "late"
     engine: str = "auto"
     draws: int | None = None
-    reference: str | None = None
-    expect: tuple[tuple[str, str], ...] = ()
+    criterion: Criterion = USUAL_CRITERION
     first: Settings | None = None
     limit: Limit = USUAL
 
-    def call(self, settings: Settings) -> KernelCall:
-        """The call with *settings*."""
-        sources = Sources(self.paths, find_board(self.board), self.include, dict(self.define))
+    def call(self, settings: Settings, board: str) -> KernelCall:
+        """The call with *settings* on *board*."""
+        sources = Sources(self.paths, find_board(board), self.include, dict(self.define))
         own = KernelCall(
             sources,
             self.kernel,
@@ -83,22 +106,17 @@ class TuneTask:
         )
         return with_settings(own, settings)
 
-    def expectation(self) -> Expectation | None:
-        """What the results are compared with, where the user says so."""
-        if self.reference is None and not self.expect:
-            return None
-        return Expectation(self.reference or "expect", function_of(self.reference), dict(self.expect))
-
 
 @frozen
 class TuneJob:
-    """One candidate of a task."""
+    """One candidate of a task on one board."""
 
     settings: Settings
+    board: str
     task: TuneTask = field(repr=False)
 
     def __str__(self) -> str:
-        return f"{told(self.settings)} on {self.task.board}"
+        return f"{told(self.settings)} on {self.board}"
 
 
 @frozen
@@ -113,20 +131,15 @@ def task_of(
     call: KernelCall,
     wanted: Sequence[Settings],
     limit: Limit,
-    reference: str | None = None,
-    expect: Mapping[str, str] | None = None,
+    criterion: Criterion = USUAL_CRITERION,
 ) -> TuneTask:
-    """The task of trying *wanted* of *call*, each launch under *limit*.
-
-    What comes back is right where it is what *reference* (``module:function``) or *expect* says.  Raises `UsageError` for a reference
-    that is not there.
-    """
+    """The task of trying *wanted* of *call*, each launch under *limit*.  Raises `UsageError` for a reference that is not there."""
     digests = with_settings(call, wanted[0]).recorded()[0]["sources"]["digests"]
-    texts = [*call.arguments.values(), *(expect or {}).values()]
+    texts = [*call.arguments.values(), *(text for _, text in criterion.expect)]
     texts += [setting.value for settings in wanted for setting in settings]
     return TuneTask(
         call.sources.paths,
-        f"{sources_of(())}-{_word_of(digests, texts, reference)}",
+        f"{sources_of(())}-{_word_of(digests, texts, criterion)}",
         call.sources.board.name,
         call.sources.include,
         tuple(call.sources.define.items()),
@@ -138,17 +151,16 @@ def task_of(
         call.effects,
         call.engine,
         call.draws,
-        reference,
-        tuple((expect or {}).items()),
+        criterion,
         None,
         limit,
     )
 
 
-def _word_of(digests: Mapping[str, str], texts: Iterable[str], reference: str | None) -> str:
+def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criterion) -> str:
     """A word for the files of the source, those that arguments name, and the reference's module."""
     found = hashlib.sha256(repr(sorted(digests.items())).encode())
-    code = getattr(function_of(reference), "__code__", None)
+    code = getattr(function_of(criterion.reference, criterion.folder), "__code__", None)
     for text in [*dict.fromkeys(texts), *([code.co_filename] if code else [])]:
         value = text.removeprefix("inout:")
         path = Path(f"{value.partition('.npz:')[0]}.npz" if ".npz:" in value else value)
@@ -165,7 +177,7 @@ def tried(job: TuneJob) -> dict[str, Any]:
     found = _empty(job)
     try:
         with limiting(job.task.limit):
-            call = job.task.call(job.settings)
+            call = job.task.call(job.settings, job.board)
             done = call.run(())
             found["right"], why = _right(job, call, done)
     except SourceError as error:
@@ -189,7 +201,7 @@ def tried(job: TuneJob) -> dict[str, Any]:
 def _empty(job: TuneJob) -> dict[str, Any]:
     """The document of a candidate of which nothing is known yet."""
     return {
-        "parameters": {s.name: s.value for s in job.settings}, "board": job.task.board, "verdict": OK, "fits": True, "right": None,
+        "parameters": {s.name: s.value for s in job.settings}, "board": job.board, "verdict": OK, "fits": True, "right": None,
         "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
         "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
     }  # fmt: skip
@@ -198,11 +210,12 @@ def _empty(job: TuneJob) -> dict[str, Any]:
 def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
     """Whether what came back is right (None: nothing says), and why not."""
     task = job.task
-    expected = task.expectation()
+    expected = task.criterion.expectation()
     if expected is not None:
         return _verdict(expected.compared(call, done), "")
-    if task.first is None or task.first == job.settings or not done.outputs:
-        return (True if done.outputs and task.first == job.settings else None), ""
+    itself = (job.settings, job.board) == (task.first, task.board)
+    if task.first is None or itself or not done.outputs:
+        return (True if done.outputs and itself else None), ""
     right = _right_of(evolve(task, first=None), task.first)
     for name, array in done.outputs.items():
         if name not in right or right[name].shape != array.shape:
@@ -217,7 +230,7 @@ def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, s
 @functools.lru_cache(maxsize=2)
 def _right_of(task: TuneTask, settings: Settings) -> Mapping[str, np.ndarray[Any, Any]]:
     """What the candidate that others are compared with gives."""
-    return dict(task.call(settings).run(()).outputs)
+    return dict(task.call(settings, task.board).run(()).outputs)
 
 
 def _beside(output: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> Compared:
@@ -274,7 +287,7 @@ def _carved(call: KernelCall) -> dict[str, Any]:
 
 def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
     """*task* with the first of *wanted* that runs as what the others are compared with; as it is where a reference says more."""
-    if task.expectation() is not None:
+    if task.criterion.expectation() is not None:
         return task
     for settings in wanted:
         try:
@@ -291,18 +304,20 @@ def tune(
     wanted: Sequence[Settings],
     executor: Executor | None = None,
     *,
+    boards: Sequence[str] = (),
     keep: str | None = None,
     workers: int | None = None,
     restart: bool = False,
     progress: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> InOrder[dict[str, Any]]:
-    """Try *wanted*, each once, and yield their documents in order.
+    """Try *wanted* on each of *boards* (none: that of *task*), each once; yield their documents in order, one board after the other.
 
     They run in *workers* processes (None: this one), or on a given *executor*.  Documents are appended to the file *keep* as they
     come; the same task goes on from there (*restart*: from the start), with more candidates or fewer.  Raises `UsageError` for a file of
     something else, and for a worker that has other files.
     """
-    jobs = [TuneJob(settings, task) for settings in dict.fromkeys(wanted)]
+    every = dict.fromkeys(wanted)
+    jobs = [TuneJob(settings, board, task) for board in boards or (task.board,) for settings in every]
     kept = None if keep is None else Keep(keep, jobs, _word(task), _kept_work(task), restart=restart)
     known = () if kept is None else kept.known
     waiting = [job for job in jobs if job not in known]
@@ -337,15 +352,15 @@ def _word(task: TuneTask) -> str:
 
 def _kept_work(task: TuneTask) -> KeptWork[TuneJob]:
     def job(facts: Mapping[str, Any]) -> TuneJob:
-        return TuneJob(tuple(Setting(*map(str, row)) for row in facts["settings"]), task)
+        return TuneJob(tuple(Setting(*map(str, row)) for row in facts["settings"]), str(facts["board"]), task)
 
     return KeptWork(
         "tune",
-        lambda one: {"settings": [[s.name, s.role, s.value] for s in one.settings]},
+        lambda one: {"settings": [[s.name, s.role, s.value] for s in one.settings], "board": one.board},
         job,
         _check,
         drops=True,
-        basis="sources of mlusim, NumPy or the kernel, or of another call, reference, board or limit",
+        basis="sources of mlusim, NumPy or the kernel, or of another call, reference or limit",
     )
 
 

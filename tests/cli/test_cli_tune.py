@@ -112,6 +112,35 @@ def test_results_are_kept_and_reused(cli, scale):
     assert "are of other sources" in other.err
 
 
+def test_sweep_and_what_if_take_the_same_words(cli, scale):
+    """All candidates in order on each board; each candidate on other boards; a case of a file in place of the words."""
+    call = ("scale.mlu", "--engine", "python", *CALL[6:], "--arg", "step=32", "--param", "-DTILE=64,100000")
+    swept = cli("sweep", *call, "--jobs", 1, "--board", "MLU370-X4,MLU370-X8", "--json")
+    rows = swept.json()["candidates"]
+    asked = cli("what-if", *call, "--board", "MLU370-X8", "--json")
+    first, other = asked.json()["candidates"]
+    (scale / "cases.toml").write_text(
+        'program = "scale.mlu"\nreference = "twice:same"\n'
+        '[case.small]\ndefine = {TILE = "64"}\nargs = {dst = "out:float32:2048", src = "in.npy", n = 2048, step = 32}\n'
+    )
+    told = cli(
+        "tune", "cases.toml", "--param", "FACTOR=3.0f,2.0f", "--engine", "python", "--jobs", 1, "--json"
+    ).json()
+
+    assert 1 == swept.code
+    assert [("64", "MLU370-X4", "ok"), ("100000", "MLU370-X4", "fault"), ("64", "MLU370-X8", "ok"), ("100000", "MLU370-X8", "fault")] == [
+        (one["parameters"]["TILE"], one["board"], one["verdict"]) for one in rows
+    ]  # fmt: skip
+    assert 0 == asked.code
+    assert ["recorded", "re-timed"] == [row["how"] for row in first["rows"]]
+    assert rows[2]["time_us"] == first["rows"][1]["time_us"]
+    assert "does not fit" in other["failure"]
+    assert ("twice:same", {"FACTOR": "2.0f"}) == (told["reference"], told["best"])
+    assert "--param goes with a BANG C file" in cli("what-if", "tin_shift_forward", "--param", "a=1").err
+    assert "--param goes with a BANG C file" in cli("sweep", "tin_shift_forward", "--param", "a=1").err
+    assert "--policy goes with operators" in cli("sweep", *call, "--policy", "all").err
+
+
 def test_any_executor_gives_the_same(scale):
     """In the order of the grid, by threads too; each mechanism is a time."""
     call = KernelCall(
@@ -145,7 +174,6 @@ WRONG = (
     (("-D", "TILE=64", "--param", "kind=onion"), "is unknown"),
     (("--param", "SECOND=1"), "undeclared identifier 'TILE'"),
     (("-D", "TILE=64", "--param", "n=1..9999", "--param", "SECOND=1,2,3"), "a grid tries at most 10,000"),
-    (("--param", "TILE=64", "-o", "f.jsonl", "--board", "MLU370-X4,MLU590-H8"), "-o keeps the candidates of one board"),
     (("--param", "TILE=64,128"), "step of Scale"),
 )  # fmt: skip
 

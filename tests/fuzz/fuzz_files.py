@@ -24,7 +24,8 @@ from mlusim.files.arrays import read_arrays
 from mlusim.operators.campaign import Job, perform
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
-from mlusim.operators.sweep_file import SWEEP, Keep
+from mlusim.operators.sweep import SWEEP
+from mlusim.operators.sweep_file import Keep
 from mlusim.report.baseline import LAUNCHES, baseline_in, baseline_text
 from mlusim.report.json_values import plain
 from mlusim.report.record_reader import restored

@@ -2,18 +2,35 @@
 
 from argparse import ArgumentParser
 
-from mlusim.cli.arguments.shared import EVERY, add_engine, add_kept_output, add_selection, workers
+from mlusim.cli.arguments.shared import (
+    EVERY,
+    add_call_arguments,
+    add_draws,
+    add_engine,
+    add_kept_output,
+    add_limit,
+    add_param,
+    add_reference,
+    add_selection,
+    workers,
+)
+from mlusim.machine.limits import USUAL
 
 EXAMPLES = """examples:
   mlusim sweep three_interpolate_backward --policy all -o tiles.jsonl
   mlusim sweep --group all --board MLU370-X4 MLU590-H8 -o everything.jsonl
-  mlusim sweep --group all -o everything.jsonl --dask tcp://scheduler:8786"""
+  mlusim sweep --group all -o everything.jsonl --dask tcp://scheduler:8786
+  mlusim sweep scale.mlu --param TILE=64,128 --arg dst=out:float32:8192 --arg src=in.npy --arg n=8192 -o tiles.jsonl"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim sweep``."""
     add = parser.add_argument
-    add_selection(parser)
+    add_selection(parser, "operators (default: all), or BANG C files with a kernel")
+    add_param(parser)
+    add_call_arguments(parser)
+    add_reference(parser)
+    add_draws(parser)
     add(
         "--policy",
         nargs="+",
@@ -32,4 +49,5 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="run on the machines of a Dask scheduler instead, as tcp://host:8786",
     )
     add("--json", action="store_true", help="one JSON document on standard output")
+    add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

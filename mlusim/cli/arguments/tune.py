@@ -27,8 +27,9 @@ exit codes: 0 a candidate fits and is right, 1 none does, 2 usage"""
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add_program(parser, "FILE", "BANG C files with the kernel", "more files")
+    add_program(parser, "FILE", "BANG C files with the kernel, or a TOML file of cases", "more files")
     add_param(parser)
+    add("--case", metavar="NAME", help="of a file of cases, where it holds several")
     add_call_arguments(parser)
     add_reference(parser)
     add_draws(parser)

@@ -9,6 +9,7 @@ from mlusim.cli.arguments.shared import (
     add_draws,
     add_engine,
     add_inputs,
+    add_param,
     add_program,
 )
 
@@ -30,6 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)
+    add_param(parser)
     add_draws(parser)
     add("--case", metavar="NAME", help="one of its cases")
     add_inputs(parser)
