@@ -1,7 +1,10 @@
 """Plain text on the two streams; names of files, members and operators in it move no cursor and ring no bell."""
 
+import importlib
 import logging
+import os
 import sys
+from collections.abc import Iterable
 
 from mlusim.files.paths import lines_shown, shown
 
@@ -17,6 +20,23 @@ class LogFormatter(logging.Formatter):
 def say(text: str) -> None:
     """Print *text*, of one line or several, on standard output."""
     print(lines_shown(text))
+
+
+STYLED = ("FORCE_COLOR", "TTY_COMPATIBLE", "JUPYTER_COLUMNS")  # what lets rich take a stream for a terminal
+_CONTROLS = dict.fromkeys(map(ord, "\a\b\v\f\r"))  # rich leaves them out
+
+
+def print_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """Print *lines*, each with its style, on standard output; rich is loaded for a terminal alone, which has styles."""
+    if sys.stdout.isatty() or any(name in os.environ for name in STYLED):
+        show = importlib.import_module("mlusim.cli.show")
+        console = show.output()
+        for line, style in lines:
+            console.print(show.Text(line, style=style), soft_wrap=True)
+        return
+    for line, _ in lines:
+        for row in lines_shown(line.translate(_CONTROLS)).split("\n"):
+            print(row.expandtabs(8).rstrip(" "))
 
 
 def wrote(what: str, name: str) -> None:

@@ -2,15 +2,13 @@
 
 import argparse
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.text import Text
 
 from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.plain_text import wrote
-from mlusim.cli.show import emit, output
+from mlusim.cli.plain_text import print_lines, wrote
 from mlusim.files.writing import write_arrays
 from mlusim.observe.every_step import EveryStep
 from mlusim.report.achieved import reached
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from mlusim.programs.expectation import Compared
     from mlusim.programs.kernel_call import Called, KernelCall
 
+SHOW = "mlusim.cli.show"  # loaded where there is more to show than lines of plain text
 REFERENCE, LINES, LAUNCHES = "mlusim.cli.reference", "mlusim.report.tables.lines", "mlusim.report.launches"
 
 
@@ -31,12 +30,14 @@ def run(args: argparse.Namespace, call: "KernelCall") -> int:
     judged: Mapping[str, Compared] = {} if expected is None else expected.compared(call, done)
     passed = all(one.accuracy.passed for one in judged.values())
     if args.json:
-        emit(_document(call, done, judged))
+        importlib.import_module(SHOW).emit(_document(call, done, judged))
     else:
         _show(done, judged)
         if args.lines:
-            lines = importlib.import_module(LINES)
-            output().print("", lines.launch_lines(done.launch), Text(lines.NOTE, style="dim"), sep="\n")
+            lines, show = importlib.import_module(LINES), importlib.import_module(SHOW)
+            show.output().print(
+                "", lines.launch_lines(done.launch), show.Text(lines.NOTE, style="dim"), sep="\n"
+            )
     try:
         if args.save:
             write_arrays(args.save, dict(done.outputs), keep=True)
@@ -66,27 +67,28 @@ def _document(call: "KernelCall", done: "Called", judged: Mapping[str, "Compared
 
 
 def _show(done: "Called", judged: Mapping[str, "Compared"]) -> None:
-    console, launch = output(), done.launch
-    dim = ",".join(map(str, launch.dim))
-    console.print(
-        Text(
-            f"{launch.kernel} on {launch.board}, {dim} {launch.kind}: {launch.time_us:.2f} us, bound by {launch.bound}"
-        ),
-        soft_wrap=True,
+    print_lines(_told(done, judged))
+    if done.findings:
+        show = importlib.import_module(SHOW)
+        console = show.output()
+        for finding in done.findings:
+            shown = finding if hasattr(finding, "__rich_console__") else show.Text(str(finding))
+            console.print("", shown, sep="\n")
+
+
+def _told(done: "Called", judged: Mapping[str, "Compared"]) -> Iterator[tuple[str, str]]:
+    """Each line about the launch, and its style."""
+    launch, dim = done.launch, ",".join(map(str, done.launch.dim))
+    yield (
+        f"{launch.kernel} on {launch.board}, {dim} {launch.kind}: {launch.time_us:.2f} us, bound by {launch.bound}",
+        "",
     )
     if launch.tasks:
-        console.print(Text(f"  {reached(launch)}", style="dim"), soft_wrap=True)
+        yield f"  {reached(launch)}", "dim"
     for line in launch.printed:
-        console.print(Text(line.removesuffix("\n")), soft_wrap=True)
+        yield line.removesuffix("\n"), ""
     for name, array in done.outputs.items():
         flat = np.array2string(array.reshape(-1)[:8], separator=", ", max_line_width=500)
-        console.print(
-            Text(f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}"),
-            soft_wrap=True,
-        )
+        yield f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}", ""
     for name, one in judged.items():
-        a = one.accuracy
-        told = Text(f"  {name}: {one.told}", style="green" if a.passed else "bold red")
-        console.print(told, soft_wrap=True)
-    for finding in done.findings:
-        console.print("", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n")
+        yield f"  {name}: {one.told}", "green" if one.accuracy.passed else "bold red"

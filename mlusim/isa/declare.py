@@ -180,7 +180,7 @@ class Intrinsic(Presented):
     parameters: tuple[Parameter, ...]
     operands: Mapping[str, Operand]
     body: Callable[..., Any]
-    doc: str
+    _doc: str
     pipe: Pipe
     flow: Flow
     cost: Cost | None
@@ -210,6 +210,11 @@ class Intrinsic(Presented):
     def __attrs_post_init__(self) -> None:
         bare = self.spelling.lstrip("_")
         object.__setattr__(self, "name", bare + "_" * keyword.iskeyword(bare))
+
+    @property
+    def doc(self) -> str:
+        """The documentation, without the indentation that it has in the sources."""
+        return inspect.cleandoc(self._doc)
 
     @property
     def summary(self) -> str:
@@ -348,7 +353,7 @@ def intrinsic(
             parameters=parameters,
             operands=MappingProxyType(operands),
             body=body,
-            doc=inspect.cleandoc(body.__doc__ or ""),
+            doc=body.__doc__ or "",
             pipe=pipe,
             flow=flow,
             cost=cost or _default_cost(operands),

@@ -3,7 +3,6 @@
 A row made here has a NumPy ufunc as its body, which the door calls without a frame in between.
 """
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +33,7 @@ def _finish(row: Intrinsic, body: Callable[..., Any], doc: str) -> Intrinsic:
     The truth value of a predicate is assigned, and so becomes 1 or 0 of the destination's type.
     """
     call = CallStyle.ASSIGN if body in PREDICATES else CallStyle.INTO
-    return evolve(row, body=body, doc=inspect.cleandoc(doc), call=call)
+    return evolve(row, body=body, doc=doc, call=call)
 
 
 def binary(

@@ -38,7 +38,7 @@ class Kernel:
             body, "prepared", None
         )
         self.name: str = getattr(body, "__name__", type(body).__name__)
-        if any(test(body) for test in _LATER):
+        if not self.compiled and any(test(body) for test in _LATER):
             raise UsageError(
                 f"{self.name} is a generator or a coroutine, whose body does not run when it is called; "
                 "write the kernel without yield and async"

@@ -10,7 +10,6 @@ from typing import Any
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_scope import Scopes
 from mlusim.frontend.bangc.fitting import Fitting
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
@@ -39,10 +38,14 @@ class Body:
         self.bang_arch = bang_arch
         self.__name__ = self.__qualname__ = form.name
         self.__doc__ = None
-        self.__wrapped__ = _shown(plan)
         names = ("mlu", *(p.name for p in form.parameters))
         parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
         self.__signature__ = inspect.Signature(parameters)
+
+    @cached_property
+    def __wrapped__(self) -> Any:
+        """The function of its code, made when a tool asks: a kernel that runs in C needs none."""
+        return _shown(self.plan)
 
     @property
     def __code__(self) -> Any:
@@ -52,7 +55,8 @@ class Body:
     @property
     def __globals__(self) -> dict[str, Any]:
         """The functions that it reaches, by symbol."""
-        return self.__wrapped__.__globals__
+        found: dict[str, Any] = self.__wrapped__.__globals__
+        return found
 
     def __call__(self, mlu: Any, *arguments: Any) -> None:
         """Run the function on the core of *mlu*."""
@@ -69,7 +73,7 @@ class Body:
         hub = mlu.core.session.hub
         if hub.value is not None or hub.taken is not None:
             plan = plan.checked
-            scopes = Scopes((plan,))
+            scopes = _scopes(plan)
         return RepeatedRun(Task(mlu, plan, scopes), arguments, self.form.parameters)
 
 
@@ -93,8 +97,14 @@ class RepeatedRun:
             function(*given)
 
 
+def _scopes(plan: LinkPlan) -> Any:
+    from mlusim.frontend.bangc.c_scope import Scopes  # noqa: PLC0415 - with the expressions of C, for Python code alone
+
+    return Scopes((plan,))
+
+
 def _shown(plan: LinkPlan) -> FunctionType:
-    space: dict[str, Any] = {"__builtins__": __builtins__, SCOPES: Scopes((plan,))}
+    space: dict[str, Any] = {"__builtins__": __builtins__, SCOPES: _scopes(plan)}
     for part in plan.parts:
         for symbol, code in part.code.items():
             space[symbol] = FunctionType(code, space, code.co_name)

@@ -7,6 +7,7 @@ data that no translation gives is refused.
 import builtins
 import functools
 import hashlib
+import inspect
 import json
 import re
 import types as builtin_types
@@ -110,8 +111,13 @@ def _hints(cls: Any) -> tuple[tuple[str, Any], ...]:
 @functools.cache
 def schema() -> str:
     """Return a digest that tells one state of the classes from another."""
-    shape = [(c.__name__, [(n, str(h)) for n, h in _hints(c)]) for c in CLASSES]
-    return hashlib.blake2b(repr(shape).encode(), digest_size=8).hexdigest()
+    unions = [
+        (name, str(value))
+        for name, value in _SPACE.items()
+        if typing.get_origin(value) is builtin_types.UnionType
+    ]
+    shape = [(c.__name__, [(n, str(h)) for n, h in inspect.get_annotations(c).items()]) for c in CLASSES]
+    return hashlib.blake2b(repr((unions, shape)).encode(), digest_size=8).hexdigest()
 
 
 @functools.cache
