@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from mlusim.check.checking import check_program
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls
+from mlusim.programs.command_program import CommandProgram
 from mlusim.toolkit.lib.libraries import INCLUDE
 from mlusim.toolkit.server.closed_library import HostWords, Stores
 
@@ -46,12 +48,13 @@ int main() {
 
 def test_calls_reach_their_stand_ins(native):
     """Numbers, descriptors, arrays of them and places for results travel; a call without a stand-in is refused."""
-    done = native.run(
-        native.compile(CALLS, "-std=c++11", "-Wall", "-Wextra", "-Werror", needs=("cnnl", "cnrt"))
-    )
+    program = native.compile(CALLS, "-std=c++11", "-Wall", "-Wextra", "-Werror", needs=("cnnl", "cnrt"))
+    done = native.run(program)
+    checked = check_program(CommandProgram(str(program)), str(program), notes=True)
 
     assert done.stdout.splitlines() == ["0 2.5", "0 0 4 3", "0 12", "7", "7"]
     assert "cnnlUnheardOf is of the closed library, and has no stand-in here" in done.stderr
+    assert ["cnnlUnheardOf" in f.message for f in checked.findings if f.id == "hostcheck-refused"] == [True]
 
 
 def test_the_header_has_every_stand_in():

@@ -157,7 +157,8 @@ class ProgramSession:
         return reply
 
     def _refused(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
-        self._mistake(request.caller, getattr(error, "rule", "hostcheck-refused"), _sentence(error))
+        rule = getattr(error, "rule", None) or "hostcheck-refused"  # a fault that no checker named has None
+        self._mistake(request.caller, rule, _sentence(error))
         return self._said(request, code, error)
 
     def _said(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
