@@ -45,6 +45,11 @@ CASES = (
     Case("ResultUnused", "float s = __bang_sum(a, 64); float m = s / 2.0f; out[0] = 1;"),
     Case("LaneUnused", "float x = a[3]; __bang_write_value(a, 32, x); out[0] = 1;"),
     Case("OnChip", "float x = a[3]; solo = x; pairs[0].w = x; Pair q = pairs[0]; pairs[1] = q; out[0] = 1;"),
+    Case(
+        "Directions",
+        "__bang_write_zero(a, 64); mluMemcpyDirection_t to[1] = {NRAM2GDRAM}; __memcpy(out, a, 32, to[0]);",
+    ),
+    Case("Numbers", "size_t at = reinterpret_cast<size_t>(out); *reinterpret_cast<float *>(at + 4) = 1;"),
     Case("Stored", "float x = a[0];  // load\n float y = x;\n out[0] = y;  // use\n"),
     Case("TimesZero", "float x = a[0];  // load\n float y = twice(x * 0.0f) + 1;\n out[0] = y;  // use\n"),
     Case("Tested", "float x = first(a);\n if (x > 0.5f) out[0] = 1; else out[0] = 2;  // use\n", "return p[0]"),
