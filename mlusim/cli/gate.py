@@ -12,13 +12,14 @@ from mlusim.cli.arguments.shared import USUAL_THRESHOLD, threshold
 from mlusim.cli.files import write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
+from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.locking import changing
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import operators
-from mlusim.report.baseline import CALLS, Baseline, Key, baseline_in, baseline_text, merged
+from mlusim.report.baseline import CALLS, ONE, Baseline, Key, baseline_in, baseline_text, merged
 from mlusim.report.compare import BaselineComparison, Measured, compare, headline, lines
 
 Exists = Callable[[Key], bool]
@@ -59,7 +60,7 @@ class Gate:
             write_text(self.target, baseline_text(made))
         unfit = sum(not one.fit for one in measured)
         left = f"; {unfit} that did not pass left out" if unfit else ""
-        remark(f"{self.target}: {len(made.entries)} {self.of}{left}")
+        remark(f"{self.target}: {counted(len(made.entries), ONE[self.of], self.of)}{left}")
 
 
 def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:

@@ -5,6 +5,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ HOST = "host"
 """Holds what is compiled of host code in the cache, and what it is compiled with."""
 MOST_BYTES = 128 << 20
 """Translations that are kept, the ones used last."""
+SELDOM = 64
+"""Of so many translations one has those beside it looked through, for the folder may have ten thousand."""
 MOST_FOLDERS = 16
 """Headers that are kept, each for one state of mlusim and one architecture."""
 
@@ -60,7 +63,8 @@ def write(name: str, content: bytes) -> None:
     if base is not None:
         with contextlib.suppress(OSError):
             put(base / name, content)
-            _bound(base / name)
+            if zlib.crc32(name.encode()) % SELDOM == 0:  # by its name: most processes write one
+                _bound(base / name)
 
 
 def bound_folders(kept: Path) -> None:

@@ -83,6 +83,12 @@ def test_translations_are_bounded(result, tmp_path, monkeypatch):
     (size,) = (p.stat().st_size for p in folder.glob("*.ir"))
     (folder / "tmphalf").write_bytes(b"half" * size)
     monkeypatch.setattr(cache, "MOST_BYTES", 5 * size // 2)
+    looked, listed = [], cache._bound
+    monkeypatch.setattr(cache, "_bound", lambda kept: looked.append(kept.name) or listed(kept))
+    for n in range(2 * cache.SELDOM):
+        cache.write(f"bangc/{n}.other", b"")
+    assert 0 < len(looked) < 10
+    monkeypatch.setattr(cache, "SELDOM", 1)
     for n in range(3):
         (tmp_path / f"k{n}.mlu").write_text(SOURCE)
         bangc.load(tmp_path / f"k{n}.mlu")
