@@ -31,6 +31,8 @@ EXAMPLE = (
 def run(args: argparse.Namespace) -> int:
     """Search; returns 1 where a call fails."""
     task = _task(args)
+    if args.record_of_lines is not None and args.jobs > 1:
+        raise UsageError("--coverage counts lines in one process; leave --jobs out")
     corpus = Corpus(args.corpus or Path(task.paths[0]).with_suffix(".fuzz"))
     refuse_unfit(task)
     seconds = args.seconds if args.seconds or args.runs else USUAL_SECONDS

@@ -11,6 +11,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -87,6 +88,7 @@ VERBS = (
         "every launch of a script, operator, BANG C file or test: time, bound, why, lines",
         runs_programs=True,
     ),
+    Verb("cover", "which lines of kernels ran, by task, over one run or several", runs_programs=True),
     Verb("plan", "validate an NRAM partition plan, or find the largest shape that fits"),
     Verb("report", "efficiency of operators x cases x boards", runs_programs=True),
     Verb("what-if", "one call on every board, re-timed where its work is the same", runs_programs=True),
@@ -167,9 +169,19 @@ def _run(arguments: Sequence[str]) -> int:
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
         run = verb.load(args)
         interrupts.listen()
-        code = run(args)
+        with _covering(args):
+            code = run(args)
     _tell_refusals()
     return code
+
+
+def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """Count the lines that run, where ``--coverage`` asks for it; in this process."""
+    if getattr(args, "record_of_lines", None) is None:
+        return nullcontext()
+    covering = importlib.import_module("mlusim.cli.covering").covering
+    made: AbstractContextManager[None] = covering(args)
+    return made
 
 
 def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], list[str], list[str]]:

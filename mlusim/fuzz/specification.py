@@ -6,8 +6,7 @@ from math import isfinite
 from attrs import evolve, frozen
 
 from mlusim.errors import UsageError
-from mlusim.fuzz.forms import REAL, REAL_FORMS
-from mlusim.programs.argument_forms import DRAW, DRAWS, IN
+from mlusim.programs.argument_forms import DRAW, DRAWS, IN, REAL, REAL_FORMS
 from mlusim.programs.argument_values import ArgumentValue, value_of
 
 

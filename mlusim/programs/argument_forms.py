@@ -92,6 +92,10 @@ INOUT = ArgumentForm(
 )
 NULL = ArgumentForm("null", "null", "a null pointer", "mask=null")
 
+REAL = "float"
+REAL_FORMS = f"{REAL}:LOW..HIGH or {REAL}:LOW..HIGH:TYPE:SIZES"
+"""What `mlusim fuzz` takes besides: floats that are drawn in a range."""
+
 FORMS = (NUMBER, FILE, MEMBER, ZEROS, ONES, RAND, RANDN, ARANGE, IN, DRAW, DRAWS, OUT, INOUT, NULL)
 """Every form, in the order of the documents."""
 

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import (
     add_call_arguments,
+    add_coverage,
     add_inputs,
     add_limit,
     add_program,
@@ -79,4 +80,5 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--json", action="store_true", help="the same as --format json")
     add_watched_engine(parser)
     add_limit(parser, USUAL)
+    add_coverage(parser)
     parser.epilog = EXAMPLES

@@ -5,15 +5,15 @@ from argparse import ArgumentParser
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.judge import seconds
 from mlusim.cli.arguments.shared import (
+    add_coverage,
     add_limit,
     add_program,
     add_source_arguments,
     whole,
     workers,
 )
-from mlusim.fuzz.forms import REAL_FORMS
 from mlusim.machine.limits import Limit, limit_in
-from mlusim.programs.argument_forms import HELP
+from mlusim.programs.argument_forms import HELP, REAL_FORMS
 
 EXAMPLES = """examples:
   mlusim fuzz halve.mlu --kernel Halve --dim 4 --arg 'n=int:1..20000' --arg 'x=in:float32:n' --arg 'y=out:float32:n' --reference ref:halve
@@ -70,4 +70,5 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--jobs", metavar="N", type=workers, default=1, help="processes (default: 1)")
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)
+    add_coverage(parser)
     parser.epilog = EXAMPLES

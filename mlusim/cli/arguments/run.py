@@ -6,6 +6,7 @@ from mlusim.cli.arguments.shared import (
     add_call,
     add_call_arguments,
     add_checkers,
+    add_coverage,
     add_engine,
     add_limit,
     add_program,
@@ -53,4 +54,5 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)
+    add_coverage(parser)
     parser.epilog = EXAMPLES

@@ -184,6 +184,16 @@ def add_param(parser: ArgumentParser) -> None:
     )
 
 
+def add_coverage(parser: ArgumentParser) -> None:
+    """Declare ``--coverage``."""
+    parser.add_argument(
+        "--coverage",
+        dest="record_of_lines",
+        metavar="F.json",
+        help="add the lines of kernels that ran to this record, which `mlusim cover` shows; one process, and the Python engine",
+    )
+
+
 def add_boards(parser: ArgumentParser, default: str = ", ".join(DEFAULT_BOARDS)) -> None:
     """Declare ``--board``, which takes several; *default* says which where none is named."""
     parser.add_argument(

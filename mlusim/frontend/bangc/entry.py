@@ -11,6 +11,7 @@ from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.fitting import Fitting
+from mlusim.frontend.bangc.ir.walk import statement_lines
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
@@ -56,6 +57,23 @@ class Body:
     def __globals__(self) -> dict[str, Any]:
         """The functions that it reaches, by symbol."""
         found: dict[str, Any] = self.__wrapped__.__globals__
+        return found
+
+    def coverable(self) -> dict[str, set[int]]:
+        """Return the lines that may run, by file: of what the function reaches, and of the kernels and device functions beside it."""
+        found: dict[str, set[int]] = {}
+        reached = set()
+        for value in self.__globals__.values():
+            if isinstance(value, FunctionType):
+                reached.add((value.__code__.co_filename, value.__code__.co_firstlineno))
+                lines = (line for _, _, line in value.__code__.co_lines() if line)
+                found.setdefault(value.__code__.co_filename, set()).update(lines)
+        for part in self.plan.parts:
+            for function in part.file.form.functions.values():
+                span = function.span
+                beside = span.file == part.file.form.path and function.kind in ("kernel", "device")
+                if beside and not function.external and (span.file, span.line) not in reached:
+                    found.setdefault(span.file, set()).update({span.line, *statement_lines(function.body)})
         return found
 
     def __call__(self, mlu: Any, *arguments: Any) -> None:

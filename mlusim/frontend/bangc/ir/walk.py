@@ -10,7 +10,19 @@ import attrs
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.expressions import Assign, Convert, Load, LocalStorage, Update
 from mlusim.frontend.bangc.ir.names import Global, Local
-from mlusim.frontend.bangc.ir.statements import Block, Finally, Goto, If, Labelled, Return
+from mlusim.frontend.bangc.ir.statements import (
+    Block,
+    Evaluate,
+    Finally,
+    Goto,
+    If,
+    Labelled,
+    Loop,
+    Return,
+    Switch,
+)
+
+_STATEMENTS = (Evaluate, If, Loop, Switch, Return)
 
 
 def parts_of(node: Any) -> list[tuple[Any, ...]]:
@@ -54,6 +66,11 @@ def casts(nodes: Iterable[Any]) -> Mapping[tuple[Local, t.Type], int]:
         and isinstance(n.value, Load)
         and isinstance(n.value.place, LocalStorage)
     )
+
+
+def statement_lines(body: tuple[Any, ...]) -> set[int]:
+    """Return the lines of the statements in *body* at which something runs."""
+    return {node.span.line for node in walk(body) if isinstance(node, _STATEMENTS)}
 
 
 def walk(node: Any) -> list[Any]:

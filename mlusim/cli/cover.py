@@ -1,0 +1,68 @@
+"""``mlusim cover``: which lines of kernels ran, by task, over one program or several runs."""
+
+import argparse
+import contextlib
+import json
+from pathlib import Path
+
+from mlusim.check.checking import printing_aside
+from mlusim.cli.exits import CLEAN
+from mlusim.cli.launched import Launched, launched
+from mlusim.cli.plain_text import wrote
+from mlusim.cli.programs import program_of
+from mlusim.cli.show import emit, output
+from mlusim.errors import UsageError
+from mlusim.files.writing import check_writable, write_text
+from mlusim.machine.hub import attending
+from mlusim.observe.coverage import LineCoverage
+from mlusim.report.coverage import (
+    CoverageRecord,
+    coverage_page,
+    coverage_text,
+    keep_record,
+    lcov,
+    merged,
+    read_record,
+    record_of,
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the program, or read a record, and show what ran; the exit code is that of the program's end."""
+    check_writable(args.keep, args.lcov, args.html)
+    done = None
+    if _is_record(args.program):
+        records = [read_record(name) for name in (args.program, *args.arguments)]
+        record = merged(records) if args.keep is None else keep_record(args.keep, merged(records))
+    else:
+        record, done = _ran(args)
+        record = record if args.keep is None else keep_record(args.keep, record)
+    if args.json:
+        emit(record.to_json())
+    else:
+        output().print(coverage_text(record), soft_wrap=True)
+    for name, made in ((args.lcov, lcov), (args.html, coverage_page)):
+        if name is not None:
+            write_text(name, made(record))
+            wrote("coverage", name)
+    return CLEAN if done is None else done.finish()
+
+
+def _ran(args: argparse.Namespace) -> tuple[CoverageRecord, Launched]:
+    args.check = ()
+    program = program_of(args)
+    counting = LineCoverage()
+    with printing_aside() if args.json else contextlib.nullcontext(), attending([counting]):
+        done = launched(program, lines=False)
+    if not counting.launches and done.ended is None:
+        raise UsageError("nothing was launched that could be watched, so no line of a kernel ran")
+    return record_of(counting.lines, counting.launches), done
+
+
+def _is_record(name: str | None) -> bool:
+    """Return whether *name* is a record of ``--keep``, and no program."""
+    if name is None or not name.endswith(".json"):
+        return False
+    with contextlib.suppress(OSError, ValueError):
+        return isinstance(json.loads(Path(name).read_text(encoding="utf-8")), dict)
+    raise UsageError(f"{name} is no record of coverage; `mlusim cover PROGRAM --keep {name}` makes one")

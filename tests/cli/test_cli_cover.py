@@ -1,0 +1,98 @@
+"""``mlusim cover`` and ``--coverage``: the lines of kernels that ran, by task, over several runs."""
+
+import json
+
+import pytest
+
+SOURCE = """\
+__mlu_device__ int Half(int n) {
+  return n / 2;
+}
+__mlu_global__ void Split(int *out, int n) {
+  if (taskId == 0) {
+    out[0] = Half(n);
+  } else if (n > 5) {
+    out[taskId] = n;
+  } else {
+    out[taskId] = 0;
+  }
+}
+__mlu_global__ void Other(int *out) {
+  out[0] = 1;
+}
+"""
+SCRIPT = """\
+import mlusim
+from mlusim.bang import Mlu, Ptr, kernel
+
+
+def often(mlu, out):
+    for n in range(3):
+        out[n] = n
+
+
+@kernel
+def count(mlu: Mlu, out: Ptr, large: int) -> None:
+    if large:
+        out[3] = 1
+    often(mlu, out)
+
+
+device = mlusim.Device("MLU370-X4")
+device.launch(count, dim=1, args=(device.empty(4, "int32"), 0))
+"""
+
+
+@pytest.fixture
+def split(cli, tmp_path, monkeypatch):
+    """Run a verb with two tasks of ``Split`` and an *n*."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "split.mlu").write_text(SOURCE)
+    call = ("split.mlu", "--kernel", "Split", "--dim", "2", "--arg", "out=out:int32:2")
+
+    def run(verb, n, *words):
+        return cli(verb, *call, "--arg", f"n={n}", *words)
+
+    return run
+
+
+def test_lines_are_counted_by_task_and_over_runs(split, cli, tmp_path):
+    """A second run adds to the record; a kernel that was never launched stays uncovered; lcov and the page have the same counts."""
+    first = split("cover", 9, "--keep", "c.json", "--json")
+    shown = split("run", 9, "--coverage", "c.json")
+    second = split("cover", 1, "--keep", "c.json", "--lcov", "c.info", "--html", "c.html")
+    record = json.loads((tmp_path / "c.json").read_text())
+    (lines,) = record["files"].values()
+
+    assert [0, 0, 0] == [first.code, shown.code, second.code]
+    assert ["10-14"] == first.json()["summary"][0]["missing"]
+    assert "split.mlu: 8 of 10 lines ran, 80.0 %; never: 13-14\nin 3 launches\n" == second.out
+    assert "split.mlu: 7 of 10 lines ran" in shown.err
+    assert {"0": 3} == lines["2"]
+    assert [{"1": 2}, {"1": 1}, {}] == [lines["8"], lines["10"], lines["14"]]
+    assert {"DA:2,3", "DA:8,2", "DA:14,0", "LF:10", "LH:8"} <= set((tmp_path / "c.info").read_text().split())
+    assert 'class="never" title=""' in (tmp_path / "c.html").read_text()
+    again = cli("cover", "c.json")
+    assert second.out == again.out
+
+
+def test_python_kernels_are_counted(cli, tmp_path, monkeypatch):
+    """And the functions that they call, but no line of the host."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counting.py").write_text(SCRIPT)
+
+    done = cli("cover", "counting.py", "--json")
+
+    (lines,) = done.json()["files"].values()
+    assert [{"0": 3}, {"0": 1}, {}] == [lines["7"], lines["14"], lines["13"]]
+    assert "17" not in lines
+
+
+def test_what_is_no_record_is_refused(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.json").write_text('{"files": 1}')
+
+    done = cli("cover", "odd.json")
+
+    assert 2 == done.code
+    assert "odd.json is no record of coverage" in done.err
