@@ -38,6 +38,24 @@ __mlu_global__ void scalars(int *out, int n, int times) {
   out[0] = sum;
 }
 
+template <typename T> __mlu_func__ void products(T *data, T *left, T *weight, float *sums, int times) {
+  __memcpy(left, data, 128 * 256 * sizeof(T), GDRAM2NRAM);
+  __memcpy(weight, data, 384 * 256 * sizeof(T), GDRAM2WRAM);
+  for (int i = 0; i < times; ++i) { __bang_matmul(sums, left, weight, 128, 256, 384); }
+}
+__mlu_global__ void product_float(float *data, int n, int times) {
+  __nram__ float left[128 * 256];
+  __nram__ float sums[128 * 384];
+  __wram__ float weight[384 * 256];
+  products(data, left, weight, sums, times);
+}
+__mlu_global__ void product_half(half *data, int n, int times) {
+  __nram__ half left[128 * 256];
+  __nram__ float sums[128 * 384];
+  __wram__ half weight[384 * 256];
+  products(data, left, weight, sums, times);
+}
+
 __mlu_global__ void meeting(float *out, int n, int times) {
   for (int i = 0; i < times; ++i) { __sync_cluster(); }
 }
@@ -101,6 +119,20 @@ def _instructions(kernels: Any) -> Iterator[Row]:
     for name, dtype in (("half", np.float16), ("bfloat16", ml_dtypes.bfloat16)):
         took = 1e3 * _each(kernels[f"add_{name}"], np.zeros(256, dtype), 20_000)
         yield Row(f"bang_add of 256 of {name}", took, 150, "ns", "")
+    data = np.random.default_rng(0).standard_normal(384 * 256)
+    left, weight = data[: 128 * 256].reshape(128, 256).astype("f4"), data.reshape(384, 256).astype("f4")
+    for name, dtype in (("float", np.float32), ("half", np.float16)):
+        took, raw = [], []
+        for _ in range(3):
+            raw.append(1e6 * _best(lambda: [np.matmul(left, weight.T) for _ in range(100)]) / 100)
+            took.append(_each(kernels[f"product_{name}"], data.astype(dtype), 200))
+        yield Row(
+            f"128 x 256 x 384 of {name}",
+            min(took),
+            1.5 * min(raw),
+            "us",
+            f"np.matmul of float: {min(raw):.0f}",
+        )
     yield Row(
         "a scalar access",
         1e3 * _each(kernels["scalars"], np.zeros(1, np.int32), 200_000) / 2,

@@ -17,9 +17,10 @@ import numpy as np
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Cost, Flow, OperandRule, intrinsic
+from mlusim.isa.factors import EXACT, WEIGHTS, factor, sums_type
 from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rules import at_least, between, demand, multiple_of
-from mlusim.isa.wram import LANES, filters
+from mlusim.isa.wram import LANES
 from mlusim.memory.space import WRAM
 
 FILTERS = {
@@ -47,24 +48,21 @@ _HIGH = f"((height - ((kernel_height - 1) * {_DOWN} + 1)) // max(1, stride_h) + 
 _WIDE = "((width - ((kernel_width - 1) * dilation_w + 1)) // max(1, stride_w) + 1)"
 
 
-def factor(values: Tile, generation: int) -> Tile:
-    """*values* as the tensor unit multiplies them: float, or integers wide enough for the sums."""
-    if values.dtype.kind in "iu":
-        return values.astype(np.float64)  # exact: products of 16 bits, fewer than 2^22 of them
-    wide = values.astype(np.float32, copy=False)
-    if generation < 5 or values.dtype != np.float32:
-        return wide
-    bits = wide.view(np.uint32)
-    rounded = (bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)
-    return np.where(np.isfinite(wide), rounded.view(np.float32), wide)
-
-
-def finish(sums: Tile, dtype: np.dtype[Any]) -> Tile:
-    """*sums* as elements of *dtype*."""
+def finish(sums: Tile, dtype: np.dtype[Any], *, whole: bool = False) -> Tile:
+    """*sums* as elements of *dtype*; *whole*: they are integers."""
     if dtype.kind == "i":
         limits = np.iinfo(dtype)
+        if whole and sums.dtype == np.float32 and limits.max >= EXACT:
+            return sums.astype(dtype)
         sums = np.clip(np.rint(np.nan_to_num(sums)), limits.min, limits.max)
-    return sums.astype(dtype)
+    return sums.astype(dtype, copy=False)
+
+
+def _sums_type(values: Tile, weight: Tile, terms: int, *, whole: bool) -> Any:
+    """The type of sums of *terms* products; *whole*: they are integers to their end, neither scaled nor added to a bias."""
+    if values.dtype.kind == "i" and not whole:
+        return np.float64
+    return sums_type(values, weight, terms)
 
 
 def _same_kind(weight: str) -> OperandRule:
@@ -103,8 +101,10 @@ def bang_matmul(
     ``__bang_reshape_filter`` lays them out.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
     that it scales as in ``__bang_conv`` is inferred.
     """
-    sums = factor(left.reshape(m, k), generation) @ factor(filters(right, n, generation), generation).T
-    dst.reshape(m, n)[...] = finish(sums * 2.0**fix_pos if fix_pos else sums, dst.dtype)
+    whole = left.dtype.kind == "i" and not fix_pos
+    wide = _sums_type(left, right, k, whole=whole)
+    sums = factor(left.reshape(m, k), generation, wide) @ WEIGHTS.rows(right, n, generation, wide).T
+    dst.reshape(m, n)[...] = finish(sums * 2.0**fix_pos if fix_pos else sums, dst.dtype, whole=whole)
 
 
 _CONV_RULES = (
@@ -145,11 +145,8 @@ _CONV: dict[str, Any] = {
 _CONV_READS = {"src": "ci * height * width", "weight": "co * kernel_height * kernel_width * ci"}
 
 
-def _convolved(
-    picture: Tile, taps: Tile, strides: tuple[int, int], dilations: tuple[int, int], generation: Generation
-) -> Any:
-    """The sums of a convolution; *picture* HWC, *taps* filter by filter, pairs in the order height, width."""
-    src, weight = factor(picture, generation), factor(taps, generation)
+def _convolved(src: Tile, weight: Tile, strides: tuple[int, int], dilations: tuple[int, int]) -> Any:
+    """The sums of a convolution; *src* HWC, *weight* filter by filter, as they are multiplied; pairs in the order height, width."""
     (height, width, _), (_, kernel_height, kernel_width, _) = src.shape, weight.shape
     (stride_h, stride_w), (dilation_h, dilation_w) = strides, dilations
     high = (height - (kernel_height - 1) * dilation_h - 1) // stride_h + 1
@@ -206,13 +203,13 @@ def bang_conv(
     float are what conv_standard_1D and conv_standard_2D__square_input__square_kernel need, accepted there; other types
     and a fixed-point position are inferred.
     """
-    picture, taps = (
-        src.reshape(height, width, ci),
-        filters(weight, co, generation).reshape(co, kernel_height, kernel_width, ci),
-    )
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
-    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w), generation) * scale
-    dst[...] = finish(sums, dst.dtype).reshape(-1)
+    whole = src.dtype.kind == "i" and scale == 1
+    wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=whole)
+    picture = factor(src.reshape(height, width, ci), generation, wide)
+    taps = WEIGHTS.rows(weight, co, generation, wide).reshape(co, kernel_height, kernel_width, ci)
+    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w))
+    dst[...] = finish(sums if scale == 1 else sums * scale, dst.dtype, whole=whole).reshape(-1)
 
 
 @intrinsic(
@@ -245,12 +242,11 @@ def bang_conv_bias(
 
     The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
     """
-    picture, taps = (
-        src.reshape(height, width, ci),
-        filters(weight, co, generation).reshape(co, kernel_height, kernel_width, ci),
-    )
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
-    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w), generation) * scale
+    wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=False)
+    picture = factor(src.reshape(height, width, ci), generation, wide)
+    taps = WEIGHTS.rows(weight, co, generation, wide).reshape(co, kernel_height, kernel_width, ci)
+    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w)) * scale
     dst[...] = finish(sums + bias.astype(sums.dtype), dst.dtype).reshape(-1)
 
 
@@ -279,5 +275,6 @@ def bang_mlp(
     *weight* is in WRAM: *outputs* filters (a multiple of 64) of *inputs* elements as ``__bang_reshape_filter``
     lays them out.
     """
-    sums = factor(filters(weight, outputs, generation), generation) @ factor(src, generation)
+    wide = _sums_type(src, weight, inputs, whole=False)
+    sums = WEIGHTS.rows(weight, outputs, generation, wide) @ factor(src, generation, wide)
     dst[...] = finish(sums * 2.0**fix_pos + bias.astype(sums.dtype), dst.dtype)

@@ -5,8 +5,10 @@ import pytest
 from isa_rows import execute, on_core
 
 import mlusim
+from mlusim.arch.dtypes import bfloat16
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2WRAM, float32, kernel
 from mlusim.errors import RuleFault
+from mlusim.isa.factors import factor
 from mlusim.isa.table import ISA
 from mlusim.time.rates import TENSOR_START
 from mlusim.time.timing import launch_us
@@ -280,3 +282,57 @@ def test_rows_are_inferred_but_for_what_an_accepted_kernel_shows():
     for name in ("bang_matmul", "bang_conv"):
         assert "C" == ISA[name].certainty
         assert "accepted on MLU370" in ISA[name].source
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_weights_that_are_kept_follow_their_bytes(dtype):
+    """Weights of the same shape that alternate, change in place or differ in their last element give products of their own."""
+    board = "MLU590-H8"  # which rounds floats, so that both types are kept
+    left, right = whole(2, 64, dtype=dtype), whole(64, 64, dtype=dtype)
+    other = right.copy()
+    other[-1, -1] += 1
+    for weight in (right, other, right, -right, other):
+        after = execute(
+            "bang_matmul",
+            board,
+            dst=np.zeros((2, 64), np.float32),
+            left=left,
+            right=lanes(weight, board),
+            m=2,
+            k=64,
+            n=64,
+        )
+
+        assert np.array_equal(left.astype(int) @ weight.astype(int).T, after["dst"])
+
+
+def test_every_half_and_bfloat16_is_multiplied_as_it_is():
+    """The table of halves and the bits of bfloat16 are what NumPy and ml_dtypes convert to, NaN and infinity too."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    for dtype in (np.dtype(np.float16), bfloat16.dtype):
+        values = bits.view(dtype)
+        assert factor(values, 3).tobytes() == values.astype(np.float32).tobytes()
+
+
+def test_sums_of_integers_are_exact_where_float_ends():
+    """Beyond 2^24 sums are in double: products of 16 bits, odd, whose sum no float32 holds."""
+    left = np.full((1, 3), 32767, np.int16)
+    right = np.full((64, 3), 32767, np.int16)
+    found = [
+        execute(
+            "bang_matmul",
+            "MLU370-X4",
+            dst=np.zeros((1, 64), np.int32),
+            left=a,
+            right=lanes(b),
+            m=1,
+            k=a.shape[1],
+            n=64,
+        )["dst"][0, 0]
+        for a, b in (
+            (left[:, :1], right[:, :1]),
+            (np.full((1, 64), 511, np.int16), np.full((64, 64), 513, np.int16)),
+        )
+    ]
+
+    assert [32767 * 32767, 64 * 511 * 513] == found

@@ -1,0 +1,111 @@
+"""Operands of the tensor unit as it multiplies them: floats, or integers in floats that are wide enough for exact sums.
+
+A kernel multiplies by the same weights again and again, so that the last ones whose conversion takes long are kept with the bytes that
+they were made of: to compare the bytes takes a sixth of the time.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.arch.dtypes import bfloat16
+from mlusim.isa.parameters import Tile
+from mlusim.isa.wram import filters
+
+EXACT = 1 << 24  # up to where float32 has every integer
+LONG = 4096  # elements from which on a table is quicker than NumPy's conversion of half, and to compare than to convert
+MOST = 4  # weights that are kept
+FIRST = 32  # elements that tell most other weights apart
+
+
+def factor(values: Tile, generation: int, dtype: Any = np.float32) -> Tile:
+    """*values* in *dtype*, as the tensor unit multiplies them."""
+    if values.dtype.kind in "iu":
+        return values.astype(dtype)
+    wide = _wide(values)
+    if generation < 5 or values.dtype != np.float32:
+        return wide
+    bits = wide.view(np.uint32)
+    rounded = (bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)
+    return np.where(np.isfinite(wide), rounded.view(np.float32), wide)
+
+
+def _wide(values: Tile) -> Tile:
+    """*values*, floats, in float32; exact."""
+    if values.dtype == np.float16 and values.size >= LONG:
+        return _halves().take(values.view(np.uint16))
+    if values.dtype == bfloat16.dtype:
+        return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return values.astype(np.float32, copy=False)
+
+
+@functools.cache
+def _halves() -> Tile:
+    """Every half in float32, by its bits."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+def sums_type(values: Tile, weight: Tile, terms: int) -> Any:
+    """The type in which sums of *terms* products are as the tensor unit has them: exact for integers."""
+    if values.dtype.kind not in "iu":
+        return np.float32
+    if not values.size or not weight.size or _largest(values) * _largest(weight) * terms <= EXACT:
+        return np.float32
+    return np.float64  # exact: products of 16 bits, fewer than 2^22 of them
+
+
+def _largest(values: Tile) -> int:
+    """The largest magnitude in *values*, integers."""
+    return max(abs(int(values.max())), abs(int(values.min())))
+
+
+@frozen(eq=False)
+class KeptWeight:
+    """A weight of *count* filters in WRAM, and the filters in *dtype* as the tensor unit multiplies them, one a row."""
+
+    weight: Tile
+    count: int
+    generation: int
+    dtype: Any
+    rows: Tile
+
+    def made_of(self, weight: Tile, count: int, generation: int, dtype: Any) -> bool:
+        """Whether *weight* has the same bytes, and is asked for in the same way."""
+        own = self.weight
+        if (own.dtype, own.size, self.count, self.generation, self.dtype) != (
+            weight.dtype,
+            weight.size,
+            count,
+            generation,
+            dtype,
+        ):
+            return False
+        mine, theirs = (values.view(f"i{values.itemsize}") for values in (own, weight))
+        return np.array_equal(mine[:FIRST], theirs[:FIRST]) and np.array_equal(mine, theirs)
+
+
+class WeightStore:
+    """The weights that were asked for last; threads may share it, for what it holds is replaced as a whole."""
+
+    def __init__(self) -> None:
+        """Hold none."""
+        self._kept: tuple[KeptWeight, ...] = ()
+
+    def rows(self, weight: Tile, count: int, generation: int, dtype: Any) -> Tile:
+        """The *count* filters of *weight* as the tensor unit multiplies them, one a row; not to be written to."""
+        dear = weight.dtype == np.float16 or (weight.dtype == np.float32 and generation >= 5)
+        if not dear or weight.size < LONG:
+            return factor(filters(weight, count, generation), generation, dtype)
+        kept = self._kept
+        found = next((one for one in kept if one.made_of(weight, count, generation, dtype)), None)
+        if found is None:
+            made = factor(filters(weight, count, generation), generation, dtype)
+            rows = made.copy() if np.may_share_memory(made, weight) else made  # WRAM will change
+            found = KeptWeight(weight.copy(), count, generation, dtype, rows)
+            self._kept = (found, *kept[: MOST - 1])
+        return found.rows
+
+
+WEIGHTS = WeightStore()
