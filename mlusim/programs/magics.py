@@ -1,14 +1,19 @@
-"""``%load_ext mlusim``: the cell magics ``%%mlusim_profile`` and ``%%mlusim_check``."""
+"""``%load_ext mlusim``: the cell magics ``%%mlu``, ``%%mlusim_profile`` and ``%%mlusim_check``."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
 
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.bangc import load
 from mlusim.check.checking import checked, report_of
 from mlusim.check.findings_text import renderables
+from mlusim.errors import UsageError
 from mlusim.machine.launch import Launch
 from mlusim.observe.collect import collecting
 from mlusim.observe.names import checkers, observers_of
@@ -20,6 +25,7 @@ def register(shell: Any) -> None:
     magics: dict[str, Callable[[Any, str, str], None]] = {
         "mlusim_profile": profile_cell,
         "mlusim_check": check_cell,
+        "mlu": source_cell,
     }
     for name, magic in magics.items():
         shell.register_magic_function(partial(magic, shell), "cell", name)
@@ -41,6 +47,28 @@ def check_cell(shell: Any, line: str, cell: str) -> None:
     console = Console(highlight=False, emoji=False, markup=False)
     for part in renderables(report_of(names, [checked(collector, "the cell", "")])):
         console.print(part, soft_wrap=True)
+
+
+def source_cell(shell: Any, line: str, cell: str) -> None:
+    """Load *cell*, BANG C, as the module that *line* names, for the board behind the name, if there is one.
+
+    Raises `UsageError` for another line, and `SourceError` for a cell that does not parse.
+    """
+    name, *board = line.split() or [""]
+    if not name.isidentifier() or len(board) > 1:
+        raise UsageError(
+            f"%%mlu {line} names no module; write %%mlu NAME or %%mlu NAME BOARD, and launch NAME['Kernel'] in other cells"
+        )
+    path = Path(_cells().name) / f"{name}.mlu"
+    path.write_text(cell, encoding="utf-8")
+    module = load(path, board=board[0] if board else DEFAULT_BOARDS[0])
+    shell.push({name: module})
+
+
+@cache
+def _cells() -> "TemporaryDirectory[str]":
+    """Make the folder for the cells of this process, where findings and faults show their lines."""
+    return TemporaryDirectory(prefix="mlusim-cells-")
 
 
 @contextmanager

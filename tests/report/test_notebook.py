@@ -7,7 +7,8 @@ import pytest
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
-from mlusim.errors import Fault
+from mlusim.errors import Fault, UsageError
+from mlusim.frontend.bangc.errors import SourceError
 from mlusim.isa.table import ISA
 from ops.tin_shift.plan import FRAMES
 
@@ -98,6 +99,10 @@ class _Shell:
         """Keep it."""
         self.magics[name] = (kind, function)
 
+    def push(self, names):
+        """Keep names as of the notebook."""
+        self.names = names
+
     def run_cell(self, cell):
         """Execute the cell, whose text tracebacks can find."""
         linecache.cache["<cell>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell>")
@@ -117,6 +122,34 @@ def racing(mlu, x):
 device = mlusim.Device()
 device.launch(racing, args=(device.put(np.ones(64, np.float32)),))
 """
+
+
+SOURCE = """__mlu_entry__ void Twice(float *x) {
+  __nram__ float b[64];
+  __memcpy(b, x, 256, GDRAM2NRAM);
+  __bang_add(b, b, b, 64);
+  __memcpy(x, b, 256, NRAM2GDRAM);
+}
+"""
+
+
+def test_a_cell_of_bang_c():
+    """`%%mlu` gives the notebook a module; what is wrong with a cell or with its name is told."""
+    pytest.importorskip("clang")
+    shell = _Shell()
+    mlusim.load_ipython_extension(shell)
+    magic = shell.magics["mlu"][1]
+    magic("twice MLU370-X4", SOURCE)
+    device = mlusim.Device()
+    x = device.put(np.ones(64, np.float32))
+    device.launch(shell.names["twice"]["Twice"], args=(x,))
+
+    assert device.get(x).tolist() == [2.0] * 64
+    with pytest.raises(SourceError, match=r"twice\.mlu:1:1: expected"):
+        magic("twice", "this is no C")
+    for line in ("", "two-times", "twice MLU370-X4 more"):
+        with pytest.raises(UsageError, match="write %%mlu NAME or %%mlu NAME BOARD"):
+            magic(line, SOURCE)
 
 
 def test_magics_profile_and_check_a_cell(capsys):
