@@ -30,6 +30,7 @@ from mlusim.toolkit.built import toolkit_folder
 from mlusim.toolkit.server.called import CalledSession, CallingProcess
 from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest
 from mlusim.toolkit.torch.builder import (
+    STREAM,
     ExtensionSources,
     TorchBuilder,
     TorchPlace,
@@ -200,7 +201,11 @@ def _sources(function: ir.Function, request: Mapping[str, Any]) -> ExtensionSour
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     defines = tuple(f"-D{n}" if v is None else f"-D{n}={v}" for n, v in request["define"])
     made = ExtensionSources(
-        NAME, files=(path,), include=tuple(request["include"]), bang_flags=defines, cxx_flags=defines
+        NAME,
+        files=(path,),
+        include=tuple(request["include"]),
+        bang_flags=(*STREAM, *defines),
+        cxx_flags=defines,
     )
     if _OWN_MODULE.search(text):
         return made

@@ -127,6 +127,7 @@ class ProgramSession:
         self._notifiers: dict[int, NativeNotifier] = {}
         self._next = FIRST_HANDLE
         self._closed: ClosedLibrary | None = None
+        self._target: BoardMemory | None = None  # where the kernel runs whose arguments are read
         self._order = QueueOrder()  # of work that someone watches
         self._timed = False  # whether there has been a notifier
         self._methods = {OPS[name]: getattr(self, method.__name__) for name, method in _METHODS.items()}
@@ -238,9 +239,14 @@ class ProgramSession:
     def _pointing(self, address: int) -> Any:
         if not address:
             return None
-        for board in self.boards:
+        for number, board in enumerate(self.boards):
             piece = board.memory.find(address)
             if piece is not None:
+                if self._target is not None and board is not self._target:
+                    raise UsageError(
+                        f"an argument points to {board.memory.told(address)} of device {number}, and the launch is on device "
+                        f"{self.boards.index(self._target)}; make device {number} the current one first"
+                    )
                 piece.poison()
                 return piece.ptr + (address - piece.start) if address != piece.start else piece.ptr
         memory = self.boards[-1].memory
@@ -261,7 +267,11 @@ class ProgramSession:
         if kind is None:
             raise LaunchError(f"{z_kind >> 32} is no task type; use cnrtFuncTypeBlock or one of the unions")
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
-        arguments = found.arguments(request.payload)
+        self._target = board
+        try:
+            arguments = found.arguments(request.payload)
+        finally:
+            self._target = None
         heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
         try:
             with launched_from(lambda: str(self.places(request.caller))):

@@ -38,7 +38,13 @@ void bind(pybind11::module_ &m, const char *name, R (*function)(A...), const std
         (take(std::get<I>(casters), name, names, I, given[I]), ...);
         HANDLE_TH_ERRORS
         if (names.size() == sizeof...(A)) (name_one(names[I], pybind11::detail::cast_op<A &>(std::get<I>(casters))), ...);
-        return function(pybind11::detail::cast_op<A>(std::move(std::get<I>(casters)))...);
+        try {
+          return function(pybind11::detail::cast_op<A>(std::move(std::get<I>(casters)))...);
+        } catch (const std::exception &) {
+          throw;
+        } catch (...) {
+          throw std::runtime_error(std::string(name) + " throws something that is no std::exception");
+        }
         END_HANDLE_TH_ERRORS_PYBIND
       },
       text);

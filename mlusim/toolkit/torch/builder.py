@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
@@ -41,6 +41,8 @@ MOST_LIBRARIES = 256
 """Extensions that are kept, the ones used last."""
 LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
 """PyTorch's own, which are loaded before."""
+STREAM = ("-include", "framework/core/MLUStream.h")
+"""Flags for sources that are texts: public ones name the current stream and include nothing for it."""
 TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
 _BEFORE: Mapping[str, str] = MappingProxyType({BINDINGS: TENSORS})  # what a precompiled header stands on
 _CALLED = re.compile(r"\b(?:py|pybind11)::|\bPYBIND11_MODULE|\bTORCH_LIBRARY|\bTHP[A-Z]\w*")
@@ -176,12 +178,14 @@ class TorchBuilder:
         """The library of an extension.  Raises `TorchBuildError`, with the compiler's own words in ``shown``."""
         with self._alone():
             files = [self._file(sources.name, number, text) for number, text in enumerate(sources.bang)]
+            inline = evolve(sources, bang_flags=(*STREAM, *sources.bang_flags))
             own_name = (
                 bool(sources.output) or sources.functions is None or "TORCH_EXTENSION_NAME" in sources.cpp
             )
             name = sources.name.rpartition(".")[2] if own_name else "extension"
             named = f"-DTORCH_EXTENSION_NAME={name}"
-            objects = [self._compiled(path, sources, named) for path in (*files, *sources.files)]
+            objects = [self._compiled(path, inline, named) for path in files]
+            objects += [self._compiled(path, sources, named) for path in sources.files]
             if sources.cpp or sources.functions:
                 text = binding_text(sources.cpp, sources.functions)
                 path = self._file("binding", 0, text, ".cpp")

@@ -1,18 +1,24 @@
 """Uses the device ``mlu`` as programs do, and prints what it found; the tests ask for each by the function's name."""
 
+import contextlib
+import importlib
 import io
 import json
+import subprocess
+import sys
+import tempfile
 import warnings
 from pathlib import Path
 
 import torch
 import torch_mlu  # noqa: F401 - it makes the device
 from torch import nn
-from torch_mlu.utils.cpp_extension import load_inline
+from torch_mlu.utils.cpp_extension import load, load_inline
 
 warnings.simplefilter("error")
 torch.manual_seed(1)
 SOURCE = (Path(__file__).parent / "add.mlu").read_text()
+STREAM = "#include <framework/core/MLUStream.h>\n"  # which texts need not have
 
 
 def same(on_device, expected):
@@ -202,6 +208,45 @@ def mistakes():
     }
 
 
+BIND = """
+#include <torch/extension.h>
+torch::Tensor add(torch::Tensor x, torch::Tensor y);
+torch::Tensor scaled(torch::Tensor x) { return x * FACTOR; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("add", &add), m.def("scaled", &scaled); }
+"""
+SETUP = """
+from setuptools import setup
+from torch_mlu.utils.cpp_extension import BangExtension, BuildExtension, MLUExtension
+one = MLUExtension("added_ops", ["bind.cpp", "add.mlu"], define_macros=[("FACTOR", "2")], extra_compile_args={"cncc": ["-O1"]})
+assert BangExtension is MLUExtension
+setup(name="added", ext_modules=[one], cmdclass={"build_ext": BuildExtension.with_options(use_ninja=False)})
+"""
+
+
+def files():
+    x = torch.arange(8.0)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+        place = Path(folder)
+        for name, text in (("bind.cpp", BIND), ("add.mlu", SOURCE), ("setup.py", SETUP)):
+            (place / name).write_text(text)
+        sources = [place / "bind.cpp", str(place / "add.mlu")]
+        loaded = load("loaded", sources, extra_cflags=["-DFACTOR=3"], extra_bang_cflags=["-O1"], verbose=True)
+        words = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        built = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        sys.path.insert(0, folder)
+        added_ops = importlib.import_module("added_ops")
+    return [
+        loaded.__name__ == "loaded",
+        same(loaded.add(x.mlu(), x.mlu()), x * 2),
+        same(loaded.scaled(x.mlu()), x * 3),
+        [line.partition(" ")[0] for line in said.getvalue().splitlines()] == ["cncc"] * 3,
+        "-DFACTOR=3" in said.getvalue(),
+        built.returncode == 0,
+        same(added_ops.add(x.mlu(), x.mlu()), x * 2),
+        same(added_ops.scaled(x.mlu()), x * 2),
+    ]
+
+
 def devices():
     x = torch.randn(1, 1, 8, 8)
     one = torch.mlu.memory_allocated(1)
@@ -224,13 +269,13 @@ DECLARED = "torch::Tensor add(torch::Tensor x, torch::Tensor y);"
 EXTENSION = load_inline(
     name="added",
     cpp_sources=f"{DECLARED} void fails(int64_t how);",
-    bang_sources=SOURCE,
+    bang_sources=SOURCE.replace(STREAM, "\n"),
     functions=["add", "fails"],
     extra_cflags=["-O3"],
     extra_ldflags=["-lcnrt"],
     extra_bang_cflags=["-O3", "-lm"],
 )
-ALL = (moves, views, operators, trains, saves, memory, streams, extension, devices, mistakes)
+ALL = (moves, views, operators, trains, saves, memory, streams, extension, files, devices, mistakes)
 if __name__ == "__main__":
     results = {}
     for one in ALL:

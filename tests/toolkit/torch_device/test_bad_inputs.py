@@ -56,6 +56,16 @@ def test_a_pytorch_that_is_too_old(place, monkeypatch, version):
         place.torch()
 
 
+def test_a_pytorch_with_other_strings(place, monkeypatch):
+    """A build whose ABI is not the driver's is refused before anything is compiled for it."""
+    torch = ModuleType("torch")
+    torch.__version__, torch.compiled_with_cxx11_abi = "2.6.0+cu124", lambda: False
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+    with pytest.raises(ImportError, match=r"this build of 2\.6\.0\+cu124 is without; install 2\.7 or newer"):
+        place.torch()
+
+
 @pytest.mark.parametrize("version", ["2.6.0", "2.10.0a0+git1", "3.0"])
 def test_a_pytorch_that_is_new_enough(place, monkeypatch, version):
     """Versions are numbers, not texts."""

@@ -29,6 +29,11 @@ def torch() -> ModuleType:
     if version < OLDEST:
         message = f"torch_mlu needs PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, and {found.__version__} is installed; install a newer one with `{sys.executable} -m pip install -U torch`"
         raise ImportError(message)
+    if not getattr(
+        found, "compiled_with_cxx11_abi", lambda: True
+    )():  # the driver's library has the other strings
+        message = f"torch_mlu needs a PyTorch with C++11's ABI, which this build of {found.__version__} is without; install 2.7 or newer with `{sys.executable} -m pip install -U torch`"
+        raise ImportError(message)
     return found
 
 
