@@ -103,7 +103,11 @@ def bang_matmul(
     """
     whole = left.dtype.kind == "i" and not fix_pos
     wide = _sums_type(left, right, k, whole=whole)
-    sums = factor(left.reshape(m, k), generation, wide) @ WEIGHTS.rows(right, n, generation, wide).T
+    rows, taps = factor(left.reshape(m, k), generation, wide), WEIGHTS.rows(right, n, generation, wide).T
+    if dst.dtype == wide and not fix_pos:
+        np.matmul(rows, taps, out=dst.reshape(m, n))
+        return
+    sums = rows @ taps
     dst.reshape(m, n)[...] = finish(sums * 2.0**fix_pos if fix_pos else sums, dst.dtype, whole=whole)
 
 

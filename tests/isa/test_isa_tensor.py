@@ -307,7 +307,7 @@ def test_weights_that_are_kept_follow_their_bytes(dtype):
 
 
 def test_every_half_and_bfloat16_is_multiplied_as_it_is():
-    """The table of halves and the bits of bfloat16 are what NumPy and ml_dtypes convert to, NaN and infinity too."""
+    """They are multiplied as what NumPy and ml_dtypes convert them to, NaN and infinity too."""
     bits = np.arange(1 << 16, dtype=np.uint16)
     for dtype in (np.dtype(np.float16), bfloat16.dtype):
         values = bits.view(dtype)
