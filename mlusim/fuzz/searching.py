@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -265,6 +266,10 @@ def _smallest(
     """Make the failing draw *number* small, and keep it."""
     trial = place.trial(number)
     wanted = {_kind(one) for one in faults_in(place.run(*place.call(trial), plans=trial.plans))}
+    if not wanted:
+        raise UsageError(
+            f"draw {number} failed once and not again; a reference that draws or keeps something makes it so"
+        )
 
     def faults(candidate: Trial) -> tuple[FoundFault, ...]:
         found = faults_in(place.run(*place.call(candidate), plans=candidate.plans))
@@ -289,13 +294,21 @@ def _kind(fault: FoundFault) -> tuple[str, str | None, int | None]:
 
 
 def refuse_unfit(task: FuzzTask) -> None:
-    """Raise `UsageError` where no call can be drawn, or the kernel has a parameter without a value."""
+    """Raise `UsageError` where a parameter has nothing to draw, or an argument is no parameter and in no formula."""
     place = _workplace(task)
+    texts = {one.name: " ".join(option.value.text for option in one.options) for one in task.draw.arguments}
     for board in task.draw.boards:
-        given = {one.name for one in task.draw.arguments}
-        lacking = next((name for name in place.parameters(board) if name not in given), None)
+        parameters = place.parameters(board)
+        kernel = place.base(board).loaded().name
+        lacking = next((name for name in parameters if name not in texts), None)
         if lacking is not None:
-            kernel = place.base(board).loaded().name
             raise UsageError(
-                f"the parameter {lacking} of {kernel} has nothing to draw; give it, as --arg {lacking}=int:1..20000"
+                f"the parameter {lacking} of {kernel} is given no value; give one with --arg, as --arg {lacking}=int:1..20000"
             )
+        for name in texts:
+            others = " ".join(text for other, text in texts.items() if other != name)
+            if name not in parameters and not re.search(rf"\b{re.escape(name)}\b", others):
+                legal = ", ".join(parameters) or "it has none"
+                raise UsageError(
+                    f"{kernel} has no parameter {name!r}, and no formula names it; its parameters: {legal}"
+                )

@@ -20,7 +20,7 @@ class ArgumentDraw:
     @property
     def is_number(self) -> bool:
         """Whether it is a number that is drawn."""
-        return self.value.form is DRAW or (self.reals is not None and not self.value.is_array)
+        return self.value.form == DRAW or (self.reals is not None and not self.value.is_array)
 
     @property
     def is_filled(self) -> bool:
@@ -30,7 +30,7 @@ class ArgumentDraw:
     @property
     def is_bounded(self) -> bool:
         """Whether the elements of the array have a range."""
-        return self.reals is not None or self.value.form is DRAWS
+        return self.reals is not None or self.value.form == DRAWS
 
 
 @frozen

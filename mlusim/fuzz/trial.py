@@ -176,7 +176,7 @@ class TrialDraws:
         nbytes = 0
         options = self.options(trial)
         for name, here in options.items():
-            if here.value.form is DRAW:
+            if here.value.form == DRAW:
                 numbers[name] = scope.whole(name)
             elif here.is_number:
                 numbers[name] = trial.numbers.get(name, here.reals[0] if here.reals else 0.0)
@@ -214,7 +214,7 @@ class TrialDraws:
             back = "inout:" if value.comes_back and value.form.goes_in else ""
             if here.is_number:
                 texts[name] = repr(trial.numbers[name])
-            elif value.form is NUMBER and not _is_written(value.text):
+            elif value.form == NUMBER and not _is_written(value.text):
                 texts[name] = str(scope.whole(name))
             elif here.is_filled:
                 arrays[name] = self._filled(scope, trial, here, name)

@@ -1,13 +1,18 @@
 """``mlusim fuzz`` finds the kinds of bugs that ordinary inputs do not show, from what its arguments may be alone."""
 
 import json
+import pickle
 import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlusim.cli.main import main
+from mlusim.fuzz.numbers import Landmarks
+from mlusim.fuzz.specification import CallDraw, specified
+from mlusim.fuzz.trial import TrialDraws
 
 HERE = Path(__file__).parent
 KINDS = {
@@ -75,6 +80,55 @@ def test_a_search_finds_what_is_wrong_and_nothing_else(fuzzed, kind):
     )
     assert [True, True] == [again != 0, found["failing"]["id"] in ids]
     assert [20, 0] == [fixed["draws"], fixed["cut_off"]]
+    _, kept = fuzzed(*words(kind, fixed=False))
+    assert [None, found["failing"]["command"]] == [kept["failing"]["draw"], kept["failing"]["command"]]
+    _, onward = fuzzed(*words(kind, fixed=True, runs=2))
+    assert [20, 2] == [onward["first"], onward["draws"]]
+
+
+def test_other_processes_draw_the_same_calls():
+    """A specification that was sent to one has the forms that were written, and the same numbers and arrays."""
+    texts = dict(
+        one.split("=", 1) for one in (*KINDS["Lookup"], "w=null|in:half:n", "r=float:0..1", "z=zeros:int8:n")
+    )
+    draw = CallDraw(specified(texts), ((1, 1, 1), (4, 1, 1)), ("MLU370-X4",))
+    here, there = (
+        TrialDraws(one, {}, {}, Landmarks((), ())) for one in (draw, pickle.loads(pickle.dumps(draw)))
+    )
+
+    for number in range(30):
+        calls = [made.made(made.drawn(3, number), tuple(texts)) for made in (here, there)]
+        assert calls[0].texts == calls[1].texts
+        assert all(np.array_equal(a, calls[1].arrays[n], equal_nan=True) for n, a in calls[0].arrays.items())
+        entries, at = int(calls[0].texts["entries"]), calls[0].arrays["at"]
+        assert calls[0].arrays["table"].shape == (entries,)
+        assert at.size == 0 or 0 <= at.min() <= at.max() < entries
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("n=int:5..5",), "no whole number is 5 or more and below 5"),
+        (("n=int:1..9", "x=in:float32:n-50"), "a size is -"),
+        (("n=int:1000000000..2000000000",), "give smaller ranges"),
+        (("n=float:3..1",), "the lower number first"),
+        (
+            ("odd=int:1..4",),
+            "Nearest<1> has no parameter 'odd', and no formula names it; its parameters: y, x, n",
+        ),
+        (("y=",), "gives no value"),
+        (("x=in:int32:n",), "it takes float"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(fuzzed, capsys, change, said):
+    """In a sentence that says what is legal, before anything is searched or where the first call is made."""
+    changed = {one.partition("=")[0]: one for one in (*KINDS["Nearest"], *change)}
+    arguments = [word for one in changed.values() for word in ("--arg", one)]
+
+    code = main(["fuzz", "historic_kinds.mlu", "--kernel", "Nearest<true>", *arguments, "--runs", "2"])
+
+    assert code == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.attack
