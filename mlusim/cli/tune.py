@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 from rich.text import Text
@@ -23,13 +24,14 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import usual_workers
 from mlusim.programs.expectation import CLOSE
-from mlusim.programs.kernel_call import named_values
+from mlusim.programs.kernel_call import KernelCall, named_values
 from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
 from mlusim.tune.ranking import able, alike, notes, ranked, settings_told
-from mlusim.tune.space import grid, parameters_of
+from mlusim.tune.search import HALVING, TPE, drawn, halved, proposed
+from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of
 from mlusim.tune.tuning import REFUSED, Criterion, TuneTask, compared_to, task_of, tune
 
 OF_OPERATORS = ("case", "group", "policy", "check")
@@ -170,12 +172,70 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, li
         raise UsageError("--restart starts a file over; name it with -o")
     if args.dask is not None and args.jobs is not None:
         raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
-    call = kernel_call(args, boards[0])
-    wanted = grid(parameters_of(args.param, call))
-    task = compared_to(task_of(call, wanted, args.limit, _criterion(args)), wanted)
-    total = len(wanted) * len(boards)
+    call, criterion = kernel_call(args, boards[0]), _criterion(args)
+    search = getattr(args, "search", None)
+    parameters, rungs = _space(args, call, search)
+    if search in (HALVING, TPE):
+        refused = "-o" if args.output is not None else "several boards" if len(boards) > 1 else None
+        if refused is not None:
+            raise UsageError(
+                f"--search {search} goes on from results, and takes no {refused}; use random, or a grid"
+            )
+    wanted = grid(parameters) if search is None else drawn(parameters, args.trials, args.draws or 0)
+    task = task_of(call, wanted, args.limit, criterion)
     where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
-    with where as executor, progress("candidates", total) as step:
+    with where as executor:
+        if search == HALVING and rungs is not None:
+
+            def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
+                own = compared_to(task_of(call, batch, args.limit, criterion), batch)
+                return _collected(args, own, batch, boards, executor)
+
+            found = halved(wanted, rungs, args.objective, rung)
+        elif search == TPE:
+            task = compared_to(task, wanted)
+            found = proposed(
+                parameters,
+                args.trials,
+                args.draws or 0,
+                args.objective,
+                lambda batch: _collected(args, task, batch, boards, executor),
+            )
+        else:
+            task = compared_to(task, wanted)
+            found = _collected(args, task, wanted, boards, executor)
+    if all(one["verdict"] == REFUSED for one in found):
+        raise UsageError(found[0]["why"])
+    return task, found
+
+
+def _space(
+    args: argparse.Namespace, call: KernelCall, search: str | None
+) -> tuple[tuple[TuneParameter, ...], TuneParameter | None]:
+    """What is tuned, and the rungs of successive halving."""
+    trials, rungs = getattr(args, "trials", None), getattr(args, "rungs", None)
+    if (search is None) != (trials is None):
+        raise UsageError("--search and --trials go together, as in --search random --trials 50")
+    if (search == HALVING) != (rungs is not None):
+        raise UsageError("--search halving and --rungs go together, as in --rungs n=1024,4096,16384")
+    if rungs is None:
+        return parameters_of(args.param, call), None
+    *tuned, last = parameters_of([*args.param, rungs], call)
+    if len(last.values) < 2:
+        raise UsageError(f"--rungs {rungs!r} has one value; give two or more, the cheapest first")
+    return tuple(tuned), last
+
+
+def _collected(
+    args: argparse.Namespace,
+    task: TuneTask,
+    wanted: Sequence[Settings],
+    boards: Sequence[str],
+    executor: Executor | None,
+) -> list[dict[str, Any]]:
+    """The documents of *wanted* on *boards*, with what the file of -o has of them."""
+    total = len(wanted) * len(boards)
+    with progress("candidates", total) as step:
         trying = tune(
             task,
             wanted,
@@ -186,10 +246,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, li
             restart=args.restart,
             progress=lambda one: step(f"{settings_told(one)} on {one['board']}"),
         )
-        found = collected(trying, args.output, "candidates")
-    if all(one["verdict"] == REFUSED for one in found):
-        raise UsageError(found[0]["why"])
-    return task, found
+        return collected(trying, args.output, "candidates")
 
 
 def _criterion(args: argparse.Namespace) -> Criterion:

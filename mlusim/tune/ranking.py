@@ -10,14 +10,15 @@ from mlusim.tune.mechanisms import moved
 TIME, IO, COMPUTE = "time", "io", "compute"
 OBJECTIVES = MappingProxyType({TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"})
 """What each objective ranks by: the least time, or the largest efficiency."""
+PRUNED = "pruned"
 NAMED = 4  # candidates that are out for one reason
 EQUAL = "Of equal rank: the bands of the model meet, so that it does not tell which is faster."
 BESIDE = "Differences from the best are means of the cores that work; pipes work side by side, so that they do not add up."
 
 
 def able(one: Mapping[str, Any]) -> bool:
-    """Whether a candidate fits, and nothing says that it is wrong."""
-    return bool(one["fits"]) and one["right"] is not False
+    """Whether a candidate fits, nothing says that it is wrong, and no search has left it behind."""
+    return bool(one["fits"]) and one["right"] is not False and one["verdict"] != PRUNED
 
 
 def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:
@@ -60,8 +61,10 @@ def notes(document: Mapping[str, Any]) -> list[str]:
     """What a reader of the table has to know, in sentences."""
     rows = document["candidates"]
     good = [one for one in rows if one["rank"] is not None]
+    left = sum(one["verdict"] == PRUNED for one in rows)
     told = [
-        f"{len(good)} of {counted(len(rows), 'candidate')} {'fits and is' if len(good) == 1 else 'fit and are'} right."
+        f"{len(good)} of {counted(len(rows), 'candidate')} {'fits and is' if len(good) == 1 else 'fit and are'} right"
+        + (f"; {left} did not go on to larger calls." if left else ".")
     ]
     if len({one["rank"] for one in good}) < len(good):
         told.append(EQUAL)

@@ -53,6 +53,7 @@ def test_what_is_imported_is_declared_and_the_reverse():
         *extras["report"],
         *extras["tui"],
         *extras["dask"],
+        *extras["tune"],
         *extras["bangc"],
     ]
 

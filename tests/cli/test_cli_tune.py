@@ -160,6 +160,55 @@ def test_any_executor_gives_the_same(scale):
     assert max(one["io_efficiency"] for one in alone) == by_io[0]["io_efficiency"]
 
 
+def test_searches_of_large_spaces(cli, scale):
+    """Draws are the same for the same seed; halving goes on with the best third, and says where the others stood."""
+    words = (
+        *CALL[:10],
+        "--arg",
+        "step=32",
+        "--jobs",
+        1,
+        "--param",
+        "TILE=64..2048:64",
+        "--json",
+    )  # without n
+    random = ("--arg", "n=2048", "--search", "random", "--trials", 3)
+    first, again, other = (cli(*words, *random, "--seed", seed).json() for seed in (1, 1, 2))
+    halved = cli(*words, "--search", "halving", "--trials", 4, "--rungs", "n=512,2048").json()["candidates"]
+
+    assert first == again
+    assert 3 == len(first["candidates"])
+    assert first["candidates"] != other["candidates"]
+    assert ["2048", "2048", "512", "512"] == [one["parameters"]["n"] for one in halved]
+    assert [1, None] == [halved[0]["rank"], halved[2]["rank"]]
+    assert [("pruned", True)] * 2 == [(one["verdict"], "which went on" in one["why"]) for one in halved[2:]]
+
+
+def test_proposals_of_optuna_are_the_same_for_the_same_seed(cli, scale):
+    """Different candidates, as many as asked for, and no more than there are."""
+    pytest.importorskip("optuna")
+    words = (
+        *CALL,
+        "--arg",
+        "step=32",
+        "--param",
+        "TILE=64..512:64",
+        "--search",
+        "tpe",
+        "--seed",
+        3,
+        "--json",
+    )
+    first, again = (cli(*words, "--trials", 5).json()["candidates"] for _ in range(2))
+    few = cli(
+        *CALL, "--arg", "step=32", "--param", "TILE=64,128", "--search", "tpe", "--trials", 9, "--json"
+    ).json()
+
+    assert first == again
+    assert 5 == len({one["parameters"]["TILE"] for one in first})
+    assert 2 == len(few["candidates"])
+
+
 WRONG = (
     ((), "nothing is to be tried"),
     (("--param", "TILE"), "gives no values"),
@@ -175,6 +224,9 @@ WRONG = (
     (("--param", "SECOND=1"), "undeclared identifier 'TILE'"),
     (("-D", "TILE=64", "--param", "n=1..9999", "--param", "SECOND=1,2,3"), "a grid tries at most 10,000"),
     (("--param", "TILE=64,128"), "step of Scale"),
+    (("--param", "TILE=64,128", "--search", "random"), "--search and --trials go together"),
+    (("--param", "TILE=64,128", "--search", "halving", "--trials", 4), "--search halving and --rungs go together"),
+    (("--param", "TILE=64,128", "--search", "tpe", "--trials", 4, "-o", "f.jsonl"), "takes no -o"),
 )  # fmt: skip
 
 

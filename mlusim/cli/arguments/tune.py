@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   mlusim tune scale.mlu --param TILE=64,128,256 --arg dst=out:float32:8192 --arg src=in.npy --arg n=8192
   mlusim tune scale.mlu --param -DUNROLL=1,2 --param 'dim=4,1,1;4,8,1' --param kind=block,union1 --arg n=8192 ... --html tiles.html
   mlusim tune scale.mlu --param tile=64..1024:64 --arg n=8192 ... --reference reference:scale -o tiles.jsonl
+  mlusim tune scale.mlu --param tile=16..4096:16 --param 'dim=4;4,2;4,4' --search halving --trials 60 --rungs n=4096,65536 ...
 exit codes: 0 a candidate fits and is right, 1 none does, 2 usage"""
 
 
@@ -39,6 +40,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=("time", "io", "compute"),
         default="time",
         help="what is ranked by: the least time, or the largest IO or compute efficiency (default: time)",
+    )
+    add(
+        "--search",
+        choices=("random", "halving", "tpe"),
+        help="try --trials candidates of a large space in place of all: drawn; drawn, of which the best third goes on to a larger call; "
+        "or proposed by Optuna from the results so far",
+    )
+    add("--trials", metavar="N", type=workers, help="candidates of a search; --seed draws others")
+    add(
+        "--rungs",
+        metavar="NAME=V,V,...",
+        help="of halving: what makes a call larger, the smallest value first, as n=1024,4096",
     )
     add("--html", metavar="F.html", help="write a page with a chart")
     add_kept_output(parser, "candidate")
