@@ -81,7 +81,7 @@ def _run(args: argparse.Namespace) -> int:
                     json.dumps({n: attrs.asdict(v) for n, v in verdicts.items()}, indent=1)
                 )
     verdicts = {name: verdicts[name] for name in every if name in verdicts}
-    shown = table(list(verdicts.values()))
+    shown = table(list(verdicts.values()), [name for name in every if name not in verdicts])
     if args.page:
         page(args.page, shown)
     print(shown)
@@ -103,8 +103,8 @@ def page(path: Path, shown: str) -> None:
     path.write_text(f"{head}{BEGIN}\n{shown}\n\n{END}{tail}", encoding="utf-8")
 
 
-def table(verdicts: Sequence[Verdict]) -> str:
-    """A row a problem, and the sums: kernels, and apart from them what is none."""
+def table(verdicts: Sequence[Verdict], missing: Sequence[str] = ()) -> str:
+    """A row a problem, and the sums: kernels, apart from them what is none, and the names of what is *missing*."""
     lines = [
         "| problem | outcome | largest difference | predicted time (us) | findings | remark |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -117,12 +117,14 @@ def table(verdicts: Sequence[Verdict]) -> str:
             f"| {one.name} | {one.outcome} | {' | '.join(numbers)} | {found} | {remark.replace('|', '/')[:300]} |"
         )
     sums = [
-        f"{len(group)} {what}: {', '.join(f'{n} {outcome}' for outcome, n in Counter(group).most_common())}."
+        f"{len(group)} {what}{': ' * bool(group)}{', '.join(f'{n} {outcome}' for outcome, n in Counter(group).most_common())}."
         for what, group in (
             ("kernels", [one.outcome for one in verdicts if not one.apart]),
             ("submissions that are no kernel", [one.outcome for one in verdicts if one.apart]),
         )
     ]
+    if missing:
+        sums.append(f"Not judged: {', '.join(missing)}.")
     return "\n".join([*lines, "", *sums])
 
 

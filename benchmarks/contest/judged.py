@@ -1,5 +1,6 @@
 """One problem: run in processes of its own, compared with its reference."""
 
+import contextlib
 import json
 import math
 import os
@@ -33,7 +34,8 @@ _KERNEL = re.compile(r"<<<")
 class Verdict:
     """How a problem went: "right", "wrong", "fails", "out of time" or "not built", with what it says.
 
-    *apart* is why a submission is no kernel, empty where it is one.
+    *apart* is why a submission is no kernel, empty where it is one; one that is right by the true reference is a kernel, whatever
+    it replaces besides.
     """
 
     name: str
@@ -154,9 +156,6 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
     path = folder / "told.json"
     told: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     verdict.time = told.get("time")
-    replaced = told.get("replaced", [])
-    if replaced:
-        verdict.apart = f"replaces {', '.join(replaced)}"
     if told.get("step") != "done":
         steps = {"build": "not built", "run": "fails"}
         verdict.outcome = (
@@ -165,22 +164,23 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
         verdict.remark = f"takes longer than {timeout:.0f} s" if code is None else reason(said, code)
         return
     expected, actual = _arrays(folder / "expected.npz"), _arrays(folder / "actual.npz")
-    limit = LIMITS.get(verdict.name, LIMIT)
-    verdict.outcome = "wrong"
+    verdict.outcome, remarks, apart = "wrong", [], [verdict.apart]
     try:
         verdict.difference = difference(verdict.name, expected, actual)
-        verdict.outcome = "right" if verdict.difference < limit else "wrong"
+        verdict.outcome = "right" if verdict.difference < LIMITS.get(verdict.name, LIMIT) else "wrong"
     except ValueError as error:
-        verdict.remark = str(error)
-    changed = folder / "changed.npz"
-    if verdict.outcome == "wrong" and changed.is_file():
-        try:
-            other = difference(verdict.name, _arrays(changed), actual)
-            verdict.remark = f"{other:.3g} from the reference that it leaves"
-        except ValueError:
-            pass
-    if told.get("written"):
-        verdict.remark = f"writes {told['written']} of its inputs"
+        remarks.append(str(error))
+    if any(one.any() for one in expected) and not any(one.any() for one in actual):
+        apart.append("returns zeros")
+    if replaced := told["replaced"]:
+        (remarks if verdict.outcome == "right" else apart).append(f"replaces {', '.join(replaced)}")
+        with contextlib.suppress(ValueError):
+            other = difference(verdict.name, _arrays(folder / "changed.npz"), actual)
+            if verdict.outcome == "wrong":
+                remarks.append(f"{other:.3g} from the reference that it leaves")
+    if told["written"]:
+        remarks.append(f"writes {told['written']} of its inputs")
+    verdict.apart, verdict.remark = "; ".join(filter(None, apart)), "; ".join(remarks)
 
 
 def reason(said: str, code: int) -> str:

@@ -30,7 +30,7 @@ if "fault" in source:
     path.with_name("told.json").write_text(json.dumps(told))
     raise RuntimeError("__memcpy: dst reaches 4 bytes past its end")
 np.savez(path.with_name("expected.npz"), np.float32([1, np.inf]))
-np.savez(path.with_name("actual.npz"), np.float16([1.5 if "wrong" in source else 1, np.inf]))
+np.savez(path.with_name("actual.npz"), np.float16([0, 0] if "zeros" in source else [1.5 if "wrong" in source else 1, np.inf]))
 replaced = ["torch.rand"] if "torch.rand" in source else []
 if replaced:
     np.savez(path.with_name("changed.npz"), np.float32([1.5, np.inf]))
@@ -88,10 +88,10 @@ def test_what_was_accepted_is_judged_and_what_is_no_kernel_counts_apart(
     page.write_text("before\n<!-- begin: python -m benchmarks contest --page -->\nold\n<!-- end -->\nafter\n")
     words = ["contest", *map(str, places), "--cache", str(tmp_path / "cache"), "--results", str(kept)]
 
-    assert main([*words, "--page", str(page)]) == 0
+    assert main([*words, "--check", "600", "--page", str(page)]) == 0
 
     table = capsys.readouterr().out
-    assert "| Good | right | 0 | 2.5 |  | writes 1 of its inputs |\n" in table
+    assert "| Good | right | 0 | 2.5 | none | writes 1 of its inputs |\n" in table
     row = "| Drop | wrong | 0.5 | 2.5 |  | no kernel: replaces torch.rand; 0 from the reference that it leaves |"
     assert row in table
     assert "1 kernels: 1 right.\n1 submissions that are no kernel: 1 wrong." in table
@@ -100,26 +100,32 @@ def test_what_was_accepted_is_judged_and_what_is_no_kernel_counts_apart(
     )
     assert main([*words, "--missing", "--only", "Good"]) == 0
     assert set(json.loads(kept.read_text())) == {"Good", "Drop"}
+    assert "Not judged: " not in capsys.readouterr().out
+    assert main([*words[:-2], "--only", "Good"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "1 kernels: 1 right.\n0 submissions that are no kernel.\nNot judged: Drop.\n"
+    )
     assert main([*words, "--only", "Bad"]) == 2
     assert "no problem is called Bad" in capsys.readouterr().err
 
 
 def test_what_fails_says_why(places: tuple[Path, Path], tmp_path: Path) -> None:
-    """The last exception of a process, and the end of its time."""
+    """The last exception of a process, the end of its time, and zeros where there should be none."""
     root, kit = places
     readme = root / "README.md"
     outcomes = []
-    for text, timeout in (("fault <<<", 60), ("hang <<<", 0.5)):
+    for text, timeout in (("fault <<<", 60), ("hang <<<", 0.5), ("zeros <<<", 60)):
         (root / "Good.mlu").write_text(text)
         git(root, "commit", "-qam", text)
         commit = git(root, "rev-parse", "HEAD")
         readme.write_text(re.sub(r"(001.*)commit/\w+", rf"\1commit/{commit}", readme.read_text()))
         good = problems(root, kit)[0]
         one = judged.Court(tmp_path, tmp_path, timeout).judge(good)
-        outcomes.append((one.outcome, one.remark))
+        outcomes.append((one.outcome, one.remark or one.apart))
     assert outcomes == [
         ("fails", "RuntimeError: __memcpy: dst reaches 4 bytes past its end"),
         ("out of time", "takes longer than 0 s"),
+        ("wrong", "returns zeros"),
     ]
 
 
