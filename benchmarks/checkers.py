@@ -1,13 +1,19 @@
 """What checkers cost: border_align_backward at network scale, checked over unchecked, and the memory of it."""
 
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from benchmarks.timing import Row
+from mlusim import bangc
 from mlusim.arch.catalog import find_board
+from mlusim.engine.native.build import available
+from mlusim.engine.preference import NATIVE, PYTHON
+from mlusim.machine.device import Device
 from mlusim.observe.names import CHECKERS
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import case_generator, run_case
@@ -17,6 +23,16 @@ LIMITS = {"memcheck": 1.3, "initcheck": 2.0, "racecheck": 2.5, "synccheck": 1.3,
 ALL = 4.0
 MEMORY = 4.0
 ROUNDS = 7
+MORE = 200.0  # ns
+TIMES = 20_000
+ADDS = """#include <bang.h>
+__nram__ float a[1024], b[1024];
+__mlu_entry__ void Adds(float *x, int times) {
+  __memcpy(a, x, 4096, GDRAM2NRAM);
+  for (int i = 0; i < times; ++i) __bang_add(b, a, a, 1024);
+  __memcpy(x, b, 4096, NRAM2GDRAM);
+}
+"""
 
 
 def checkers() -> Iterator[Row]:
@@ -25,22 +41,53 @@ def checkers() -> Iterator[Row]:
         yield _time(f"{name} on border_align_backward", (name,), LIMITS[name])
     yield _time("all checkers on border_align_backward", tuple(CHECKERS), ALL)
     yield _memory()
+    if available() is not None:
+        yield _time("all checkers in C on border_align_backward", tuple(CHECKERS), ALL, NATIVE)
+        yield _one_instruction()
 
 
-def _seconds(observe: Sequence[str]) -> float:
+def _seconds(observe: Sequence[str], engine: str) -> float:
     """Processor seconds of one run; the machine may be busy with other things."""
     operator = find_operator("border_align_backward")
     case = next(c for c in operator.cases if c.group == "network")
     start = time.process_time()
-    run_case(operator, case, board=BOARD, observe=observe, reference=False)
+    run_case(operator, case, board=BOARD, observe=observe, reference=False, engine=engine)
     return time.process_time() - start
 
 
-def _time(work: str, observe: Sequence[str], limit: float) -> Row:
-    pairs = [(_seconds(observe), _seconds(())) for _ in range(ROUNDS)]
+def _time(work: str, observe: Sequence[str], limit: float, engine: str = PYTHON) -> Row:
+    _seconds(observe, engine)  # what is compiled is compiled once
+    pairs = [(_seconds(observe, engine), _seconds((), engine)) for _ in range(ROUNDS)]
     checked, plain = (min(pair[n] for pair in pairs) for n in (0, 1))  # what else runs only ever adds
     return Row(
         work, checked / plain, limit, "x unchecked", f"{checked * 1e3:.0f} ms, unchecked {plain * 1e3:.0f} ms"
+    )
+
+
+def _one_instruction() -> Row:
+    """What all checkers add to one ``__bang_add`` of 1,024 floats in C."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "adds.mlu"
+        path.write_text(ADDS, encoding="utf-8")
+        kernel = bangc.load(path)["Adds"]
+
+    def nanoseconds(observe: Sequence[str]) -> float:
+        device = Device(BOARD)
+        given = device.put(np.ones(1024, np.float32)), TIMES
+        start = time.process_time()
+        device.launch(kernel, args=given, observe=observe, engine=NATIVE)
+        return (time.process_time() - start) / TIMES * 1e9
+
+    for observe in ((), tuple(CHECKERS)):
+        nanoseconds(observe)
+    pairs = [(nanoseconds(tuple(CHECKERS)), nanoseconds(())) for _ in range(ROUNDS)]
+    checked, plain = (min(pair[n] for pair in pairs) for n in (0, 1))
+    return Row(
+        "all checkers in C on __bang_add of 1,024 floats",
+        checked - plain,
+        MORE,
+        "ns more",
+        f"{checked:.0f} ns, unchecked {plain:.0f} ns",
     )
 
 

@@ -5,10 +5,11 @@ scalars there without a guard; and they copy between GDRAM and SRAM on all cores
 the one that does it.  All of this is inferred from kernels whose results are right with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlusim.engine.contract import Mlu
+from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.recipes.steps import LeaveOthers, Nothing
 from mlusim.isa.declare import Intrinsic
 from mlusim.memory.direction import DIRECTIONS, Direction
@@ -38,6 +39,16 @@ def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callab
 
     copy.__name__ = method.__name__
     return copy
+
+
+def has_no_effect(row: Intrinsic, policy: LaunchPolicy, arguments: Sequence[Any]) -> bool:
+    """Return whether a call of *row* with *arguments* is one that has no effect under *policy*."""
+    if not policy.compiled:
+        return False
+    if row.form == "copy":
+        direction = arguments[3] if len(arguments) > 3 else None
+        return isinstance(direction, Direction) and _others(direction, memory_core=policy.memory_core)
+    return policy.memory_core and not row.memory_core
 
 
 def _others(direction: Direction, *, memory_core: bool) -> bool:

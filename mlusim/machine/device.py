@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.choose import choose
+from mlusim.machine.native.screening import Screening, note_watched, screening_of
 from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tensor import DeviceTensor
@@ -180,8 +181,8 @@ class Device(Presented):
         *effects* says when asynchronous effects land: "late" (at the sync that waits for them) or
         "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  *layout* is the plan of the
         kernel's NRAM, the first `mlusim.plan.Layout` among *args* without it; a kernel that calls
-        ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for unobserved kernels of BANG C sources
-        ) or "auto", which takes the native one where it can.  *limit* bounds simulated instructions, wall time and
+        ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for kernels of BANG C sources
+        that nothing watches but checkers, which see them in Python where they may have something to report) or "auto", which takes the native one where it can.  *limit* bounds simulated instructions, wall time and
         growth: a `Limit`, its text, as "seconds=60", or a number of instructions.  Raises
         `LaunchError` for a launch that the board would refuse, `Fault` for what the machine cannot do, of them
         `LimitReached` for a launch that goes on beyond its limit.
@@ -205,23 +206,21 @@ class Device(Presented):
         inside = looks_inside(watching)
         if inside:
             name_by_variables(request.arguments)
-        choices = choices_of(request.seed)
-        bound = limit_of(limit)
-        native = choose(
-            engine,
-            request.kernel,
-            self.board,
-            watched=inside,
-            counted=bound.instructions is not None,
-            drawn=choices is not None or request.seed is not None,
-        )
-        meter = None if bound == UNLIMITED else Meter(bound)
-        session = Session(self.board, request, watching, self._bind, choices, native, meter)
+        choices, bound = choices_of(request.seed), limit_of(limit)
+        drawn = choices is not None or request.seed is not None
+        how = {"counted": bound.instructions is not None, "drawn": drawn}
+        screening = screening_of(engine, request, self.board, watching, **how) if inside else None
+        native = None
+        if screening is None:
+            native = choose(engine, request.kernel, self.board, watched=inside, **how)
         written = set(allocations(request))
         self._running.append(written)
         try:
-            with turn(), meter or contextlib.nullcontext():
-                session.run()
+            with turn():
+                session = None if screening is None else self._screened(screening, bound)
+                if session is None:
+                    told = () if screening is None else screening.told
+                    session = self._ran(bound, request, watching, choices, native, told=told)
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = _findings(watching)
@@ -232,6 +231,23 @@ class Device(Presented):
             for allocation in written:
                 allocation.launches += 1
         return handed(watching, self._result(session, watching))
+
+    def _screened(self, screening: Screening, bound: Limit) -> Session | None:
+        """The launch in C, for checkers that find nothing in it; None where they may."""
+        with _metered(bound) as meter:
+            return screening.run(lambda *given: self._session(screening.request, *given), meter)
+
+    def _ran(self, bound: Limit, *given: Any, told: Sequence[Observer]) -> Session:
+        """The session of a launch, after its run."""
+        with _metered(bound) as meter:
+            session = self._session(*given, meter, told=told)
+            session.run()
+        if not session.alone:
+            note_watched(session)
+        return session
+
+    def _session(self, request: Request, watching: Sequence[Observer], *how: Any, **more: Any) -> Session:
+        return Session(self.board, request, watching, self._bind, *how, **more)
 
     @staticmethod
     def _bind(core: Core, argument: Any) -> Any:
@@ -313,6 +329,17 @@ class Device(Presented):
             lanes=tally.lanes,
             engine="python" if session.native is None else session.native.engine,
         )
+
+
+@contextlib.contextmanager
+def _metered(bound: Limit) -> Iterator[Meter | None]:
+    """What watches over the limit *bound* of a run; None where there is none."""
+    if bound == UNLIMITED:
+        yield None
+        return
+    meter = Meter(bound)
+    with meter:
+        yield meter
 
 
 def _bound(core: Core, argument: Any) -> Any:

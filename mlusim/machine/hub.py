@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.events import Effect, Follower, Site, Sync, ValueChange
-    from mlusim.machine.observed import Core, Launch, LaunchResult
+    from mlusim.machine.observed import Core, Launch, LaunchResult, Screen
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
 
@@ -53,6 +53,11 @@ class Observer:
     name = "observer"
     every_step = False  # whether launches keep every instruction for their timeline and lines
     afterwards = False  # whether it only looks at launches that are over, so that any engine may run them
+    screens = 0
+    """What C has to look for in a launch that it runs for this class, not for one derived of it (`engine.native.screen.Screened`).
+
+    0: it has to hear of the launch itself.
+    """
 
     @property
     def findings(self) -> Iterable[Any]:
@@ -129,6 +134,22 @@ class Observer:
         It is heard by those who attend every launch.
         """
 
+    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+        """C is going to run *launch*, and look for what is in ``screens``; False: Python has to.
+
+        It is called before `launch_begin`, which comes at the end of a launch in which nothing was found.
+        """
+        del launch, screen
+        return True
+
+    def screen_end(self, screen: "Screen") -> bool:
+        """The run is over, and C has found nothing; whether that holds for what *screen* has kept, too."""
+        del screen
+        return True
+
+    def screened(self, screen: "Screen") -> None:
+        """Nothing was found, and the launch is over: take over what *screen* knows."""
+
     def launched(self, launch: "LaunchResult") -> None:
         """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""
 
@@ -156,10 +177,13 @@ class Hub:
     task_end: Listener
     launch_end: Listener
 
-    def __init__(self, observers: Iterable[Observer]) -> None:
+    def __init__(self, observers: Iterable[Observer], told: Collection[Observer] = ()) -> None:
+        """Settle who hears of what; those who were *told* that the launch begins are not told again."""
         listening = tuple(observers)
         for event in EVENTS:
             heard = [getattr(o, event) for o in listening if _overrides(o, event)] if listening else None
+            if heard and told and event == "launch_begin":
+                heard = [o.launch_begin for o in listening if _overrides(o, event) and o not in told]
             setattr(self, event, (_fan_out(heard) if event != "taken" else heard[0]) if heard else None)
         self.deaf = not listening or self._deaf()  # nothing is heard of what cores do
         self.epoch = 0
@@ -178,6 +202,12 @@ class Hub:
     def watches(self) -> bool:
         """True where any observer listens to single instructions."""
         return any(getattr(self, event) is not None for event in ("issue", "effect", "retire"))
+
+
+def hears_the_ends(observer: Observer) -> bool:
+    """Return whether *observer* hears of no more than that launches begin and end, or end in a fault."""
+    ends = "launch_begin", "launch_end", "fault", "error"
+    return not observer.every_step and not any(_overrides(observer, e) for e in EVENTS if e not in ends)
 
 
 def looks_inside(observers: Iterable[Observer]) -> bool:

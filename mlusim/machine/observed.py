@@ -3,16 +3,18 @@
 The machine's own classes have more; `Observer` is declared over these, so that a checker sees no more than this.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mlusim.arch.board import Board
     from mlusim.engine.contract import Flight
     from mlusim.machine.events import Step
     from mlusim.machine.hub import Hub
     from mlusim.machine.task_place import TaskPlace
-    from mlusim.memory.allocation import Arena
+    from mlusim.memory.allocation import Allocation, Arena
     from mlusim.memory.declaration import StackVariable
     from mlusim.memory.regions import Placement, RegionMap
     from mlusim.memory.space import Space
@@ -165,6 +167,26 @@ class Core(Protocol):
 
     def site(self) -> tuple[str, int]:
         """File and line of the kernel statement that it is at."""
+
+
+class Screen(Protocol):
+    """What a launch in C has kept for checkers (`mlusim.machine.native.screen`)."""
+
+    def lack(self, allocation: "Allocation", flags: "np.ndarray[Any, Any]") -> None:
+        """Bytes of the tensor *allocation* have no value where *flags* say so."""
+
+    def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
+        """Yield the tensors that were passed to `lack`, and their flags now."""
+
+    def stored(self, allocation: "Allocation") -> bool:
+        """Return whether something was stored to a tensor that was passed to `lack`."""
+
+    @property
+    def met(self) -> Sequence[tuple[int, ...]]:
+        """In their order: a task that begins, ``()``, and the tasks that met at a barrier, by their numbers."""
+
+    def shared(self) -> "Iterator[np.ndarray[Any, Any]]":
+        """Yield, for each memory, the accesses to it: low, high, kind and segment of each in a row."""
 
 
 class LaunchResult(Protocol):

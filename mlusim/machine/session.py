@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 from attrs import evolve, frozen
@@ -90,6 +90,8 @@ class Session:
         choices: Choices | None = None,
         native: Any = None,
         meter: Meter | None = None,
+        screen: Any = None,
+        told: Collection[Any] = (),
     ) -> None:
         self.board = board
         self.request = request
@@ -99,7 +101,8 @@ class Session:
         self.native = native  # the compiled kernel, where C runs it
         self._core_class: type[Core] = Core if native is None else native.core_class
         self.meter = meter  # of the launch's limit, where it has one
-        self.hub = Hub(observers)
+        self.screen = screen  # of a run in C that looks for what checkers may report
+        self.hub = Hub(observers, told)
         self.pool = Pool()
         drawn = None if request.seed is None else Drawn(request.seed)
         self.choices = drawn if choices is None else choices  # None: the default schedule
@@ -115,7 +118,8 @@ class Session:
         self._bind = bind
         self._routes: dict[bool, Routes] = {}  # of an IPU core and of a memory core
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
-        self.alone = self.steps is None and self.choices is None and self.hub.deaf  # nothing looks inside
+        deaf = self.hub.deaf or screen is not None  # nothing looks inside
+        self.alone = self.steps is None and self.choices is None and deaf
         limited = meter is not None and meter.limit.instructions is not None
         self._counted_together = self.alone and not limited
         self._ended: dict[Any, None] = {}  # cores that run further tasks

@@ -13,7 +13,7 @@ from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Launch
+    from mlusim.machine.observed import Launch, Screen
 
 MOST = 200  # different findings of one checker in one launch; what comes behind them is counted only
 COMMENT = re.compile(r"(?:#|//)\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
@@ -58,6 +58,11 @@ class Checker(Observer):
         self._counts: dict[Hashable, int] = {}
         self._joined: dict[Hashable, dict[Hashable, list[Any]]] = {}  # below a finding: a place and its count
         self.beyond = 0
+
+    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+        """Notes are remarks on what is in order; C knows nothing of them."""
+        del launch, screen
+        return not self.notes
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.counted import plural
+from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
@@ -28,7 +29,7 @@ from mlusim.observe.undefined_origin import in_flight, lacking, neighbours, neve
 from mlusim.observe.value_flow import decisive, dependence, discarded, same, takes
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import Core, Launch, Screen
 
 ABSORBING = frozenset(
     {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
@@ -143,6 +144,7 @@ class InitCheck(Checker):
     """Reports bytes without a value where they escape."""
 
     name = "initcheck"
+    screens = Screened.INIT
 
     def __init__(self, *, notes: bool = False) -> None:
         super().__init__(notes=notes)
@@ -164,6 +166,25 @@ class InitCheck(Checker):
         self._shadows, self._mixed, self._loaded, self._handed, self._ended = {}, set(), {}, {}, {}
         for allocation in allocations(launch.request):
             self._shadows[allocation] = _remembered(allocation)
+
+    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+        """Hand over the flags of tensors of which some byte has no value."""
+        for allocation in allocations(launch.request):
+            shadow = _remembered(allocation)
+            if not shadow.full:
+                screen.lack(allocation, ~shadow.flags(Access(allocation, 0, allocation.nbytes)))
+        return super().screen_begin(launch, screen)
+
+    def screen_end(self, screen: "Screen") -> bool:
+        """A tensor that was stored to has a value in every byte, or Python has to say which stores left some out."""
+        return not any(screen.stored(allocation) and flags.any() for allocation, flags in screen.lacking())
+
+    def screened(self, screen: "Screen") -> None:
+        """Keep what is known of the tensors."""
+        for allocation, _ in screen.lacking():
+            if screen.stored(allocation):
+                self._shadows[allocation].fill(Access(allocation, 0, allocation.nbytes))
+        self._keep()
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
         """Note that memory is fresh, with nothing stored yet."""

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from mlusim.arch.pipe import Pipe
 from mlusim.counted import plural, with_article
+from mlusim.engine.native.screen import Screened
 from mlusim.errors import (
     Ended,
     Fault,
@@ -27,12 +28,12 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.given import allocations
 from mlusim.memory.space import NRAM
 from mlusim.observe.checker import Checker, place_of
-from mlusim.observe.filters import Layouts
+from mlusim.observe.filters import RESHAPE, Layouts
 from mlusim.observe.finding import Finding
 from mlusim.observe.regions import region_label
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import Core, Launch, Screen
     from mlusim.memory.declaration import StackVariable
 
 LINE = 128  # bytes that the vector unit takes in a cycle
@@ -54,6 +55,7 @@ class MemCheck(Checker):
     """Reports what the memory or the instruction set forbids, and misaligned scalar accesses."""
 
     name = "memcheck"
+    screens = Screened.MEMORY
 
     def launch_begin(self, launch: "Launch") -> None:
         """Learn the tensors among the arguments."""
@@ -133,6 +135,18 @@ class MemCheck(Checker):
 
 class MemCheckFilters(MemCheck):
     """`MemCheck` that also looks at the filters of the tensor unit, where instructions are announced for others anyway."""
+
+    screens = Screened.MEMORY
+
+    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+        """Filters that are laid out are of interest to later launches, too."""
+        rows = getattr(getattr(launch.request.kernel, "plan", None), "rows", ())
+        return RESHAPE not in rows and super().screen_begin(launch, screen)
+
+    def screened(self, screen: "Screen") -> None:
+        """Forget the copies of the launch."""
+        del screen
+        self._layouts.linear.clear()
 
     def __init__(self, *, notes: bool = False) -> None:
         super().__init__(notes=notes)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import plural
+from mlusim.engine.native.screen import Screened
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
@@ -14,7 +15,7 @@ from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import Core, Launch, Screen
 
 
 class PlanCheck(Checker):
@@ -29,6 +30,7 @@ class PlanCheck(Checker):
 
     name = "plancheck"
     needs = "plan"
+    screens = Screened.PLAN
 
     def __init__(self, layout: RegionMap | None = None, *, notes: bool = False) -> None:
         self._given = layout
@@ -49,6 +51,11 @@ class PlanCheck(Checker):
         self._used: set[tuple[str, str, str]] = set()
         self._layouts = {}  # the largest of each plan, by its name
         self.touched = self.planned = 0
+
+    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+        """There is nothing to ask where no plan is; kernels that place one themselves do so in Python."""
+        without = self._given is None and launch.request.layout is None
+        return without and super().screen_begin(launch, screen)
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
         """Take the first declaration that holds a stage as the buffer of the checker's own plan."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from mlusim.arch.pipe import Pipe
 from mlusim.counted import plural
+from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.machine.events import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
@@ -23,10 +24,10 @@ from mlusim.observe.races.clocks import Clocks
 from mlusim.observe.races.handovers import Handing, Withheld
 from mlusim.observe.races.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
 from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, spelled, wait_for
-from mlusim.observe.races.sharing import WORD, Conflict, Party, Sharing
+from mlusim.observe.races.sharing import WORD, Conflict, Party, Sharing, in_order
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import Core, Launch, Screen
 
 DOES = {READ: "reads", ATOMIC: "changes", WRITE: "writes"}
 TELLS = {
@@ -42,6 +43,7 @@ class RaceCheck(Checker):
     """Reports accesses in no order."""
 
     name = "racecheck"
+    screens = Screened.RACE
 
     def launch_begin(self, launch: "Launch") -> None:
         """Begin with no task."""
@@ -60,6 +62,21 @@ class RaceCheck(Checker):
         if self._idle is not None:
             self._clocks.keep_log()
             self._sharing.whole = True
+
+    def screen_end(self, screen: "Screen") -> bool:
+        """Ask whether everything that tasks share is in order."""
+        clocks = Clocks()
+        for tasks in screen.met:
+            if tasks:
+                clocks.meet(tasks)
+            else:
+                clocks.begin()
+        return all(in_order(table, clocks) for table in screen.shared())
+
+    def screened(self, screen: "Screen") -> None:
+        """Let go of what a launch begins with."""
+        del screen
+        self._cores, self._tasks, self._orders = [], {}, {}
 
     def task_begin(self, core: "Core") -> None:
         """Begin a task without accesses."""

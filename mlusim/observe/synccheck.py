@@ -6,6 +6,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import counted
+from mlusim.engine.native.screen import Screened
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of
 from mlusim.machine.events import Site, Sync
@@ -27,6 +28,7 @@ class SyncCheck(Checker):
     """
 
     name = "synccheck"
+    screens = Screened.SYNC
 
     def launch_begin(self, launch: "Launch") -> None:
         """Begin with no barrier passed."""

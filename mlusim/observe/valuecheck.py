@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from mlusim.engine.native.screen import Screened
 from mlusim.machine.events import Site, ValueChange
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
@@ -51,6 +52,7 @@ class ValueCheck(Checker):
 
     name = "valuecheck"
     needs = "BANG C"
+    screens = Screened.VALUE
 
     def __init__(self, *, notes: bool = False) -> None:
         super().__init__(notes=notes)

@@ -14,6 +14,7 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.charges import charges
+from mlusim.engine.native.screen import Footprint, before, behind
 from mlusim.engine.native.strided import accounts, repetition_conditions, repetitions, spanned
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.engine.recipes import steps
@@ -65,10 +66,13 @@ def result_type(row: Intrinsic) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def door(use: Use, arch: Arch) -> str | None:
-    """The C function of *use* on *arch*, named as it is; None where the row has no C for these types."""
+def door(use: Use, arch: Arch, *, screened: bool = False) -> str | None:
+    """The C function of *use* on *arch*, named as it is; None where the row has no C for these types.
+
+    A *screened* one looks at what checkers want to know (`engine.native.screen`).
+    """
     try:
-        lines = list(_Door(use, arch).lines())
+        lines = list(_Door(use, arch, screened=screened).lines())
     except Unknown:
         return None
     return "\n".join(lines) + "\n"
@@ -80,8 +84,8 @@ def _recipe(name: str, arch: Arch, *, memory_core: bool = False) -> Recipe:
 
 
 class _Door:
-    def __init__(self, use: Use, arch: Arch) -> None:
-        self.use, self.arch = use, arch
+    def __init__(self, use: Use, arch: Arch, *, screened: bool) -> None:
+        self.use, self.arch, self.screened = use, arch, screened
         self.steps = _recipe(use.row, arch).steps
         self.row = ISA[use.row]
         self.number = NUMBERS[use.row]
@@ -197,11 +201,14 @@ class _Door:
             yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in conditions)
         yield from self._values()
         yield from self._arrays()
+        spans = self._spans() if self.screened else ()
+        yield from before(row, spans)
         for step in self.steps:
             if isinstance(step, steps.Settle):
                 yield f"  m->site = site; settle_(m, P_{step.pipe.name});"
         spins = any(isinstance(step, steps.Spin) for step in self.steps)
         yield f"  {'int changed_ = 0; ' if spins else ''}{text}"
+        yield from behind(row, spans)
         if row.form == "strided":
             yield from accounts(self.number, self.operands, self._extent)
         else:
@@ -359,4 +366,21 @@ class _Door:
             return self._extent(o)
         return f"smaller_({self._extent(o)}, a_{o.name}.a->nbytes - a_{o.name}.o)"
 
-    # -- accounts -------------------------------------------------------------------------------
+    def _spans(self) -> list[Footprint]:
+        """What the operands in memory touch."""
+        return [self._touched(o) for o in self.operands]
+
+    def _touched(self, o: Operand) -> Footprint:
+        size = self.types[o.name].size
+        if self.row.form == "strided":
+            return Footprint(o, self._extent(o), size, f"more_{o.name}", f"step_{o.name}")
+        skip = o.step_on(self.arch.generation, size)
+        if skip > 1:
+            return Footprint(
+                o,
+                str(size),
+                size,
+                f"(({self.formula(o.extent, o)} + {skip - 1}) / {skip} - 1)",
+                str(skip * size),
+            )
+        return Footprint(o, self._span(o), size, "0", "0")

@@ -94,6 +94,11 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("drop", "ptr", 1),
     ("look", "ptr", 1),
     ("loops", "ptr", 1),
+    ("screens", "i32", 1),
+    ("segment", "i32", 1),
+    ("screen", "ptr", 1),
+    ("records", "ptr", 1),
+    ("cell_flags", "ptr", 1),
     ("jump", "u64", 64),
 )
 _ALLOCATION = (
@@ -104,6 +109,10 @@ _ALLOCATION = (
     ("writable", "i16", 1),
     ("counted", "i16", 1),
     ("read", "i64", 1),
+    ("flags", "ptr", 1),
+    ("key", "i64", 1),
+    ("last_read", "i32", 1),
+    ("last_write", "i32", 1),
 )
 _ARGUMENT = (("kind", "i32", 1), ("dtype", "i32", 1), ("bits", "u64", 1))
 _FLIGHT = (
@@ -134,8 +143,8 @@ Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 
 POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION, REGISTER = range(7)  # kinds of arguments
-ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET = range(
-    12
+ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET, SUSPECT = range(
+    13
 )  # why C calls Python
 
 
@@ -164,7 +173,7 @@ def preamble() -> str:
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION, "IS_REGISTER": REGISTER, "REGISTER_BYTES": BYTES,
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
-        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET,
+        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET, "UP_SUSPECT": SUSPECT,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}

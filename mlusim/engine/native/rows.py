@@ -1,5 +1,6 @@
 """Which rows have a body in C."""
 
+import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -24,6 +25,24 @@ REGISTERS = frozenset(
 RUN_TIME = frozenset(
     {"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS, *REGISTERS}
 )  # rows that the run-time itself performs
+
+
+class _Asker:
+    """Takes down which barrier a row asks for."""
+
+    asked = "", ""
+
+    def barrier(self, name: str, scope: str) -> None:
+        """The barrier that a core would go to."""
+        self.asked = name, scope
+
+
+@functools.cache
+def barrier(name: str) -> tuple[str, str]:
+    """The spelling and the scope of the barrier that the row *name* is."""
+    asker = _Asker()
+    ISA[name].body(asker)
+    return asker.asked
 
 
 def is_native(row: Intrinsic, arch: Arch) -> bool:

@@ -6,7 +6,6 @@ greenlet, and what C calls up for may switch to another core.
 
 import contextlib
 import ctypes
-import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 from mlusim.arch.dtypes import MEMORY_TYPES, uint8
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
+from mlusim.engine.dropped_calls import has_no_effect
 from mlusim.engine.native import layout
+from mlusim.engine.native.rows import barrier, is_native
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.machine.native.arguments import answer, value_of
 from mlusim.machine.native.polls import NativePolls
+from mlusim.machine.native.screen import Suspicion
 from mlusim.machine.native.seat import Seat, give, taken
 from mlusim.machine.native.start import Start
 from mlusim.machine.scheduling.renewal import repeats
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.native.run import Loaded
+    from mlusim.machine.native.screen import Screen
     from mlusim.machine.session import Session
 
 ROWS = tuple(ISA.values())
@@ -56,6 +59,7 @@ class NativeCore(Core):
         self._meets = False  # whether it is in a barrier that C called for
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
+        self.screen: Screen | None = session.screen
         self.seat: Seat | None = None
         self._start: Start | None = None
 
@@ -86,6 +90,8 @@ class NativeCore(Core):
         self.seat = seat = taken()
         self.c = seat.c
         self._sit(seat)
+        if self.screen is not None:
+            self.screen.begin(self)
         seat.hand(*kernel.native.words(self, arguments, self))
         if self._loaded.program.follows:
             self._keep()
@@ -119,6 +125,9 @@ class NativeCore(Core):
         self.begin(place, union)
         start.again(seat)
         seat.place(place)
+        if self.screen is not None:
+            self.screen.begin(self)
+            self.screen.again(self)
         self._pythons.clear()
 
     def release(self) -> None:
@@ -185,7 +194,7 @@ class NativeCore(Core):
         """A barrier, before which C has waited for the own pipes."""
         self._meets = True
         try:
-            self.union.arrive(self, *_asked(number))
+            self.union.arrive(self, *barrier(ROWS[number].name))
         finally:
             self._meets = False
 
@@ -198,9 +207,16 @@ class NativeCore(Core):
 
     def _row(self, number: int, _: int) -> None:
         c, row = self.c, ROWS[number]
-        answer(self, getattr(self.mlu, row.name)(*[value_of(self, c.argv[k]) for k in range(c.argc)]))
+        given = [value_of(self, c.argv[k]) for k in range(c.argc)]
+        if self.screen is not None:
+            policy = self.session.policies[self.place.memory_core]
+            if not has_no_effect(row, policy, given):
+                self.screen.row(row, native=is_native(row, policy.arch))
+        answer(self, getattr(self.mlu, row.name)(*given))
 
     def _access(self, store: int, _: int) -> None:
+        if self.screen is not None:
+            raise Suspicion
         pointer, index = value_of(self, self.c.argv[0]), value_of(self, self.c.argv[1])
         if store:
             pointer[index] = value_of(self, self.c.argv[2])
@@ -213,7 +229,10 @@ class NativeCore(Core):
     def _library(self, number: int, _: int) -> None:
         c = self.c
         function = self._loaded.program.library[number]
-        answer(self, function(self, *[value_of(self, c.argv[k]) for k in range(c.argc)]))
+        given = [value_of(self, c.argv[k]) for k in range(c.argc)]
+        if self.screen is not None and any(isinstance(a, Ptr) for a in given):
+            raise Suspicion
+        answer(self, function(self, *given))
 
     @property
     def source(self) -> Allocation | None:
@@ -258,6 +277,8 @@ class NativeCore(Core):
         self._numbers[allocation] = number
         self.views.append(view)
         seat.describe(number, allocation)
+        if self.screen is not None:
+            seat.look_at(number, *self.screen.looked_at(self, allocation))
         self.c.nallocs = len(self.views)
         return number
 
@@ -365,26 +386,12 @@ class NativeCore(Core):
         given = [value_of(self, self.c.argv[k]) for k in range(many)]
         raise self.blame(self._loaded.form.fault(why, *given))
 
+    def _suspect(self, *_: int) -> None:
+        """C has found what a checker may report."""
+        raise Suspicion
+
     def _nothing(self, *_: int) -> None:
         """Python has looked after signals, and taken the log."""
-
-
-class _Asker:
-    """Takes down which barrier a row asks for."""
-
-    asked = "", ""
-
-    def barrier(self, name: str, scope: str) -> None:
-        """The barrier that a core would go to."""
-        self.asked = name, scope
-
-
-@functools.cache
-def _asked(number: int) -> tuple[str, str]:
-    """The name and the scope of the barrier that row *number* is."""
-    asker = _Asker()
-    ROWS[number].body(asker)
-    return asker.asked
 
 
 _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
@@ -397,5 +404,6 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
     layout.LIBRARY: NativeCore._library,  # noqa: SLF001
     layout.GROW: NativeCore.grow,
     layout.DISTANCE: NativeCore._distance,  # noqa: SLF001
+    layout.SUSPECT: NativeCore._suspect,  # noqa: SLF001
     layout.FAULT: NativeCore._fault,  # noqa: SLF001
 }

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import frozen
 
 from mlusim.arch.board import Arch
-from mlusim.engine.native.door import Use, door
+from mlusim.engine.native.door import NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
+from mlusim.engine.native.rows import MEETS, barrier
+from mlusim.engine.native.screen import CONSTANTS
 from mlusim.errors import Fault
 
 if TYPE_CHECKING:
     from mlusim.machine.native.run import Loaded
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
+UNSCREENED = "#define SCREENED_(...)\n"
+FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
 
 
 @frozen(eq=False, slots=False)
@@ -33,11 +37,12 @@ class NativeProgram:
     texts: Sequence[str] = ()
     library: Sequence[Callable[..., Any]] = ()
     recursive: bool = False
+    screened: bool = False
 
     @functools.cached_property
     def follows(self) -> bool:
         """True where it makes pointers of addresses that it reads from memory."""
-        own = self.text.removeprefix(runtime())
+        own = self.text.removeprefix(FLIES).removeprefix(runtime(screened=self.screened))
         return "load_pointer(" in own or "pointer_of(" in own
 
 
@@ -51,10 +56,12 @@ class Words(Protocol):
 class NativeForm(Protocol):
     """The ``native`` of a kernel that can run natively."""
 
-    def program(self, arch: Arch) -> NativeProgram | None:
-        """The kernel's C for *arch*; None where something in it has none."""
+    def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
+        """The kernel's C for *arch*, *screened* or not; None where something in it has none."""
 
-    def loaded(self, arch: Arch, compiler: tuple[str, ...] | None = None) -> "Loaded | None":
+    def loaded(
+        self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
+    ) -> "Loaded | None":
         """That C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
 
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
@@ -73,13 +80,28 @@ class NativeForm(Protocol):
 
 
 @functools.cache
-def runtime() -> str:
-    """The C that every kernel begins with."""
+def runtime(*, screened: bool = False) -> str:
+    """The C that every kernel begins with, and every *screened* one."""
     folder = files("mlusim.engine.native") / "c"
-    return preamble() + "".join((folder / part).read_text(encoding="utf-8") for part in PARTS)
+    parts = {part: (folder / part).read_text(encoding="utf-8") for part in ("pointers.h", "screen.h", *PARTS)}
+    looks = _constants() + parts["screen.h"] if screened else UNSCREENED
+    return "".join((preamble(), parts["pointers.h"], looks, *(parts[p] for p in PARTS)))
 
 
-def assemble(arch: Arch, uses: Iterable[Use], functions: str) -> str:
+def _constants() -> str:
+    """The names that a screen knows its reasons by, and the rows that are waits of some kind."""
+    syncs = {f"ROW_{name}": NUMBERS[name] for name in ("sync", "sync_io", "sync_move")}
+    among = " || ".join(
+        f"(row) == {NUMBERS[name]}" for name in MEETS if barrier(name)[1].startswith("cluster")
+    )
+    named = ", ".join(f"{name} = {number}" for name, number in (CONSTANTS | syncs).items())
+    return f"enum {{ {named} }};\n#define CLUSTER_ROW(row) ({among})\n"
+
+
+def assemble(arch: Arch, uses: Iterable[Use], functions: str, *, screened: bool = False) -> str:
     """The whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
-    doors = "\n".join(text for use in dict.fromkeys(uses) if (text := door(use, arch)) is not None)
-    return f"{runtime()}\n{doors}\n{functions}"
+    doors = "\n".join(
+        text for use in dict.fromkeys(uses) if (text := door(use, arch, screened=screened)) is not None
+    )
+    flies = FLIES if screened and "memcpy_start(" in functions else ""
+    return f"{flies}{runtime(screened=screened)}\n{doors}\n{functions}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlusim.engine.native import layout
 from mlusim.engine.native.loops import table
+from mlusim.engine.native.screen import SPAN_BYTES, SPAN_LISTS
 from mlusim.isa.table import ISA
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
 
 ALLOCATIONS = 1 << 16  # that a pointer can name
-WORDS = 5  # of each: bytes, size, address, space and whether writable, what was read
+WORDS = 8  # of each: bytes, size, address, space and whether writable, what was read; three that a screen has (`layout.Alloc`)
 READ = 4  # the place of the bytes that copies read
+FLAGS, KEY, LAST = 5, 6, 7  # the places of what a screen has
 FIRST_FLIGHTS = 64
 FIRST_WORDS = 64  # of a kernel's arguments, and of its variables at file scope
 KEPT = 128  # seats without a core that a process keeps: those of the largest union; a page that was never touched takes no memory
@@ -81,12 +83,14 @@ class Seat:
         self.counters = {f.name: memoryview(getattr(c, f.name)).cast("B").cast("q") for f in (*TASK, *CORE)}
         self.log = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
         self.allocs = _pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)
-        self.allocs[0] = 0, 0, 0, layout.NOWHERE, 0
+        self.allocs[0] = 0, 0, 0, layout.NOWHERE, 0, 0, 0, 0
         self.words = memoryview(self.allocs.data).cast("B").cast("Q")
         self.cells = _pages(layout.CELL_BYTES)
         self.flights = (layout.Flight * FIRST_FLIGHTS)()
         self.most_flights = FIRST_FLIGHTS
         self.given, self.places = WordBuffer(), WordBuffer()
+        self._spans: np.ndarray[Any, Any] | None = None
+        self._cell_flags: np.ndarray[Any, Any] | None = None
         self.asked = self.bytes[ASKED:][:24].cast("q")  # why C calls, and two numbers that say more
         self._up = self._call
         self._describe()
@@ -149,6 +153,11 @@ class Seat:
             flags,
         )
 
+    def look_at(self, number: int, flags: int, key: int) -> None:
+        """Write down where a screen finds what it knows of allocation *number*: the address of its flags, its key."""
+        at = WORDS * number
+        self.words[at + FLAGS], self.words[at + KEY], self.words[at + LAST] = flags, key, 0
+
     def forget(self, first: int, end: int, cells: int) -> None:
         """Forget the allocations from *first* to before *end*, the *cells* at the other end, and what was read of the rest."""
         if first < end:
@@ -161,6 +170,19 @@ class Seat:
     def read(self, number: int) -> int:
         """The bytes that copies in C took from allocation *number*."""
         return self.words[WORDS * number + READ]
+
+    def spans(self) -> int:
+        """The address of the room for what is not over yet, with nothing in it."""
+        if self._spans is None:
+            self._spans = _pages(SPAN_BYTES)
+        self._spans[: 8 * SPAN_LISTS] = 0
+        return _where(self._spans)
+
+    def cell_flags(self) -> int:
+        """The address of the flags of variables that have an address."""
+        if self._cell_flags is None:
+            self._cell_flags = _pages(layout.CELL_BYTES)
+        return _where(self._cell_flags)
 
     def variable(self, number: int) -> tuple[int, int, int]:
         """The bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them.

@@ -239,6 +239,29 @@ class Sharing:
         )
 
 
+def in_order(table: Ints, clocks: Clocks) -> bool:
+    """Return whether all accesses to one memory are in order; those of a row are low, high, kind and segment, in the order of the run."""
+    kinds = table[:, 2]
+    if (kinds == READ).all() or (kinds == ATOMIC).all():
+        return True
+    by = np.argsort(table[:, 0], kind="stable")
+    if (table[by[1:], 0] >= np.maximum.accumulate(table[by, 1])[:-1]).all():
+        return True  # no two of them meet
+    held = np.zeros((len(table), COLUMNS), np.int64)
+    held[:, LOW], held[:, SIZE] = table[:, 0], table[:, 1] - table[:, 0]
+    held[:, KIND], held[:, SEGMENT], held[:, TIME] = kinds, table[:, 3], np.arange(len(table))
+    tasks = np.array([segment.task for segment in clocks.segments], np.int64)[held[:, SEGMENT]]
+    if (tasks == tasks[0]).all():
+        return True
+    cells = cut(held)
+    for earlier, later in pairs(cells, held[cells.row, KIND]):
+        foreign = tasks[earlier] != tasks[later]
+        both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
+        if next(_unordered(held, both, clocks.segments), None) is not None:
+            return False
+    return True
+
+
 def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Iterator[tuple[int, int]]:
     """Those pairs of rows whose segments are in no order."""
     ends = np.stack([table[both[:, 0], SEGMENT], table[both[:, 1], SEGMENT]], axis=1)

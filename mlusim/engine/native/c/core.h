@@ -1,92 +1,4 @@
-/* What a core is in C: pointers, checks, accounts, the log, the way up to Python. */
-#include <string.h>
-#include <setjmp.h>
-#include <math.h>
-
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define SLOW goto slow
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define COLD __attribute__((cold, noinline, unused)) static
-#define ALWAYS __attribute__((always_inline, unused)) static inline
-#define PART __attribute__((unused)) static
-#define VISIBLE __attribute__((visibility("default")))
-#if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
-/* Passes that take a sixth of the compiler's time and make no kernel of ops faster; the other flags stay as they are. */
-#pragma GCC optimize("no-gcse", "no-schedule-insns2", "no-tree-pre", "no-code-hoisting", "no-thread-jumps")
-#endif
-
-/* A pointer: the number of its allocation in the upper 16 bits, below it a signed offset in bytes. */
-typedef uint64_t Ptr;
-typedef struct At { Alloc *a; int64_t o; } At;
-
-ALWAYS int64_t number_(Ptr p) { return (int64_t)((p + (1ull << (OFFSET_BITS - 1))) >> OFFSET_BITS); }
-ALWAYS int64_t offset_(Ptr p) { return (int64_t)(p << (64 - OFFSET_BITS)) >> (64 - OFFSET_BITS); }
-ALWAYS At see(const Core *m, Ptr p) { return (At){(Alloc *)m->allocs + number_(p), offset_(p)}; }
-/* Whether a piece begins or ends outside; one of the three is negative then, and a single branch asks for all. */
-ALWAYS int out(At p, int64_t bytes) {
-  uint64_t left = (uint64_t)p.a->nbytes - (uint64_t)p.o;
-  return (int64_t)((uint64_t)p.o | left | (left - (uint64_t)bytes)) < 0;
-}
-ALWAYS uint8_t *at(At p) { return (uint8_t *)p.a->raw + p.o; }
-/* Whether two pieces overlap otherwise than, with exact, by beginning at one place. */
-ALWAYS int laps(At t, int64_t tb, At s, int64_t sb, int exact) {
-  return t.a == s.a && (uint64_t)(t.o - s.o + tb - 1) < (uint64_t)(tb + sb - 1) && !(exact && t.o == s.o);
-}
-ALWAYS int64_t smaller_(int64_t a, int64_t b) { return a < b ? a : b; }
-ALWAYS int64_t larger_(int64_t a, int64_t b) { return a > b ? a : b; }
-/* Python's // and %, and a product that stops where no memory is that large. */
-enum { KIND_INT, KIND_UINT, KIND_FLOAT };
-ALWAYS int64_t floor_div(int64_t a, int64_t b) { if (b == 0) return -1; int64_t q = a / b; return q - ((a % b != 0) & ((a < 0) != (b < 0))); }
-ALWAYS int64_t floor_mod(int64_t a, int64_t b) { if (b == 0) return 1; int64_t r = a % b; return r && ((r < 0) != (b < 0)) ? r + b : r; }
-ALWAYS int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
-ALWAYS int64_t either(int64_t a, int64_t b) { return a ? a : b; }
-#define least smaller_
-#define most larger_
-ALWAYS int64_t times_(int64_t a, int64_t b) { int64_t r; return __builtin_mul_overflow(a, b, &r) || r > 1ll << 50 || r < -(1ll << 50) ? 1ll << 50 : r; }
-
-/* ---- the way up: Python does what is rare; where that raises, the kernel ends ---- */
-COLD void call_(Core *m, void *object) { /* what it raises, an interrupt too, is raised where C was called */
-  void *done = ((void *(*)(void *))m->call)(object);
-  if (!done) longjmp(*(jmp_buf *)m->jump, 1);
-  ((void (*)(void *))m->drop)(done);
-}
-/* A number that stands for everything that the kernel keeps in C's own variables: its stack, and the registers that calls
-   leave alone, where C has called for Python.  Equal numbers of one core: its variables are as they were.  A deep stack is
-   not read; its number is new each time. */
-#define DEEP_STACK (1 << 16)
-typedef uint64_t __attribute__((may_alias)) Word_;
-COLD uint64_t mixed_(const Word_ *from, const Word_ *to) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
-  for (; from < to; from++) { h = (h ^ *from) * UINT64_C(0x9e3779b97f4a7c15); h ^= h >> 32; }
-  return h;
-}
-COLD void state_now_(Core *m) {
-  jmp_buf here;
-  memset(&here, 0, sizeof here);
-  if (setjmp(here)) return;
-  if (m->base - (uint64_t)(uintptr_t)&here > DEEP_STACK) m->state++;
-  else m->state = mixed_((const Word_ *)&here, (const Word_ *)(uintptr_t)m->base);
-}
-/* What may look at memory again and again remembers the state; inside of Python's own calls it is that of where C called. */
-#define MAY_LOOK(why) ((why) == UP_SPIN || (why) == UP_ATOMIC || (why) == UP_ROW || (why) == UP_ACCESS || (why) == UP_LIBRARY)
-COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
-  int inside = m->inside;
-  if (!inside && MAY_LOOK(why)) state_now_(m);
-  m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;
-  m->inside = 1;
-  call_(m, m->up);
-  m->inside = inside;
-  return 0;
-}
-ALWAYS Argument a_pointer(Ptr p, int dtype) { return (Argument){IS_POINTER, dtype, p}; }
-ALWAYS Argument a_integer(int64_t i, int dtype) { return (Argument){IS_INTEGER, dtype, (uint64_t)i}; }
-ALWAYS Argument a_unsigned(int64_t i, int dtype) { return (Argument){IS_UNSIGNED, dtype, (uint64_t)i}; }
-ALWAYS Argument a_float(double f, int dtype) { Argument a = {IS_FLOAT, dtype, 0}; memcpy(&a.bits, &f, 8); return a; }
-ALWAYS Argument a_direction(int64_t d) { return (Argument){IS_DIRECTION, -1, (uint64_t)d}; }
-ALWAYS Argument a_text(int number) { return (Argument){IS_TEXT, -1, (uint64_t)number}; }
+/* What a core does in C: calls of Python, accounts, the log, what is in flight, barriers. */
 /* Python executes a row; its result comes back in argv[0]. */
 COLD Argument row_up(Core *m, int row, int site, int n, const Argument *given) {
   for (int i = 0; i < n; i++) m->argv[i] = given[i];
@@ -217,6 +129,7 @@ COLD void land_(Core *m, const Flight *f) {
   if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
   const Alloc *dst = (Alloc *)m->allocs + f->dst, *src = (Alloc *)m->allocs + f->src;
   uint8_t *d = (uint8_t *)dst->raw + f->to, *s = (uint8_t *)src->raw + f->frm;
+  SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, m->site);)
   for (int64_t k = 0; k < f->rows; k++) carry_(dst->space, src->space, d + k * f->to_stride, s + k * f->from_stride, f->size);
 }
 COLD void drain_(Core *m, int pipes) {
@@ -253,7 +166,10 @@ COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3
   if (!m->late) drain_(m, f.pipe);
   else if (m->compiled && inside_(m, &f)) land_inside_(m);
 }
-ALWAYS void wait_(Core *m, int row, int pipes) { m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes); }
+ALWAYS void wait_(Core *m, int row, int pipes) {
+  m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes);
+  SCREENED_(over_(m, row == ROW_sync ? EVERY_LIST : row == ROW_sync_io ? 1 << IN_IO : row == ROW_sync_move ? 1 << IN_MOVE : 0);)
+}
 
 /* A barrier: wait for the own pipes, then for the other cores; Python knows who they are, and which meeting that was. */
 PART void meet_(Core *m, int row, int site, int passes) {
@@ -261,6 +177,7 @@ PART void meet_(Core *m, int row, int site, int passes) {
   if (passes) return;
   await_(m, FOR_ALL);
   if (m->nflights) { m->site = site; drain_(m, FOR_ALL); }
+  SCREENED_(over_(m, EVERY_LIST); if (!m->clusterDim && CLUSTER_ROW(row)) suspect_(m, SCREEN_SYNC, site);)
   if (!m->clusterDim) return; /* a Block task has no others */
   m->site = site; m->met = 0;
   up_(m, UP_MEET, row, 0);
@@ -270,6 +187,7 @@ PART void meet_(Core *m, int row, int site, int passes) {
 /* Wait for the compute stream, and for the copies inside NRAM with what the move-DMA does before them. */
 PART void wait_compute_(Core *m, int row) {
   m->counts[row]++;
+  SCREENED_(over_(m, 1 << IN_COMPUTE);)
   await_(m, FOR_COMPUTE);
   int last = -1, keep = 0, left = 0;
   Flight *f = (Flight *)m->flights;

@@ -37,6 +37,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
   ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site) {                                                        \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
+    SCREENED_(looks_(m, p, sizeof(T), READS_, site);)                                        \
     if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site);                                                   \
     else if (LIKELY(OWN(p.a->space))) m->loads[p.a->counted]++;                                                     \
     T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
@@ -44,6 +45,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
   ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
+    SCREENED_(looks_(m, p, sizeof(T), WRITES_, site);)                                       \
     if (LIKELY(OWN(p.a->space))) m->stores[p.a->counted]++;                                                         \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \
   }
@@ -128,6 +130,7 @@ ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int6
 #define PLACES_(m) ((Ptr *)(m)->globals)
 /* The pointer that an address is; what leads to no memory keeps its address. */
 PART Ptr pointer_of(Core *m, uint64_t address) {
+  SCREENED_(if (address) suspect_(m, ~0, m->site);) /* it may lead to memory that the screen does not know */
   int64_t behind = 0; /* the end of one allocation may be the begin of the next */
   if (address) for (int64_t n = 1; n < m->nallocs; n++) {
     const Alloc *a = (Alloc *)m->allocs + n;
@@ -146,10 +149,16 @@ ALWAYS Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   if (UNLIKELY(OWN(q.a->space) || out(q, 8))) return load_pointer_elsewhere_(m, q, p, i, site);
   Ptr v; memcpy(&v, at(q), 8); return v;
 }
-/* The bytes of a record that is a variable, where a function reads its members; null elsewhere. */
-ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
+/* The bytes of an object that is a variable; null elsewhere. */
+ALWAYS const uint8_t *object_(const Core *m, Ptr p, int64_t bytes) {
   At q = see(m, p);
   return q.a->space == CELL && !out(q, bytes) ? at(q) : 0;
+}
+/* The bytes of a record that is a variable, where a function reads its members; null elsewhere. */
+ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
+  const uint8_t *found = object_(m, p, bytes);
+  SCREENED_(if (found && lacks_(see(m, p), bytes)) return 0;)
+  return found;
 }
 /* The same of one that is going to be stored to: null where it is a constant. */
 ALWAYS const uint8_t *changing_(const Core *m, Ptr p, int64_t bytes) { return see(m, p).a->writable ? record_(m, p, bytes) : 0; }
@@ -157,6 +166,7 @@ PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
   At q = see(m, moved_(p, i, 8));
   if (LIKELY(!OWN(q.a->space) && !out(q, 8))) {
     if (UNLIKELY(!q.a->writable)) return refused_store_u64(m, p, i, 0, site);
+    SCREENED_(if (q.a->flags) memset(FLAGS_(q), 0, 8);)
     memcpy(at(q), &v, 8); return v;
   }
   store_u64(m, p, i, shown_(m, v, site), site);
@@ -167,19 +177,19 @@ ALWAYS double number_of(Argument a) { return a.kind == IS_FLOAT ? float_of(a) : 
 ALWAYS double round_half_away(double x) { return isfinite(x) ? copysign(floor(fabs(x) + 0.5), x) : x; }
 /* Division of integers: toward zero; by zero it is a fault. */
 #define DIVISIONS(T, S, NEGATIVE) \
-  ALWAYS T quotient_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); return NEGATIVE && b == (T)-1 ? (T)(0 - a) : (T)(a / b); } \
-  ALWAYS T rest_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); return NEGATIVE && b == (T)-1 ? 0 : (T)(a % b); }
+  ALWAYS T quotient_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); SCREENED_(if (NEGATIVE && b == (T)-1 && a && a == (T)(0 - a)) suspect_(m, SCREEN_VALUE, site);) return NEGATIVE && b == (T)-1 ? (T)(0 - a) : (T)(a / b); } \
+  ALWAYS T rest_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); SCREENED_(if (NEGATIVE && b == (T)-1 && a && a == (T)(0 - a)) suspect_(m, SCREEN_VALUE, site);) return NEGATIVE && b == (T)-1 ? 0 : (T)(a % b); }
 DIVISIONS(int8_t, i8, 1) DIVISIONS(int16_t, i16, 1) DIVISIONS(int32_t, i32, 1) DIVISIONS(int64_t, i64, 1)
 DIVISIONS(uint8_t, u8, 0) DIVISIONS(uint16_t, u16, 0) DIVISIONS(uint32_t, u32, 0) DIVISIONS(uint64_t, u64, 0)
 /* Objects with virtual methods: the number of the class is where C++ has its pointer to a table, in variables only. */
 PART Ptr become_(Core *m, Ptr p, uint64_t number) {
-  uint8_t *found = (uint8_t *)record_(m, p, 8);
+  uint8_t *found = (uint8_t *)object_(m, p, 8);
   if (found) memcpy(found, &number, 8);
   return p;
 }
 /* The class of an object; of one in simulated memory it is *own*, that of the pointer, where no other is derived of it. */
 PART uint64_t class_(Core *m, Ptr p, uint64_t own, int derived, int site) {
-  const uint8_t *found = record_(m, p, 8);
+  const uint8_t *found = object_(m, p, 8);
   if (LIKELY(found)) { uint64_t n; memcpy(&n, found, 8); return n; }
   if (derived || !OWN(see(m, p).a->space)) { m->argv[0] = a_pointer(p, -1); m->argc = 1; m->site = site; up_(m, UP_FAULT, FAULT_CLASS, 1); }
   return own;

@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import classes, functions, records, registers, texts
+from mlusim.frontend.bangc.native import classes, functions, records, registers, screening, texts
 from mlusim.frontend.bangc.native.assembly import assembly
 from mlusim.frontend.bangc.native.calls import intrinsic, library
 from mlusim.frontend.bangc.native.numbers import (
@@ -132,13 +132,19 @@ def loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
         return registers.place(c, at, span)
     direct = _direct(at)
     if direct is not None:
-        return direct
+        return _assigned_by_now(c, at, direct, span)
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
     found = records.of_value(at)
     if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
         return records.read(c, *found, at.type)
     return records.member(c, at, c.spread(at, lambda p, i: c.fetched(at.type, p, i, span)))
+
+
+def _assigned_by_now(c: Rendering, at: ir.Place, direct: str, span: ir.Span) -> str:
+    """The variable *direct*, whose value is wanted."""
+    lacks = screening.lacking(c.unset, at) if c.unset else None
+    return direct if lacks is None else f"ASSIGNED_({lacks}, {direct}, {c.site(span)})"
 
 
 def _load(c: Rendering, node: ir.Load) -> str:
@@ -157,7 +163,9 @@ def _assign(c: Rendering, node: ir.Assign) -> str:
         return registers.assigned(c, node)
     direct = _changing(at)
     if direct is not None:
-        return f"({direct} = {c.value(node.value)})"
+        stored = f"({direct} = {c.value(node.value)})"
+        given = screening.given(c.unset, at)
+        return f"({{ {stored}; {given} {direct}; }})" if given else stored
     if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
         given = c.value(node.value)
         return c.spread(at, lambda p, i: c.put(at.type, p, i, given, node.span))
@@ -169,12 +177,14 @@ def _assign(c: Rendering, node: ir.Assign) -> str:
 def _update(c: Rendering, node: ir.Update) -> str:
     direct = _changing(node.place)
     if direct is not None and not node.old:
-        return f"({direct} = {_combined(c, node, direct)})"
+        old = _assigned_by_now(c, node.place, direct, node.span)
+        return f"({direct} = {_combined(c, node, old)})"
     kind = ctype(node.type)
     old, new = c.temporary(), c.temporary()
     result = old if node.old else new
     if direct is not None:
-        return f"({{ {kind} {old} = {direct}; {direct} = {_combined(c, node, old)}; {old}; }})"
+        begun = _assigned_by_now(c, node.place, direct, node.span)
+        return f"({{ {kind} {old} = {begun}; {direct} = {_combined(c, node, old)}; {old}; }})"
     at, index = c.temporary(), c.temporary()
     first = c.spread(node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
     return (
@@ -190,8 +200,14 @@ def _combined(c: Rendering, node: ir.Update, old: str) -> str:
         return f"moved_({old}, {'-' if node.op == '-' else ''}(int64_t)({given}), {kind.to.size})"
     assert isinstance(kind, t.Arithmetic)
     assert isinstance(within, t.Arithmetic)
-    made = computed(node.op, converted(old, kind, within), given, within, None, c.site(node.span))
-    return converted(made, within, kind)
+    old = converted(old, kind, within)
+    if not c.screened:
+        return converted(computed(node.op, old, given, within, None, c.site(node.span)), within, kind)
+    steps = c.stepping and node.op in ("+", "-")
+    made = screening.computed(node.op, old, given, within, c.site(node.span), steps=steps)
+    if (kind.kind, kind.size) == (within.kind, within.size):
+        return made
+    return screening.converted(made, within, kind, c.site(node.span), steps=steps)
 
 
 # -- numbers and pointers ----------------------------------------------------------------------------
@@ -211,6 +227,8 @@ def _convert(c: Rendering, node: ir.Convert) -> str:
     have, to = node.value.type, node.type
     made = c.value(node.value)
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
+        if c.screened:
+            return screening.converted(made, have, to, c.site(node.span), cast=node.cast)
         return converted(made, have, to)
     if isinstance(to, t.Void):
         return f"((void)({made}))"
@@ -236,15 +254,18 @@ def _unary(c: Rendering, node: ir.Unary) -> str:
     assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
         return computed("*", literal(-1.0, kind), made, kind, None, 0)
+    if c.screened and node.op == "-" and kind.kind == "int":
+        return screening.negated(made, kind, c.site(node.span))
     return f"(({ctype(kind)})({node.op}{made}))"
 
 
 def _binary(c: Rendering, node: ir.Binary) -> str:
     kind = node.type
     assert isinstance(kind, t.Arithmetic)
-    return c.in_order(
-        (node.left, node.right), lambda a, b: computed(node.op, a, b, kind, None, c.site(node.span))
-    )
+    site = c.site(node.span)
+    if c.screened:
+        return c.in_order((node.left, node.right), lambda a, b: screening.computed(node.op, a, b, kind, site))
+    return c.in_order((node.left, node.right), lambda a, b: computed(node.op, a, b, kind, None, site))
 
 
 def _compare(c: Rendering, node: ir.Compare) -> str:

@@ -57,34 +57,43 @@ class BangForm:
         self.form = form
         self._plan = plan
         self._bang_arch = bang_arch
-        self._made: dict[str, NativeProgram | None] = {}
+        self._made: dict[tuple[str, bool], NativeProgram | None] = {}
         self._places: list[Any] = []
         self._whole = [limits_of(p) for p in form.parameters]
         self.problem: str | None = None
 
-    def program(self, arch: Arch) -> NativeProgram | None:
-        """The kernel's C for *arch*; None where something in it has none."""
-        if arch.name not in self._made:
-            try:
-                self._made[arch.name] = self._render(arch)
-            except NoForm as why:
-                self.problem = str(why)
-                self._made[arch.name] = None
-        return self._made[arch.name]
+    def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
+        """The kernel's C for *arch*; None where something in it has none.
 
-    def loaded(self, arch: Arch, compiler: tuple[str, ...] | None = None) -> Loaded | None:
-        """The compiled program for one launch on *arch*; None where something in it has no C."""
-        program = self.program(arch)
+        A *screened* one ends where checkers may have something to report.
+        """
+        key = arch.name, screened
+        if key not in self._made:
+            try:
+                self._made[key] = self._render(arch, screened=screened)
+            except NoForm as why:
+                if not screened:
+                    self.problem = str(why)
+                self._made[key] = None
+        return self._made[key]
+
+    def loaded(
+        self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
+    ) -> Loaded | None:
+        """The compiled program for one launch on *arch*, *screened* or not; None where something in it has no C."""
+        program = self.program(arch, screened=screened)
         return None if program is None else Loaded(self, program, compiler)
 
-    def _render(self, arch: Arch) -> NativeProgram:
+    def _render(self, arch: Arch, *, screened: bool) -> NativeProgram:
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
             if not isinstance(p.type, t.Arithmetic | t.Pointer | t.Record):
                 raise NoForm(f"an argument of {p.type}")
         plan = self._plan()
-        c = ProgramRendering(arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)})
+        c = ProgramRendering(
+            arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, screened=screened
+        )
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
@@ -111,17 +120,20 @@ class BangForm:
         sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies, *first)))})
         kinds = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
         if any(registers.used(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
+            if screened:
+                raise NoForm("vector registers, of which only Python knows whether they have a value")
             kinds.insert(0, registers.runtime())
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         library = [self._function(n) for n in c.library]
         return NativeProgram(
-            assemble(arch, c.uses, text),
+            assemble(arch, c.uses, text, screened=screened),
             "mlusim_enter",
             list(c.sites) or [(self.form.span.file, self.form.span.line)],
             list(c.texts),
             library,
             recursive=bool(deep),
+            screened=screened,
         )
 
     def _entry(self, first: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
-from mlusim.frontend.bangc.native import classes
+from mlusim.frontend.bangc.native import classes, screening
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
 from mlusim.frontend.bangc.native.rendering import Rendering, effectful
 from mlusim.frontend.bangc.native.texts import raw as raw_text
@@ -112,6 +112,9 @@ def record(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     made, place, held = ctype(at.type), raw(at), c.temporary()
     own = classes.stamped(c, at.type, f"{held}.b")
     if place is not None:
+        lacks = screening.lacking(c.unset, at)
+        if lacks is not None:
+            place = f"ASSIGNED_({lacks}, {place}, {c.site(span)})"
         return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {own} {held}; }})"
 
     def load(kind: t.Type, pointer: str, offset: str) -> str:
@@ -155,7 +158,7 @@ def assigned(c: Rendering, at: ir.Place, node: ir.Assign) -> str:
     """A store of a whole record; the value that is stored comes first."""
     place, held = raw(at), c.temporary()
     if place is not None and not fixed(at):
-        stored = _stored(at.type, place, held)
+        stored = _stored(at.type, place, held) + screening.given(c.unset, at)
     else:
         stored = put_record(c, at.type, pointer_to(c, at), held, node.span)
     return f"({{ {ctype(at.type)} {held} = {c.value(node.value)}; {stored} {held}; }})"

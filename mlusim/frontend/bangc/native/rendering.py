@@ -81,6 +81,10 @@ class Rendering(ABC):
         factory=list
     )  # what is around the statement at hand: loops, switches, labels, and objects that end
     signatures: dict[Signature, int] = field(factory=dict)  # of what is called through pointers
+    screened: bool = False  # whether what checkers may report ends the run
+    stepping: bool = False  # whether the code is the step of a loop
+    unset: frozenset[ir.Local] = frozenset()
+    """Of the function at hand: the variables that are declared without a value."""
 
     def site(self, span: ir.Span) -> int:
         """The number of a place in the source."""

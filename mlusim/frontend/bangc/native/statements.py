@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
-from mlusim.frontend.bangc.native import classes, records, registers
+from mlusim.frontend.bangc.native import classes, records, registers, screening
 from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import in_register, name
 from mlusim.frontend.bangc.native.numbers import (
@@ -42,6 +42,7 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
         raise NoForm(form.problem.construct)
     lines = [_line(form.span), f"{prototype(form)} {{"]
     c.values, c.leaving = [], []
+    c.unset = screening.unset(form) if c.screened else frozenset()
     inner = [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
     cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
     if cells or recursive:
@@ -90,6 +91,8 @@ def _local(c: Rendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
     if in_register(local):
         if not local.parameter:
             yield f"  {ctype(kind)} {made} = {_zero(kind)};"
+        if local in c.unset:
+            yield f"  uint8_t {screening.flag(local)} = 0;"
     elif in_cell(local):
         yield from _cell_of(c, local)
     else:
@@ -128,6 +131,8 @@ def _cell_of(c: Rendering, local: ir.Local) -> Iterator[str]:
         inner = inner.of
     at = "uint8_t" if isinstance(inner, t.Record | t.VectorRegister) else ctype(inner)
     yield f"  Ptr {made} = {found}; {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
+    if local in c.unset:
+        yield f"  uint8_t *{screening.flags(local)} = flagged_(m, {made}, {local.type.size});"
     if local.parameter and isinstance(local.type, t.VectorRegister):
         yield registers.arrives(local.name)
     elif local.parameter:
@@ -149,7 +154,8 @@ def _declare(c: Rendering, node: ir.Declare, form: ir.Function) -> list[str]:
     local, kind = node.local, node.local.type
     if in_register(local):
         given = _zero(kind) if node.value is None else c.value(node.value)
-        return [f"{name(local)} = {given};"]
+        lacks = [screening.declared(local)] if local in c.unset else []
+        return [f"{name(local)} = {given};", *lacks]
     if in_cell(local):
         return _cell(c, node) if in_frame(local) else _once(c, node)
     place = _place(c, local, form)
@@ -162,7 +168,14 @@ def _declare(c: Rendering, node: ir.Declare, form: ir.Function) -> list[str]:
                 f"CALL_UP(m, {c.function('__lock')}, {c.site(node.span)}, a_pointer({name(local)}, -1));"
             )
         return [lines[0], f"if (!{name(local)}) {{", *lines[1:], *filled, "}"]
+    if c.screened and local.constant and node.value is not None:
+        return [*lines, _writable(local, 1), *filled, _writable(local, 0)]
     return [*lines, *filled]
+
+
+def _writable(local: ir.Local, answer: int) -> str:
+    """Say whether stores may change a local; those through a cast do not change one that is const."""
+    return f"see(m, {name(local)}).a->writable = {answer};"
 
 
 def _once(c: Rendering, node: ir.Declare) -> list[str]:
@@ -192,7 +205,10 @@ def _cell(c: Rendering, node: ir.Declare) -> list[str]:
         )
     given = _zero(kind) if node.value is None else c.value(node.value)
     own = classes.stamped(c, kind, f"(uint8_t *)d_{local.name}")
-    return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }} {own}"]
+    fixed = _writable(local, 0) if c.screened and local.constant else ""
+    if node.value is None and local in c.unset:
+        fixed = screening.declared(local)
+    return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }} {own} {fixed}"]
 
 
 def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
@@ -245,7 +261,9 @@ def _loop(c: Rendering, node: ir.Loop, form: ir.Function) -> list[str]:
     c.leaving.pop()
     if node.late:
         return ["do {", turn, *inner, f"}} while ({test});"]
+    c.stepping = True
     step = "" if node.step is None else c.value(node.step)
+    c.stepping = False
     return [f"for (; {test}; {step}) {{", turn, *inner, "}"]
 
 

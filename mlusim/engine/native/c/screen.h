@@ -1,0 +1,237 @@
+/* What checkers want to know of a run: which bytes have a value, which are in flight, which are shared.
+   Nothing is told here: what may become a finding ends the run, and Python makes it again and says what it was.  So a
+   suspicion may be wrong, and none may be missing. */
+#define SCREENED_(...) __VA_ARGS__
+COLD void suspect_(Core *m, int why, int site) {
+  if (!(m->screens & why)) return;
+  m->site = site;
+  up_(m, UP_SUSPECT, why, 0);
+}
+
+/* ---- bytes without a value: a flag for each byte, 1 where it has none; no flags: all have one ---- */
+#define FLAGS_(p) ((uint8_t *)(p).a->flags + (p).o)
+typedef uint64_t Wide_ __attribute__((vector_size(32), aligned(1), may_alias));
+PART int any_(const uint8_t *f, int64_t n) {
+  int64_t i = 0;
+  for (; i + 128 <= n; i += 128) {
+    const Wide_ *p = (const Wide_ *)(f + i);
+    const Wide_ w = (p[0] | p[1]) | (p[2] | p[3]);
+    if (w[0] | w[1] | w[2] | w[3]) return 1;
+  }
+  uint64_t x = 0;
+  for (; i + 8 <= n; i += 8) { uint64_t w; memcpy(&w, f + i, 8); x |= w; }
+  for (; i < n; i++) x |= f[i];
+  return x != 0;
+}
+ALWAYS int lacks_(At p, int64_t n) { return p.a->flags && any_(FLAGS_(p), n); }
+PART int lacks_rows_(At p, int64_t n, int64_t more, int64_t step) {
+  if (!p.a->flags) return 0;
+  for (int64_t k = 0; k <= more; k++) if (any_(FLAGS_(p) + k * step, n)) return 1;
+  return 0;
+}
+/* In front of the flags of tensors is a byte that says whether something was stored. */
+#define STORED_(p) (((uint8_t *)(p).a->flags)[-1] = 1)
+ALWAYS void given_(At p, int64_t n) { if (p.a->flags) { STORED_(p); memset(FLAGS_(p), 0, (size_t)n); } }
+PART void given_rows_(At p, int64_t n, int64_t more, int64_t step) {
+  if (!p.a->flags) return;
+  STORED_(p);
+  for (int64_t k = 0; k <= more; k++) memset(FLAGS_(p) + k * step, 0, (size_t)n);
+}
+/* A destination of which the data decide how much is written: what had no value still has none. */
+ALWAYS void partly_given_(Core *m, At p, int site) { if (p.a->flags && p.a->space == GDRAM) suspect_(m, SCREEN_INIT, site); }
+/* Rows of bytes move with their flags. */
+PART void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int site) {
+  if (!d.a->flags) {
+    if (lacks_rows_(s, n, rows - 1, fs)) suspect_(m, SCREEN_INIT, site);
+    return;
+  }
+  if (!s.a->flags) { given_rows_(d, n, rows - 1, ts); return; }
+  if (d.a->space == GDRAM) {
+    if (lacks_rows_(s, n, rows - 1, fs)) suspect_(m, SCREEN_INIT, site);
+    given_rows_(d, n, rows - 1, ts);
+    return;
+  }
+  for (int64_t k = 0; k < rows; k++) memmove(FLAGS_(d) + k * ts, FLAGS_(s) + k * fs, (size_t)n);
+}
+typedef struct Piece_ { At at; int64_t bytes, size; } Piece_;
+/* Some source lacks a value.  Lane by lane where each lane depends on its own sources, otherwise all of *d* has none. */
+COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site) {
+  if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
+  uint8_t *to = FLAGS_(d.at);
+  const int64_t lanes = d.bytes / d.size;
+  for (int j = 0; j < many; j++) {
+    const int same = s[j].at.a == d.at.a && s[j].at.o < d.at.o + d.bytes && d.at.o < s[j].at.o + s[j].bytes;
+    if (s[j].bytes / s[j].size != lanes || (same && (s[j].size != d.size || s[j].at.o != d.at.o))) lanewise = 0;
+  }
+  if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
+  uint8_t lane[1024];
+  for (int64_t k = 0; k < lanes; k += 1024) {
+    const int64_t n = lanes - k < 1024 ? lanes - k : 1024;
+    memset(lane, 0, sizeof lane);
+    for (int j = 0; j < many; j++) {
+      if (!s[j].at.a->flags) continue;
+      const uint8_t *from = FLAGS_(s[j].at) + k * s[j].size;
+      if (s[j].size == 4) for (int64_t i = 0; i < n; i++) { uint32_t w; memcpy(&w, from + 4 * i, 4); lane[i] |= w != 0; }
+      else if (s[j].size == 2) for (int64_t i = 0; i < n; i++) { uint16_t w; memcpy(&w, from + 2 * i, 2); lane[i] |= w != 0; }
+      else for (int64_t i = 0; i < n; i++) lane[i] |= any_(from + s[j].size * i, s[j].size);
+    }
+    if (d.size == 4) for (int64_t i = 0; i < n; i++) { const uint32_t w = lane[i] * 0x01010101u; memcpy(to + 4 * (k + i), &w, 4); }
+    else if (d.size == 2) for (int64_t i = 0; i < n; i++) { const uint16_t w = (uint16_t)(lane[i] * 0x0101u); memcpy(to + 2 * (k + i), &w, 2); }
+    else for (int64_t i = 0; i < n; i++) memset(to + d.size * (k + i), lane[i], (size_t)d.size);
+  }
+}
+
+/* ---- what is not over: as observe/races/pipes.py has it, in spans of bytes ---- */
+enum { IN_IO, IN_MOVE, IN_COMPUTE, IN_SCALAR, IN_STORES };
+typedef struct Span_ { int64_t alloc, low, high, writes; } Span_;
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; } Screen_;
+#define SCREEN_(m) ((Screen_ *)(m)->screen)
+#define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
+PART int meets_(const Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writes) {
+  const Span_ *s = SCREEN_(m)->span[list], *end = s + SCREEN_(m)->n[list];
+  for (; s < end; s++) if (s->alloc == alloc && low < s->high && s->low < high && (writes | s->writes)) return 1;
+  return 0;
+}
+PART void keep_(Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writes) {
+  Span_ *first = SCREEN_(m)->span[list];
+  int64_t n = SCREEN_(m)->n[list];
+  for (Span_ *s = first + n - 1; s >= first; s--)
+    if (s->alloc == alloc && s->writes == writes && low <= s->high && s->low <= high) {
+      if (low < s->low) s->low = low;
+      if (high > s->high) s->high = high;
+      return;
+    }
+  if (n == MOST_SPANS) { /* fewer, wider ones: what lies between counts as touched, too */
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+      int64_t j = 0;
+      while (j < kept && (first[j].alloc != first[i].alloc || first[j].writes != first[i].writes)) j++;
+      if (j == kept) { first[kept++] = first[i]; continue; }
+      if (first[i].low < first[j].low) first[j].low = first[i].low;
+      if (first[i].high > first[j].high) first[j].high = first[i].high;
+    }
+    if (kept == MOST_SPANS) { suspect_(m, SCREEN_RACE, m->site); return; }
+    n = kept;
+  }
+  first[n] = (Span_){alloc, low, high, writes};
+  SCREEN_(m)->n[list] = n + 1;
+}
+ALWAYS int busy_(const Core *m) { return (SCREEN_(m)->n[IN_IO] | SCREEN_(m)->n[IN_MOVE]) != 0; }
+PART void held_(Core *m, int list, At p, int64_t n, int writes, int site) {
+  if (SCREEN_(m)->n[list] && meets_(m, list, PLACE_(m, p), p.o, p.o + n, writes)) suspect_(m, SCREEN_RACE, site);
+}
+PART void over_(Core *m, int lists) { for (int k = 0; k < LISTS; k++) if (lists >> k & 1) SCREEN_(m)->n[k] = 0; }
+#define EVERY_LIST ((1 << LISTS) - 1)
+
+/* ---- what is shared: rows of low, high, kind, segment of the task, key of the memory; they begin with their number ---- */
+enum { READS_, CHANGES_, WRITES_ };
+enum { R_LOW, R_HIGH, R_KIND, R_SEGMENT, R_KEY, R_COLUMNS };
+#define SHARED(space) ((space) == GDRAM || (space) == SRAM)
+PART void share_(Core *m, At p, int64_t n, int kind, int site) {
+  if (kind == READS_ && !p.a->writable) return;
+  int64_t *table = (int64_t *)m->records;
+  int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
+  const int64_t low = p.o, high = p.o + n;
+  if (*last) {
+    int64_t *row = table + R_COLUMNS * (int64_t)*last;
+    if (row[R_KIND] == kind && row[R_SEGMENT] == m->segment && low <= row[R_HIGH] && row[R_LOW] <= high) {
+      if (low < row[R_LOW]) row[R_LOW] = low;
+      if (high > row[R_HIGH]) row[R_HIGH] = high;
+      return;
+    }
+  }
+  if (table[0] == table[1]) { suspect_(m, SCREEN_RACE, site); return; }
+  *last = (int32_t)++table[0];
+  int64_t *row = table + R_COLUMNS * (int64_t)*last;
+  row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
+}
+ALWAYS void shares_(Core *m, At p, int64_t n, int kind, int site) { if (SHARED(p.a->space)) share_(m, p, n, kind, site); }
+
+/* ---- who does what ---- */
+/* An operand of the vector unit. */
+ALWAYS void computes_(Core *m, At p, int64_t n, int kind, int site) {
+  if (!(m->screens & SCREEN_RACE)) return;
+  if (UNLIKELY(busy_(m))) { held_(m, IN_IO, p, n, kind, site); held_(m, IN_MOVE, p, n, kind, site); }
+#ifdef ASYNCHRONOUS
+  keep_(m, IN_COMPUTE, PLACE_(m, p), p.o, p.o + n, kind != READS_);
+#endif
+}
+/* A scalar access. */
+ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
+  if (UNLIKELY((p.a->address + (uint64_t)p.o) & (uint64_t)(n - 1)) || UNLIKELY(p.a->space == WRAM)) suspect_(m, SCREEN_MEMORY, site);
+  if (kind == READS_) { if (UNLIKELY(lacks_(p, n))) suspect_(m, SCREEN_INIT, site); }
+  else given_(p, n);
+  if (!(m->screens & SCREEN_RACE)) return;
+  if (UNLIKELY(busy_(m))) { held_(m, IN_IO, p, n, kind, site); held_(m, IN_MOVE, p, n, kind, site); }
+  if (SHARED(p.a->space)) {
+    share_(m, p, n, kind, site);
+    if (kind != READS_) { keep_(m, IN_STORES, PLACE_(m, p), p.o, p.o + n, 1); return; }
+  }
+#ifdef ASYNCHRONOUS
+  keep_(m, IN_SCALAR, PLACE_(m, p), p.o, p.o + n, kind != READS_);
+#endif
+}
+/* The same of a variable that has an address, of which there are flags where it is declared without a value. */
+ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int site) {
+  if (LIKELY(p.a->space < SPACES)) accesses_(m, p, n, kind, site);
+  else if (UNLIKELY(p.a->flags != 0)) {
+    if (kind != READS_) memset(FLAGS_(p), 0, (size_t)n);
+    else if (any_(FLAGS_(p), n)) suspect_(m, SCREEN_INIT, site);
+  }
+}
+/* The flags of such a variable, which say nothing before its declaration is met. */
+PART uint8_t *flagged_(Core *m, Ptr p, int64_t size) {
+  At q = see(m, p);
+  q.a->flags = (uint8_t *)m->cell_flags + ((uint8_t *)q.a->raw - (uint8_t *)m->cells);
+  memset(q.a->flags, 0, (size_t)size);
+  return (uint8_t *)q.a->flags;
+}
+/* An operand of a copy, a fill or an atomic on *pipe* that waits for its end; `blocked_` follows its last one. */
+ALWAYS void blocks_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
+  if (!(m->screens & SCREEN_RACE)) return;
+  held_(m, pipe == P_IO ? IN_MOVE : IN_IO, p, n, kind, site);
+  held_(m, IN_STORES, p, n, kind, site);
+  shares_(m, p, n, kind, site);
+}
+ALWAYS void blocked_(Core *m, int pipe) { over_(m, 1 << (pipe == P_IO ? IN_IO : IN_MOVE) | 1 << IN_COMPUTE | 1 << IN_SCALAR); }
+/* An operand of an asynchronous copy on *pipe*. */
+PART void flies_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
+  if (!(m->screens & SCREEN_RACE)) return;
+  for (int list = 0; list < LISTS; list++) if (list != (pipe == P_IO ? IN_IO : IN_MOVE)) held_(m, list, p, n, kind, site);
+}
+/* The rows of a copy that are shared, each by itself. */
+PART void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
+  if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
+  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + k * step}, n, kind, site);
+}
+/* A copy that waits for its end. */
+PART void copies_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
+  if (!(m->screens & SCREEN_RACE)) return;
+  held_(m, pipe == P_IO ? IN_MOVE : IN_IO, s, (rows - 1) * fs + n, READS_, site);
+  held_(m, pipe == P_IO ? IN_MOVE : IN_IO, d, (rows - 1) * ts + n, WRITES_, site);
+  held_(m, IN_STORES, s, (rows - 1) * fs + n, READS_, site);
+  held_(m, IN_STORES, d, (rows - 1) * ts + n, WRITES_, site);
+  blocked_(m, pipe);
+  shares_rows_(m, d, n, rows, ts, WRITES_, site);
+  shares_rows_(m, s, n, rows, fs, READS_, site);
+}
+/* One that does not. */
+PART void copy_flies_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
+  if (!(m->screens & SCREEN_RACE)) return;
+  flies_(m, s, (rows - 1) * fs + n, READS_, pipe, site);
+  flies_(m, d, (rows - 1) * ts + n, WRITES_, pipe, site);
+  keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, s), s.o, s.o + (rows - 1) * fs + n, 0);
+  keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, d), d.o, d.o + (rows - 1) * ts + n, 1);
+  shares_rows_(m, d, n, rows, ts, WRITES_, site);
+  shares_rows_(m, s, n, rows, fs, READS_, site);
+}
+
+/* ---- numbers that C changes without a word ---- */
+/* ``a op b`` as a *T*; a number that does not fit is changed. */
+#define FITS_(T, op, a, b, site) ({ T z_; if (UNLIKELY(__builtin_##op##_overflow((a), (b), &z_))) suspect_(m, SCREEN_VALUE, site); z_; })
+/* The count of a shift of *bits* bits. */
+#define SHIFT_(T, a, bits, site) ({ T z_ = (a); if (UNLIKELY((uint64_t)(int64_t)z_ >= (uint64_t)(bits))) suspect_(m, SCREEN_VALUE, site); z_; })
+/* A float that an integer type holds once its fraction is cut off. */
+#define WITHIN_(T, a, inside, site) ({ T z_ = (a); if (UNLIKELY(!(inside))) suspect_(m, SCREEN_VALUE, site); z_; })
+/* ---- a variable to which nothing has been assigned ---- */
+#define ASSIGNED_(unset, v, site) ({ if (UNLIKELY(unset)) suspect_(m, SCREEN_INIT, site); (v); })

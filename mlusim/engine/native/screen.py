@@ -1,0 +1,131 @@
+"""What the C door of a row does for a screen: where its operands' bytes have values, what is in flight, what is shared.
+
+A screen is no checker.  It runs the kernel in C and looks for what a checker might report; where there is such, the launch
+is made again in Python, whose checkers say what it was (`machine.native.screen`).  How definedness flows through a row is what
+the row declares, for both engines.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import IntFlag
+
+from attrs import frozen
+
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import Flow, Intrinsic, Operand
+
+
+class Screened(IntFlag):
+    """What a screen looks for, by the checker that would report it."""
+
+    MEMORY = 1
+    INIT = 2
+    RACE = 4
+    SYNC = 8
+    VALUE = 16
+    PLAN = 32  # nothing that C could see: a launch that has a plan is not screened
+
+
+SPAN_LISTS, MOST_SPANS = 5, 256
+SPAN_BYTES = 8 * (SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4)
+"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, and spans of four words."""
+
+CONSTANTS = {f"SCREEN_{one.name}": one.value for one in Screened} | {
+    "LISTS": SPAN_LISTS,
+    "MOST_SPANS": MOST_SPANS,
+}
+"""Their names in C."""
+
+
+@frozen
+class Footprint:
+    """What an operand touches in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes."""
+
+    operand: Operand
+    extent: str
+    size: int
+    more: str
+    step: str
+
+    @property
+    def at(self) -> str:
+        """Its memory and its place there."""
+        return f"a_{self.operand.name}"
+
+    @property
+    def whole(self) -> str:
+        """The bytes from its first to its last."""
+        return self.extent if self.more == "0" else f"({self.more} * {self.step} + {self.extent})"
+
+    @property
+    def reads(self) -> bool:
+        """Whether it is read."""
+        return self.operand.access != "write"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is written."""
+        return self.operand.access != "read"
+
+    @property
+    def exact(self) -> bool:
+        """Whether every byte of its pieces is written."""
+        return not self.operand.partial
+
+
+def before(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
+    """The lines before the bytes change."""
+    if row.form in ("load", "store"):
+        for span in spans:
+            kind = "WRITES_" if span.writes else "READS_"
+            yield f"  accesses_(m, {span.at}, {span.size}, {kind}, site);"
+        return
+    if not spans:
+        return
+    if row.pipe is Pipe.SCALAR:  # has no operands in memory
+        yield "  suspect_(m, SCREEN_RACE, site);"
+    for span in spans:
+        kind = "READS_" if not span.writes else "CHANGES_" if row.atomic else "WRITES_"
+        yield f"  {_user(row, span, kind)}"
+        if span.writes and span.reads and not row.atomic and row.pipe in (Pipe.IO, Pipe.MOVE):
+            yield f"  shares_(m, {span.at}, {span.whole}, READS_, site);"
+    if row.pipe in (Pipe.IO, Pipe.MOVE):
+        yield f"  blocked_(m, P_{row.pipe.name});"
+    asked = " | ".join(
+        f"lacks_(a_{s.operand.name}, {s.extent})"
+        if s.more == "0"
+        else f"lacks_rows_({s.at}, {s.extent}, {s.more}, {s.step})"
+        for s in spans
+        if s.reads
+    )
+    yield f"  const int lacks__ = {asked or '0'};"
+    if asked and (row.returns != "None" or any(not s.exact for s in spans if s.writes)):
+        yield "  if (UNLIKELY(lacks__)) suspect_(m, SCREEN_INIT, site);"
+
+
+def _user(row: Intrinsic, span: Footprint, kind: str) -> str:
+    if row.pipe in (Pipe.IO, Pipe.MOVE):
+        return f"blocks_(m, {span.at}, {span.whole}, {kind}, P_{row.pipe.name}, site);"
+    return f"computes_(m, {span.at}, {span.whole}, {kind}, site);"
+
+
+def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
+    """The lines behind: what is written has a value where all that was read had one."""
+    if row.form in ("load", "store") or not spans:
+        return
+    sources = [s for s in spans if s.reads]
+    for span in (s for s in spans if s.writes):
+        if not span.exact:
+            yield f"  partly_given_(m, {span.at}, site);"
+            continue
+        given = (
+            f"given_({span.at}, {span.extent})"
+            if span.more == "0"
+            else f"given_rows_({span.at}, {span.extent}, {span.more}, {span.step})"
+        )
+        if not sources:
+            yield f"  {given};"
+            continue
+        lanewise = int(row.flow is Flow.LANEWISE and all(s.more == "0" for s in spans))
+        pieces = ", ".join(f"{{{s.at}, {s.whole}, {s.size}}}" for s in sources)
+        flow = f"flags_flow_(m, {lanewise}, {len(sources)}, (Piece_[]){{{pieces}}}, (Piece_){{{span.at}, {span.whole}, {span.size}}}, site)"
+        yield f"  if (UNLIKELY(lacks__)) {flow}; else {given};"

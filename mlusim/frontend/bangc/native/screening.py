@@ -1,0 +1,119 @@
+"""Arithmetic and conversions of a screened run: what C would change without a word, or what has no value, ends it.
+
+They are those of `frontend.bangc.render.checked`, which reports them in Python; without the ranges that are known there, for the
+compiler finds out itself which tests it can leave out.
+"""
+
+from collections.abc import Iterator
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.native import numbers
+from mlusim.frontend.bangc.native.numbers import ctype, real
+
+_OVERFLOWS = {"+": "add", "-": "sub", "*": "mul"}
+
+
+def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False) -> str:
+    """``left op right`` in the type *kind*; with *steps* it is the step of a loop, whose counter does not wrap."""
+    if kind.kind != "float" and op in _OVERFLOWS and (kind.kind == "int" or steps):
+        made = ctype(kind)
+        return f"FITS_({made}, {_OVERFLOWS[op]}, ({made})({left}), ({made})({right}), {site})"
+    if op in ("<<", ">>"):
+        right = f"SHIFT_(__typeof__({right}), {right}, {8 * kind.size}, {site})"
+    return numbers.computed(op, left, right, kind, None, site)
+
+
+def converted(
+    text: str, have: t.Arithmetic, to: t.Arithmetic, site: int, *, cast: bool = False, steps: bool = False
+) -> str:
+    """A number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
+    if to.kind in ("float", "bool"):
+        return numbers.converted(text, have, to)
+    if have.kind == "float":
+        low = float(to.low - 1).hex()
+        below = "<" if to.size < 8 or to.low == 0 else "<="
+        inside = f"({low} {below} (double)z_ && (double)z_ < {float(to.high + 1).hex()})"
+        whole = f"WITHIN_(double, (double)({real(text, have)}), {inside}, {site})"
+        return f"{ctype(to)}_of({whole})"
+    if have.kind == "bool" or cast or not (to.size < have.size or steps):
+        return numbers.converted(text, have, to)
+    return f"FITS_({ctype(to)}, add, ({ctype(have)})({text}), ({ctype(have)})0, {site})"
+
+
+def negated(text: str, kind: t.Arithmetic, site: int) -> str:
+    """The negative of an integer."""
+    made = ctype(kind)
+    return f"FITS_({made}, sub, ({made})0, ({made})({text}), {site})"
+
+
+def unset(form: ir.Function) -> frozenset[ir.Local]:
+    """The numbers and records outside memory that *form* declares without a value."""
+    found = set()
+    for node in walk(form.body):
+        if not isinstance(node, ir.Declare) or node.value is not None or not node.local.source_name:
+            continue
+        local = node.local
+        whole = isinstance(local.type, t.Record) and not local.type.union
+        if local.storage in (ir.Storage.VALUE, ir.Storage.CELL) and (
+            whole or isinstance(local.type, t.Arithmetic)
+        ):
+            found.add(local)
+    return frozenset(found)
+
+
+def flag(local: ir.Local) -> str:
+    """What says in C that nothing has been assigned to a number in a register."""
+    return f"u_{local.name}"
+
+
+def flags(local: ir.Local) -> str:
+    """What says so of the bytes of a variable that has an address."""
+    return f"f_{local.name}"
+
+
+def declared(local: ir.Local) -> str:
+    """A statement that says that *local* has no value yet."""
+    if local.storage is ir.Storage.VALUE:
+        return f"{flag(local)} = 1;"
+    numbers_ = " ".join(f"memset({flags(local)} + {at}, 1, {size});" for at, size in _numbers(local.type, 0))
+    return f"memset({flags(local)}, 0, {local.type.size}); {numbers_}"
+
+
+def _numbers(kind: t.Type, at: int) -> Iterator[tuple[int, int]]:
+    """The places and sizes of the numbers in a *kind* that begins at *at*; Python does not follow those in arrays and unions."""
+    if isinstance(kind, t.Arithmetic):
+        yield at, kind.size
+    elif isinstance(kind, t.Record) and not kind.union:
+        for part in kind.fields:
+            yield from _numbers(part.type, at + part.offset)
+
+
+def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
+    """What is true in C where the variable *at*, or a part of one, has no value; None where that is known to be otherwise."""
+    found = _within(unset, at)
+    if found is None:
+        return None
+    local, offset = found
+    if local.storage is ir.Storage.VALUE:
+        return flag(local)
+    return f"any_({flags(local)} + {offset}, {at.type.size})"
+
+
+def given(unset: frozenset[ir.Local], at: ir.Place) -> str:
+    """A statement that says that *at* has a value now; empty where nothing has to be said."""
+    found = _within(unset, at)
+    if found is None:
+        return ""
+    local, offset = found
+    if local.storage is ir.Storage.VALUE:
+        return f"{flag(local)} = 0;"
+    return f"memset({flags(local)} + {offset}, 0, {at.type.size});"
+
+
+def _within(unset: frozenset[ir.Local], at: ir.Place) -> tuple[ir.Local, int] | None:
+    offset = 0
+    while isinstance(at, ir.Member):
+        offset, at = offset + at.offset, at.base
+    return (at.local, offset) if isinstance(at, ir.LocalStorage) and at.local in unset else None

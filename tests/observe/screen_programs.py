@@ -1,0 +1,142 @@
+"""Random programs, right and wrong, of one kernel of BANG C that carries out what it reads: one compilation for all of them."""
+
+import random
+
+import numpy as np
+
+import mlusim
+from mlusim import bangc
+from mlusim.errors import Fault
+from mlusim.machine.native.screening import Screening
+from mlusim.observe.names import CHECKERS
+
+SOURCE = r"""
+#include "bang.h"
+#define N 1024
+struct Pair { float w; int k; };
+__nram__ float buf[N];
+__mlu_func__ float *shared() { __mlu_shared__ float sh[N]; return sh; }
+__mlu_func__ void give(float *to, float v) { *to = v; }
+__mlu_func__ float second(Pair *p) { return p->w + p->k + p->w; }
+__mlu_entry__ void Run(float *out, float *in, const int *ops, int many) {
+  int sum = 0;
+  signed char small = 0;
+  for (int i = 0; i < many; ++i) {
+    const int *op = ops + 6 * i;
+    if (!(op[1] >> (taskId & 7) & 1)) continue;
+    int a = op[2] + op[5] * taskId, b = op[3], n = op[4];
+    switch (op[0]) {
+      case 0: __memcpy(buf + a, in + b, n * 4, GDRAM2NRAM); break;
+      case 1: __memcpy(out + a, buf + b, n * 4, NRAM2GDRAM); break;
+      case 2: __memcpy_async(buf + a, in + b, n * 4, GDRAM2NRAM); break;
+      case 3: __memcpy_async(out + a, buf + b, n * 4, NRAM2GDRAM); break;
+      case 4: __bang_add(buf + a, buf + b, buf + b, n); break;
+      case 5: __bang_mul(buf + b, buf + b, buf + a, n); break;
+      case 6: __sync(); break;
+      case 7: __sync_io(); break;
+      case 8: __sync_move(); break;
+      case 9: __sync_compute(); break;
+      case 10: __memcpy_async(buf + a, buf + b, n * 4, NRAM2NRAM); break;
+      case 11: buf[a] = buf[b] + 1; break;
+      case 12: out[a] = 1.0f; break;
+      case 13: if (out[a] > 3.0f) sum += 1; break;
+      case 14: __sync_all(); break;
+      case 15: __bang_transpose(buf + a, buf + b, n / 8, 8); break;
+      case 16: __bang_write_zero(buf + a, n); break;
+      case 17: __bang_atomic_reduce_add(out + a, buf + b, n); break;
+      case 18: __memcpy(shared() + a, buf + b, n * 4, NRAM2SRAM); break;
+      case 19: __memcpy(buf + a, shared() + b, n * 4, SRAM2NRAM); break;
+      case 20: sum += a * n; break;
+      case 21: small = sum + b; break;
+      case 22: { float s; if (a) s = 1; out[b] = s; } break;
+      case 23: { float s; give(&s, 2.0f); if (b == 8) { float z; float *p = &z; out[a] = *p; } else out[a] = s; } break;
+      case 24: { Pair p; p.w = 1; if (a) p.k = n; out[b] = second(&p); } break;
+      case 25: __memcpy(buf + a, in + b, 32, GDRAM2NRAM, 64, 128, n / 32); break;
+      case 26: __memcpy(out + a, buf + b, 32, NRAM2GDRAM, 128, 64, n / 32); break;
+      case 27: __memcpy_async(buf + a, in + b, 32, GDRAM2NRAM, 64, 32, n / 32); break;
+      case 28: __bang_ge_scalar(buf + a, buf + b, 0.5f, n); break;
+      case 29: __bang_reduce_sum(buf + a, buf + b, n); break;
+      case 30: sum = sum << (a & 63); break;
+      case 31: { int far = (int)(in[b] * 4e9f); sum ^= far & 1; } break;
+      case 32: __memcpy((char *)(buf + a) + 2, in + b, n * 4, GDRAM2NRAM); break;
+      case 33: out[a] = *(float *)((char *)(buf + b) + 2); break;
+      case 34: __bang_float2half_rd((half *)(buf + a), buf + b, n); break;
+    }
+  }
+  if (small > 100) out[0] = sum;
+}
+"""
+CODES = 35
+USUAL = (0, 0, 1, 4, 4, 5, 6, 6, 14, 16, 28)  # more often than others
+ARGUMENTS = 4096  # elements
+
+
+def loaded(folder):
+    """The kernel that carries programs out."""
+    path = folder / "programs.mlu"
+    path.write_text(SOURCE)
+    return bangc.load(path)["Run"]
+
+
+def program(draw, *, union):
+    """Operations at random, of which a part is in order: a code, which tasks do it, three numbers, a distance between tasks."""
+    made = []
+    if draw.random() < 0.7:
+        made.append((16, 255, 0, 0, 1024, 0))
+    odd = draw.random()
+    for _ in range(draw.randint(2, 14)):
+        code = draw.choice(USUAL) if draw.random() > odd * 0.5 else draw.randrange(CODES)
+        if code in (18, 19) and not union:
+            continue
+        n = draw.choice((32, 64, 64, 128, 24))
+        who = 255 if code == 14 or draw.random() < 0.8 else draw.randint(1, 255)
+        a, b = (32 * draw.choice((0, 2, 4, 6, 8, 10)) for _ in range(2))
+        b = a if draw.random() < 0.1 else b + 512
+        apart = draw.choice((0, 128, 128, 64)) if code in (1, 3, 12, 13, 17, 26) else 0
+        made.append((code, who, a, b, n, apart))
+        if odd < 0.5 and code in (2, 3, 10, 12, 27):
+            made.append((6, 255, 0, 0, 0, 0))
+    return np.array(made, np.int32)
+
+
+def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS)):
+    """What checkers say of two launches of *ops* on the same memory, the bytes that they leave, and what else a user sees."""
+    device = mlusim.Device("MLU370-X4")
+    out = device.empty(ARGUMENTS, np.float32) if dirty else device.put(np.zeros(ARGUMENTS, np.float32))
+    given = out, device.put(np.arange(ARGUMENTS, dtype=np.float32) / 64), device.share(ops), len(ops)
+    checkers = [CHECKERS[name]() for name in observe]
+    seen = []
+    dim, kind = ((4, 1, 1), mlusim.UNION1) if union else ((3, 1, 1), mlusim.BLOCK)
+    for _ in range(2):
+        try:
+            launch = device.launch(
+                kernel, dim, kind, given, observe=checkers, engine=engine, effects="late" if late else "eager"
+            )
+        except Fault as fault:
+            seen.append((str(fault), fault.findings))
+            break
+        sums = launch.instructions, launch.traffic, launch.scalar_loads, launch.time_us
+        seen.append((launch.findings, sums, [c.checked for c in checkers]))
+    return seen, device.get(out).tobytes(), [c.findings for c in checkers]
+
+
+def compared(kernel, seed):
+    """Assert that both engines tell the same of a random program; how many launches C ran for the checkers, and findings."""
+    draw = random.Random(seed)
+    options = {"union": draw.random() < 0.5, "late": draw.random() < 0.8, "dirty": draw.random() < 0.3}
+    ops = program(draw, union=options["union"])
+    ran = [0]
+    usual = Screening.run
+
+    def counting(self, *given):
+        session = usual(self, *given)
+        ran[0] += session is not None
+        return session
+
+    Screening.run = counting  # type: ignore[method-assign]
+    try:
+        found = told(kernel, ops, "native", **options)
+    finally:
+        Screening.run = usual  # type: ignore[method-assign]
+    assert told(kernel, ops, "python", **options) == found, (seed, options, ops.tolist())
+    return ran[0], sum(map(len, found[2]))

@@ -1,0 +1,123 @@
+"""Launches that C runs for checkers: what is told is what the checkers tell in Python, and clean ones are left at that."""
+
+import numpy as np
+import pytest
+from screen_programs import compared, loaded
+
+import mlusim
+from mlusim import bangc
+from mlusim.engine.native.build import CHOICE, available
+from mlusim.machine.native import screening
+from mlusim.machine.native.screening import Screening
+from mlusim.observe.names import CHECKERS
+from mlusim.observe.racecheck import RaceCheck
+
+pytestmark = pytest.mark.skipif(available() is None, reason="there is no compiler")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_compiler():
+    """Let the compiler optimise nothing: it is most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CHOICE, f"{available()[0]} -O0")
+        yield
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    return loaded(tmp_path_factory.mktemp("screen"))
+
+
+def test_random_programs_are_told_as_in_python(kernel):
+    found = [compared(kernel, seed) for seed in range(60)]
+
+    assert any(ran and not findings for ran, findings in found)
+    assert any(findings for _, findings in found)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("part", range(20))
+def test_ten_thousand_random_programs_are_told_as_in_python(kernel, part):
+    for seed in range(500 * part, 500 * (part + 1)):
+        compared(kernel, 100 + seed)
+
+
+HALVED = """#include <bang.h>
+__nram__ float a[4096];
+__mlu_entry__ void Half(float *out, const float *in, int n, int beyond) {
+  for (int i = taskId * 1024; i < n; i += taskDim * 1024) {
+    int m = n - i < 1024 ? n - i : 1024;
+    __memcpy(a, in + i, m * sizeof(float), GDRAM2NRAM);
+    __bang_mul_scalar(a + 1024, a, 0.5f, 1024);
+    __memcpy(out + i, a + 1024, (m + beyond) * sizeof(float), NRAM2GDRAM);
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def half(tmp_path_factory):
+    path = tmp_path_factory.mktemp("half") / "half.mlu"
+    path.write_text(HALVED)
+    return bangc.load(path)["Half"]
+
+
+def launched(half, n, *, beyond=0, **options):
+    device = mlusim.Device("MLU370-X4")
+    out, given = device.empty(n + 1024, np.float32), device.put(np.ones(n, np.float32))
+    return device.launch(half, 4, args=(out, given, n, beyond), **options)
+
+
+def test_c_checks_a_launch_of_many_bytes_and_leaves_a_short_one_to_python(half):
+    every = {"observe": list(CHECKERS)}
+
+    assert "python" == launched(half, 5000, **every).engine
+    assert "python" == launched(half, 1 << 18, engine="python", **every).engine
+    # The end of the tensor is not stored to, which only Python can report.
+    assert "python" == launched(half, 1 << 18, **every).engine
+    assert "native" == launched(half, 1 << 18, observe=["memcheck", "racecheck", "valuecheck"]).engine
+
+
+def test_a_launch_that_is_suspected_begins_again_with_the_memory_that_it_was_given(half):
+    left = []
+    for engine in ("native", "python"):
+        device = mlusim.Device("MLU370-X4")
+        data = device.put(np.ones(8192, np.float32))
+        launch = device.launch(half, 4, args=(data, data, 4096, 1024), observe=["racecheck"], engine=engine)
+        assert "python" == launch.engine
+        assert "racecheck-tasks-write-write" in {f.id for f in launch.findings}
+        left.append(device.get(data).tobytes())
+
+    assert left[0] == left[1]
+
+
+def test_who_hears_of_the_beginning_only_hears_of_it_once(half):
+    class Counting(mlusim.Observer):
+        begun = 0
+
+        def launch_begin(self, launch):
+            del launch
+            self.begun += 1
+
+    counting = Counting()
+    for beyond in (0, 1000):
+        launched(half, 5000, beyond=beyond, observe=[counting, "racecheck", "initcheck"], engine="native")
+
+    assert 2 == counting.begun
+
+
+def test_a_checker_of_others_is_not_screened(half, monkeypatch):
+    class Mine(RaceCheck):
+        pass
+
+    monkeypatch.setattr(Screening, "run", None)
+
+    assert "python" == launched(half, 1 << 19, observe=[Mine()]).engine
+
+
+def test_a_kernel_that_was_long_is_checked_in_c_from_then_on(half, monkeypatch):
+    monkeypatch.setattr(screening, "LONG", 10)
+    monkeypatch.setattr(screening, "_long", set())
+    engines = [launched(half, 5000, observe=["racecheck"]).engine for _ in range(2)]
+
+    assert ["python", "native"] == engines
