@@ -1,11 +1,12 @@
 """How a kernel of BANG C divides its on-chip arrays: which pointer variable has which bytes, inferred from a launch.
 
 The kernel runs twice.  The first run learns which pointer variables hold one place throughout a task; such a variable
-has a part of its array, whereas one that moves belongs to the variable that it is computed from.  The second run
-learns what is touched through each of them, and whether one overwrites what another still reads.
+has a part of its array, whereas one that moves belongs to the variable that it is computed from, and so does one that is
+never anywhere else than that variable, as a row of the only turn of a loop.  The second run learns what is touched through each of them, and whether one overwrites what another still reads.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,6 +132,8 @@ class PointerPlaces(Observer):
         self.arrays: dict[tuple[str, int, str], DeclaredArray] = {}
         self.places: dict[PointerVariable, dict[int, set[tuple[DeclaredArray, int]]]] = {}
         self.plain: set[PointerVariable] = set()
+        self._named: set[PointerVariable] = set()  # computed from another variable
+        self._apart: set[PointerVariable] = set()  # and seen elsewhere than that one
         self._globals = _globals(kernel)
 
     def declare(self, core: Core, allocation: Allocation) -> None:
@@ -143,12 +146,16 @@ class PointerPlaces(Observer):
         """Note what the variables behind the operands hold."""
         task = effect.core.place.task
         for _, _, chains in self.frames.behind(effect):
-            for step in (step for chain in chains for step in chain):
+            for step, behind in (pair for chain in chains for pair in zip_longest(chain, chain[1:])):
                 if step.name is not None and step.allocation.space.name in ON_CHIP:
                     place = self.array_of(step.allocation), step.offset
                     self.places.setdefault(step.name, {}).setdefault(task, set()).add(place)
                     if step.plain:
                         self.plain.add(step.name)
+                    if behind is not None and behind.name is not None:
+                        self._named.add(step.name)
+                        if behind.allocation is not step.allocation or behind.offset != step.offset:
+                            self._apart.add(step.name)
 
     def array_of(self, allocation: Allocation) -> DeclaredArray:
         """The array that *allocation* is."""
@@ -169,7 +176,7 @@ class PointerPlaces(Observer):
 
     def stable(self, name: PointerVariable | None) -> bool:
         """Return whether *name* holds one place in every task, which is not just another variable's."""
-        if name is None or name in self.plain:
+        if name is None or name in self.plain or name in self._named - self._apart:
             return False
         places = self.places.get(name, {})
         return bool(places) and all(len(p) == 1 for p in places.values())

@@ -62,6 +62,34 @@ def test_an_overlap_is_found_where_the_page_says(plan, tmp_path, capsys):
     assert 0 == plan("meant.mlu", *CALL)[0]
 
 
+ROWS = """
+__nram__ int8_t buffer[4096];
+__mlu_func__ void sort(int *found, int rows) {
+  for (int i = 0; i < rows; ++i) {
+    int *row = found + i * 16;
+    __bang_write_value(found + i * 16, 16, 7);
+    for (int j = 0; j < 3; ++j) row[j] = row[j] + j;
+  }
+}
+__mlu_entry__ void Rows(int *out, int rows) {
+  int *found = (int *)(buffer + 256), *other = (int *)(buffer + 256 + 64 * rows);
+  __bang_write_value(other, 16, 1);
+  sort(found, rows);
+  __memcpy(out, found, 64 * rows, NRAM2GDRAM);
+  __memcpy(out, other, 64, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_row_is_a_part_of_its_table(plan, tmp_path, rows):
+    """In the only turn of a loop its pointer stands still, and is a name of the table's beginning all the same."""
+    (tmp_path / "rows.mlu").write_text(ROWS)
+    code, found = plan("rows.mlu", "--arg", "out=out:int32:64", "--arg", f"rows={rows}")
+
+    assert (0, []) == (code, found["findings"])
+
+
 def test_check_tells_of_the_overlap_too(cli, tmp_path, monkeypatch):
     """What `plan` proves wrong is no clean check; a comment allows it, and without plancheck nothing is inferred."""
     monkeypatch.chdir(tmp_path)
