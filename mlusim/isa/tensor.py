@@ -149,20 +149,32 @@ _CONV: dict[str, Any] = {
 _CONV_READS = {"src": "ci * height * width", "weight": "co * kernel_height * kernel_width * ci"}
 
 
-def _convolved(src: Tile, weight: Tile, strides: tuple[int, int], dilations: tuple[int, int]) -> Any:
-    """The sums of a convolution; *src* HWC, *weight* filter by filter, as they are multiplied; pairs in the order height, width."""
-    (height, width, _), (_, kernel_height, kernel_width, _) = src.shape, weight.shape
+TOGETHER = 1 << 20  # elements that are laid side by side for one product: what a cache holds
+
+
+def _convolved(
+    src: Tile, rows: Tile, kernel: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int]
+) -> Tile:
+    """The sums of a convolution, HWC; *src* HWC, *rows* a filter each, as they are multiplied; pairs in the order height, width.
+
+    What a result needs is laid side by side, so that lines of the picture are one product of matrices.
+    """
+    (height, width, channels), (kernel_height, kernel_width) = src.shape, kernel
     (stride_h, stride_w), (dilation_h, dilation_w) = strides, dilations
     high = (height - (kernel_height - 1) * dilation_h - 1) // stride_h + 1
     wide = (width - (kernel_width - 1) * dilation_w - 1) // stride_w + 1
-    sums: Any = 0
-    for i in range(kernel_height):
-        for j in range(kernel_width):
-            top, left = i * dilation_h, j * dilation_w
-            part = src[top : top + (high - 1) * stride_h + 1 : stride_h, left:][
-                :, : (wide - 1) * stride_w + 1 : stride_w
-            ]
-            sums = sums + part @ weight[:, i, j].T
+    line, pixel, channel = src.strides
+    windows = np.lib.stride_tricks.as_strided(
+        src,
+        (high, wide, kernel_height, kernel_width, channels),
+        (stride_h * line, stride_w * pixel, dilation_h * line, dilation_w * pixel, channel),
+        writeable=False,
+    )
+    sums = np.empty((high, wide, len(rows)), src.dtype)
+    lines = max(1, TOGETHER // (wide * rows.shape[1]))
+    for at in range(0, high, lines):
+        part = windows[at : at + lines].reshape(-1, rows.shape[1])
+        np.matmul(part, rows.T, out=sums[at : at + lines].reshape(-1, len(rows)))
     return sums
 
 
@@ -211,8 +223,8 @@ def bang_conv(
     whole = src.dtype.kind == "i" and scale == 1
     wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=whole)
     picture = factor(src.reshape(height, width, ci), generation, wide)
-    taps = WEIGHTS.rows(weight, co, generation, wide).reshape(co, kernel_height, kernel_width, ci)
-    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w))
+    rows, kernel = WEIGHTS.rows(weight, co, generation, wide), (kernel_height, kernel_width)
+    sums = _convolved(picture, rows, kernel, (stride_h, stride_w), (down, dilation_w))
     dst[...] = finish(sums if scale == 1 else sums * scale, dst.dtype, whole=whole).reshape(-1)
 
 
@@ -249,8 +261,8 @@ def bang_conv_bias(
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
     wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=False)
     picture = factor(src.reshape(height, width, ci), generation, wide)
-    taps = WEIGHTS.rows(weight, co, generation, wide).reshape(co, kernel_height, kernel_width, ci)
-    sums = _convolved(picture, taps, (stride_h, stride_w), (down, dilation_w)) * scale
+    rows, kernel = WEIGHTS.rows(weight, co, generation, wide), (kernel_height, kernel_width)
+    sums = _convolved(picture, rows, kernel, (stride_h, stride_w), (down, dilation_w)) * scale
     dst[...] = finish(sums + bias.astype(sums.dtype), dst.dtype).reshape(-1)
 
 
