@@ -22,6 +22,7 @@ from mlusim.fuzz.specification import CallDraw, specified
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.programs.kernel_call import dim_of, kind_of, named_values
+from mlusim.report.coverage import coverage_lines
 
 EXAMPLE = (
     "as in `mlusim fuzz halve.mlu --arg 'n=int:1..20000' --arg 'x=in:float32:n' --arg 'y=out:float32:n'`"
@@ -121,6 +122,7 @@ def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
         "draws": found.done - found.first,
         "kept": found.kept,
         "cut_off": found.cut_off,
+        "lines": found.lines.to_json()["summary"],
         "failing": None
         if failing is None
         else {
@@ -154,6 +156,8 @@ def _show(task: FuzzTask, found: FuzzResult) -> None:
         console.print(Text(f"found by {come}; it fails again with"), soft_wrap=True)
         console.print(Text(f"  {failing.call.command}"), soft_wrap=True)
         return
+    for line in coverage_lines(found.lines):
+        console.print(Text(line), soft_wrap=True)
     kept = f"{counted(found.kept, 'kept call')} and " if found.kept else ""
     console.print(
         Text(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.check.findings import Checked
@@ -22,13 +22,16 @@ from mlusim.fuzz.numbers import landmarks
 from mlusim.fuzz.shrinking import shrunk
 from mlusim.fuzz.specification import CallDraw
 from mlusim.fuzz.trial import Trial, TrialDraws
+from mlusim.machine.hub import attending
 from mlusim.machine.kernel import KINDS
 from mlusim.machine.limits import Limit, limiting
+from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.finding import NOTE
 from mlusim.operators.executors import carried
 from mlusim.operators.source_digest import sources_of
 from mlusim.programs.expectation import Expectation, function_of
 from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.report.coverage import FORM, CoverageRecord, record_of
 
 Array = np.ndarray[Any, Any]
 CUT_OFF = "fault-limit-reached"
@@ -94,7 +97,8 @@ class FailingCall:
 class FuzzResult:
     """The end of a search, from draw ``first`` to before draw ``done``.
 
-    ``kept`` counts the kept calls that were tried, ``cut_off`` the runs that went beyond the limit.
+    ``kept`` counts the kept calls that were tried, ``cut_off`` the runs that went beyond the limit; ``lines`` says of the
+    kernel's which ran in the draws.
     """
 
     failing: FailingCall | None
@@ -102,6 +106,7 @@ class FuzzResult:
     done: int
     kept: int = 0
     cut_off: int = 0
+    lines: CoverageRecord = field(factory=lambda: CoverageRecord(FORM, 0, {}))
 
 
 class Workplace:
@@ -113,6 +118,8 @@ class Workplace:
             None if task.reference is None else Expectation(task.reference, function_of(task.reference), {})
         )
         self._calls: dict[str, KernelCall] = {}
+        self._reached = LineCoverage(once=True)
+        self._told: dict[str, dict[int, int]] = {}
 
     def base(self, board: str) -> KernelCall:
         """Return a call of the kernel on *board*, with its sources loaded."""
@@ -159,8 +166,19 @@ class Workplace:
         program = self.base(call.board).given_arrays(
             call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
         )
-        with limiting(self.task.limit):
+        with limiting(self.task.limit), attending([self._reached]):
             return check_call(program, self.task.paths[0], self.task.checkers, self.expected, plans=plans)
+
+    def fresh_lines(self) -> dict[str, dict[int, int]]:
+        """Return, by file and line, what was not returned before: 1 for a line that ran, 0 for one that could."""
+        found: dict[str, dict[int, int]] = {}
+        for file, lines in self._reached.lines.items():
+            told = self._told.setdefault(file, {})
+            fresh = {line: int(bool(ran)) for line, ran in lines.items() if told.get(line) != int(bool(ran))}
+            if fresh:
+                told.update(fresh)
+                found[file] = fresh
+        return found
 
 
 def faults_in(done: Checked) -> tuple[FoundFault, ...]:
@@ -174,15 +192,15 @@ def _workplace(task: FuzzTask) -> Workplace:
     return Workplace(task)
 
 
-def _tried(job: tuple[FuzzTask, int]) -> tuple[FoundFault | None, bool]:
-    """Run a draw; what failed in it, and whether it was cut off."""
+def _tried(job: tuple[FuzzTask, int]) -> tuple[FoundFault | None, bool, dict[str, dict[int, int]]]:
+    """Run a draw; what failed in it, whether it was cut off, and lines that ran in this process for the first time."""
     task, number = job
     place = _workplace(task)
     trial = place.trial(number)
     found = faults_in(place.run(*place.call(trial), plans=trial.plans))
     if any(one.id == CUT_OFF for one in found):
-        return None, True
-    return (found[0] if found else None), False
+        return None, True, place.fresh_lines()
+    return (found[0] if found else None), False, place.fresh_lines()
 
 
 def search(
@@ -212,10 +230,14 @@ def search(
     state = corpus.state()
     going_on = state is not None and not restart and (state.word, state.seed) == (task.word, task.seed)
     first = state.done if going_on and state is not None else 0
-    number, reached, cut_off = _first_failing(task, first, runs, seconds, workers, progress)
+    lines: dict[str, dict[int, int]] = {}
+    number, reached, cut_off = _first_failing(task, first, runs, seconds, workers, lines, progress)
     corpus.note(CorpusState(task.word, task.seed, reached))
     failing = None if number is None else _smallest(place, corpus, number, typed)
-    return FuzzResult(failing, first, reached, kept, cut_off)
+    ran = record_of(
+        {f: {n: {0: 1} if r else {} for n, r in of.items()} for f, of in lines.items()}, reached - first
+    )
+    return FuzzResult(failing, first, reached, kept, cut_off, ran)
 
 
 def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Checked | None:
@@ -233,9 +255,13 @@ def _first_failing(
     runs: int | None,
     seconds: float | None,
     workers: int,
+    lines: dict[str, dict[int, int]],
     progress: Callable[[str], object],
 ) -> tuple[int | None, int, int]:
-    """Return the lowest number of a draw that fails, the number before which all were tried, and how many were cut off."""
+    """Return the lowest number of a draw that fails, the number before which all were tried, and how many were cut off.
+
+    *lines* takes the lines that ran, or could, by file.
+    """
     end = None if seconds is None else time.monotonic() + seconds
     jobs = [(task, first + n) for n in range(runs or MOST_RUNS)]
     ended: set[int] = set()
@@ -243,7 +269,10 @@ def _first_failing(
     reached, cut_off = first, 0
     with closing(carried(_tried, jobs, workers=None if workers == 1 else workers)) as running:
         for index, future in running:
-            fault, beyond = future.result()
+            fault, beyond, fresh = future.result()
+            for file, of in fresh.items():
+                into = lines.setdefault(file, {})
+                into.update({line: max(ran, into.get(line, 0)) for line, ran in of.items()})
             number = first + index
             ended.add(number)
             cut_off += beyond

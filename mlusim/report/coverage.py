@@ -98,17 +98,21 @@ def keep_record(name: str, record: CoverageRecord) -> CoverageRecord:
     return together
 
 
-def coverage_text(record: CoverageRecord) -> str:
+def coverage_lines(record: CoverageRecord) -> list[str]:
     """Return a line for each file, with the lines that never ran."""
     made = []
     for name, counts in record._each():  # noqa: SLF001 - of this file
         ran = sum(map(bool, counts.values()))
         missing = _missing(counts)
         never = f"; never: {', '.join(missing)}" if missing else ""
-        made.append(
-            f"{shown_file(name)}: {ran} of {counted(len(counts), 'line')} ran, {_percent(ran, len(counts))}{never}"
-        )
-    return "\n".join([*made, f"in {counted(record.launches, 'launch', 'launches')}"])
+        told = f"{ran} of {counted(len(counts), 'line')} ran, {_percent(ran, len(counts))}{never}"
+        made.append(f"{shown_file(name)}: {told}")
+    return made
+
+
+def coverage_text(record: CoverageRecord) -> str:
+    """Return the lines of the files, and how many launches are counted."""
+    return "\n".join([*coverage_lines(record), f"in {counted(record.launches, 'launch', 'launches')}"])
 
 
 def _percent(ran: int, every: int) -> str:

@@ -80,6 +80,7 @@ def test_a_search_finds_what_is_wrong_and_nothing_else(fuzzed, kind):
     )
     assert [True, True] == [again != 0, found["failing"]["id"] in ids]
     assert [20, 0] == [fixed["draws"], fixed["cut_off"]]
+    assert [[]] == [one["missing"] for one in fixed["lines"]]
     _, kept = fuzzed(*words(kind, fixed=False))
     assert [None, found["failing"]["command"]] == [kept["failing"]["draw"], kept["failing"]["command"]]
     _, onward = fuzzed(*words(kind, fixed=True, runs=2))
