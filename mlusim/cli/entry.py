@@ -2,13 +2,14 @@
 
 import sys
 
-from mlusim.cli import interrupts
+from mlusim.cli import collection, interrupts
 
 
 def main() -> int:
     """Run the command line and return the exit code, as `mlusim.cli.main.main` does; imports may be interrupted, too."""
     try:
         interrupts.leave_at_once()
+        collection.pause()
         from mlusim.cli.main import main as run  # noqa: PLC0415 - behind that
 
         code = run()

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from attrs import frozen
 
-from mlusim.cli import interrupts
+from mlusim.cli import collection, interrupts
 from mlusim.cli.engines import settled, telling_engines
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import LogFormatter
@@ -169,6 +169,8 @@ def _run(arguments: Sequence[str]) -> int:
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
         run = verb.load(args)
         interrupts.listen()
+        if verb.name != "run":  # which loads more before it runs
+            collection.resume()
         with _covering(args):
             code = run(args)
     _tell_refusals()

@@ -45,7 +45,7 @@ def test_help_and_wrong_arguments_load_no_machine():
 
     assert codes == [0] * (len(helps) + 1) + [2] * (len(wrong) + 1)
     assert set() == HEAVY & set(modules)
-    assert len(own(modules)) <= 50
+    assert len(own(modules)) <= 52
     assert len(modules) <= 250
 
 
@@ -61,6 +61,20 @@ def test_one_intrinsic_loads_the_table_once(tmp_path, monkeypatch):
     assert len(own(modules)) <= 100
     assert set() == (HEAVY - {"rich"}) & set(light)
     assert len(own(light)) <= 40
+
+
+def test_python_collects_as_usual_where_a_program_runs(tmp_path):
+    """It does not while modules are loaded, which took a sixth of a short run, and never looks through those again."""
+    (tmp_path / "fill.mlu").write_text(FILL)
+    words = ["run", str(tmp_path / "fill.mlu"), "--arg", "out=out:int32:1"]
+    script = (
+        "import gc, sys\nfrom mlusim.cli import collection, main\ncollection.pause()\n"
+        "code = main.main(sys.argv[1:])\n"
+        "print(code, gc.get_threshold() == collection.USUAL, gc.get_freeze_count() > 10_000)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
+
+    assert "0 True True" == done.stdout.splitlines()[-1]
 
 
 def test_a_kernel_that_was_translated_loads_what_runs_it(tmp_path):
@@ -81,7 +95,7 @@ def test_a_kernel_that_was_translated_loads_what_runs_it(tmp_path):
         "mlusim.frontend.bangc.c_",
     )
     assert [] == [name for name in own(modules) if name.startswith(unwanted)]
-    assert len(own(modules)) <= 280
+    assert len(own(modules)) <= 300
 
 
 @pytest.mark.parametrize(
