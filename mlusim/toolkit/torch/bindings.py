@@ -19,11 +19,21 @@ inline void name_one(const std::string &name, const std::optional<at::Tensor> &m
   if (maybe) name_one(name, *maybe);
 }
 template <class T> void name_one(const std::string &, const T &) {}
+// The second of the two forms in which pybind11 gives a type, "@what it takes@what it is@".
+inline std::string plain_type(const std::string &text) {
+  std::string found;
+  size_t part = 0;
+  for (char letter : text) {
+    if (letter == '@') part = (part + 1) % 3;
+    else if (part != 1) found += letter;
+  }
+  return found;
+}
 template <class Caster> void take(Caster &caster, const char *function, const std::vector<std::string> &names, size_t at, pybind11::handle given) {
   if (caster.load(given, true)) return;
   std::string named = at < names.size() ? " (" + names[at] + ")" : "";
   throw pybind11::type_error(std::string(function) + ": argument " + std::to_string(at + 1) + named + " is " + Py_TYPE(given.ptr())->tp_name +
-                             ", where " + Caster::name.text + " is expected");
+                             ", where " + plain_type(Caster::name.text) + " is expected");
 }
 // A function for Python: its tensors get the names of its parameters, and what it throws is a sentence.
 template <class R, class... A, size_t... I>

@@ -185,6 +185,8 @@ def mistakes():
         "dtype": refused(lambda: torch.zeros(3, dtype=torch.float8_e4m3fn, device="mlu")),
         "device": refused(lambda: torch.zeros(3, device="mlu:7")),
         "host": refused(lambda: EXTENSION.add(x, 3)),
+        "number": refused(lambda: EXTENSION.fails("many")),
+        "list": refused(lambda: EXTENSION.counts("many")),
         "count": refused(lambda: EXTENSION.add(x)),
         "thrown": refused(lambda: EXTENSION.fails(0)),
         "odd": refused(lambda: EXTENSION.fails(1)),
@@ -268,9 +270,9 @@ def devices():
 DECLARED = "torch::Tensor add(torch::Tensor x, torch::Tensor y);"
 EXTENSION = load_inline(
     name="added",
-    cpp_sources=f"{DECLARED} void fails(int64_t how);",
+    cpp_sources=f"{DECLARED} void fails(int64_t how); int64_t counts(std::vector<double> x);",
     bang_sources=SOURCE.replace(STREAM, "\n"),
-    functions=["add", "fails"],
+    functions=["add", "fails", "counts"],
     extra_cflags=["-O3"],
     extra_ldflags=["-lcnrt"],
     extra_bang_cflags=["-O3", "-lm"],

@@ -36,6 +36,8 @@ def test_an_operator_that_the_device_lacks_is_told_when_asked(found):
         ("dtype", ["the device mlu has no dtype Float8_e4m3fn; it has bool"]),
         ("device", ["there is no device mlu:7; 2 are there, counted from 0"]),
         ("host", ["TypeError: add: argument 2 (y) is int, where torch.Tensor is expected"]),
+        ("number", ["TypeError: fails: argument 1 (how) is str, where int is expected"]),
+        ("list", ["TypeError: counts: argument 1 (x) is str, where ", "ist[float] is expected"]),
         ("count", ["TypeError: add takes 2 arguments, and 1 is given"]),
         ("thrown", ["RuntimeError: there is no row 7"]),
         ("odd", ["RuntimeError: fails throws something that is no std::exception"]),
