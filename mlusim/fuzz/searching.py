@@ -166,7 +166,8 @@ class Workplace:
         program = self.base(call.board).given_arrays(
             call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
         )
-        with limiting(self.task.limit), attending([self._reached]):
+        quiet = np.errstate(all="ignore")  # of a reference that meets NaN and infinity
+        with limiting(self.task.limit), attending([self._reached]), quiet:
             return check_call(program, self.task.paths[0], self.task.checkers, self.expected, plans=plans)
 
     def fresh_lines(self) -> dict[str, dict[int, int]]:

@@ -87,6 +87,42 @@ def test_a_search_finds_what_is_wrong_and_nothing_else(fuzzed, kind):
     assert [20, 2] == [onward["first"], onward["draws"]]
 
 
+UNWAITED = """\
+#include <bang.h>
+__nram__ float part[TILE];
+__mlu_entry__ void Add(float *y, const float *x, float s, int n) {
+  for (int i = taskId * TILE; i < n; i += taskDim * TILE) {
+    int count = n - i < TILE ? n - i : TILE;
+    __memcpy_async(part, x + i, count * sizeof(float), GDRAM2NRAM);
+#if __BANG_ARCH__ < 500
+    __sync_io();
+#endif
+    for (int k = 0; k < count; ++k) part[k] = part[k] * s + y[i + k];
+    __memcpy(y + i, part, count * sizeof(float), NRAM2GDRAM);
+  }
+}
+"""
+
+
+def test_boards_grids_and_macros_are_drawn_and_typed(fuzzed, tmp_path):
+    """What is wrong on one of two boards is found there, and kept; the line has the macro, the board and the grid."""
+    (tmp_path / "add.mlu").write_text(UNWAITED)
+    drawn = ["n=int:0..TILE*9", "s=float:-2..2", "x=in:float32:n", "y=inout:float:-9..9:float32:n"]
+    arguments = [word for one in drawn for word in ("--arg", one)]
+    around = ["-D", "TILE=64", "--dim", "1|4|2,2", "--board", "MLU370-X4", "MLU590-H8"]
+
+    code, found = fuzzed("fuzz", "add.mlu", *around, *arguments, "--runs", "30")
+    command = shlex.split(found["failing"]["command"])
+    again, report = fuzzed(*command[1:])
+
+    assert [1, 1] == [code, again]
+    assert ["racecheck-read-after-write"] == [
+        f["id"] for f in report["findings"] if f["id"].startswith("race")
+    ]
+    assert {"TILE=64", "MLU590-H8", "n=1", "s=0.0"} <= set(command)
+    assert "1" == command[command.index("--dim") + 1]
+
+
 def test_other_processes_draw_the_same_calls():
     """A specification that was sent to one has the forms that were written, and the same numbers and arrays."""
     texts = dict(
