@@ -65,7 +65,8 @@ class Fault(MlusimError):
     """A fault: an operation that the simulated machine could not do.
 
     Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
-    (parameter name), ``address`` (device address), ``space`` (memory space), ``legal`` (the legal
+    (parameter name), ``address`` (device address), ``nbytes`` (bytes of the access), ``declared``
+    (file and line where the memory is declared), ``space`` (memory space), ``legal`` (the legal
     range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do), ``findings`` (what the
     observers of the launch had found until then), ``read`` (the accesses whose values led to it), ``rule`` (the id of
     the finding that it is, where that is not known by its kind).
@@ -82,6 +83,8 @@ class Fault(MlusimError):
         intrinsic: str | None = None,
         operand: str | None = None,
         address: int | None = None,
+        nbytes: int | None = None,
+        declared: tuple[str, int] | None = None,
         space: str | None = None,
         legal: str | None = None,
         hint: str | None = None,
@@ -94,6 +97,8 @@ class Fault(MlusimError):
         self.intrinsic = intrinsic
         self.operand = operand
         self.address = address
+        self.nbytes = nbytes
+        self.declared = declared
         self.space = space
         self.legal = legal
         self.hint = hint

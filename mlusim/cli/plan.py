@@ -12,11 +12,10 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import plan_source
 from mlusim.cli.plain_text import remark
-from mlusim.cli.plan_answer import PlanAnswer, deliver
+from mlusim.cli.plan_answer import PlanAnswer, deliver, frontier_names
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.sources import is_source, refuse_call_arguments
-from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
@@ -182,11 +181,7 @@ def _largest(question: PlanQuestion, variable: str) -> list[PlanAnswer]:
 
 
 def _frontiers(question: PlanQuestion, text: str) -> list[PlanAnswer]:
-    names = [n.strip() for n in text.split(",")]
-    if len(names) != 2:
-        raise UsageError(
-            f"--frontier {text!r} names {len(names)} {plural(len(names), 'variable')}; give two, such as S,T"
-        )
+    names = frontier_names(text)
     answers: list[PlanAnswer] = []
     refusals: list[UsageError] = []
     for plan in _concerned(question, names):

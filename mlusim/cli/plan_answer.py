@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 
 from mlusim.cli.files import write_text
 from mlusim.cli.show import output
+from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.report.json_values import json_text
 
@@ -45,6 +46,16 @@ class PlanAnswer:
     good: bool
     svg: str = ""
     csv: str = ""
+
+
+def frontier_names(text: str) -> tuple[str, str]:
+    """The two variables of ``--frontier``.  Raises `UsageError` for another number of them."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2:
+        raise UsageError(
+            f"--frontier {text!r} names {len(names)} {plural(len(names), 'variable')}; give two, such as S,T"
+        )
+    return names[0], names[1]
 
 
 def deliver(answers: Sequence[PlanAnswer], *, form: str | None, file: str | None, title: str) -> None:
@@ -86,7 +97,7 @@ def _section(answer: PlanAnswer) -> str:
     parts = [answer.svg]
     if answer.view is not None:
         console = Console(file=io.StringIO(), width=110, record=True, color_system=None)
-        console.print(answer.view)
+        console.print(answer.view, crop=False)
         told = "\n".join(line.rstrip() for line in console.export_text().splitlines())
         parts.append(f"<pre>{html.escape(told)}</pre>")
     return "\n".join(part for part in parts if part)

@@ -9,31 +9,41 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli.plan_answer import PlanAnswer
+from mlusim.cli.plan_answer import PlanAnswer, frontier_names
 from mlusim.cli.programs import source_program
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import kib
 from mlusim.counted import plural
-from mlusim.errors import Fault, MlusimError, UsageError, said
+from mlusim.errors import Fault, MlusimError, UsageError, said, shown_file
 from mlusim.files.paths import shown
+from mlusim.plan.claims import Verdict
 from mlusim.plan.layout import Layout
-from mlusim.plan.render import memory_map, region_keys
-from mlusim.plan.svg import memories_svg
+from mlusim.plan.render import frontier_view, memory_map, region_keys
+from mlusim.plan.svg import frontier_svg, memories_svg
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
 from mlusim.programs.kernel_call import KernelCall
-from mlusim.programs.largest import LargestValue, largest_value
+from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, largest_value
 from mlusim.programs.memory_totals import layouts_of, totals_of
+from mlusim.programs.shape_answers import SampledFrontier, TestedClaim, frontier_of, tested_claim
 from mlusim.text_grid import table
 
 T = TypeVar("T")
-OF_PLANS = ("set", "dtype", "frontier", "claim")
+OF_PLANS = ("set", "dtype")
 NOTE = (
     "Inferred from this launch: a variable that holds one place throughout each task has a part of its array, and what "
     "moves belongs to the variable that it is computed from."
 )
 SAMPLED = (
     "Found by sampling: values are doubled, then the interval is bisected, and each runs once with the other arguments "
-    "as they are given; values in between were not run."
+    "as they are given; some below the largest run as well, and values in between were not run."
+)
+TRACED = (
+    "Found by sampling: for each value of the first variable the second is doubled, then the interval is bisected, and each "
+    "runs once with the other arguments as they are given; values in between were not run."
+)
+TESTED = (
+    "Tested by sampling: with each value of the other variable, the largest that the claim admits is compared with the largest "
+    "that runs without a fault and without an overlap; values in between were not run."
 )
 
 
@@ -49,6 +59,15 @@ def answers(args: argparse.Namespace) -> list[PlanAnswer]:
     if args.max:
         found = _on_each(args, boards, lambda call: largest_value(call, args.max))
         return [_largest(one, last=one is found[-1]) for one in found]
+    if args.frontier:
+        x, y = frontier_names(args.frontier)
+        fronts = _on_each(args, boards, lambda call: frontier_of(Shapes(call), x, y))
+        return [_frontier(one, last=one is fronts[-1]) for one in fronts]
+    if args.claim is not None:
+        if not args.claim:
+            raise UsageError("a BANG C file states no limit; state one: --claim 'rows*cols*4 <= NRAM'")
+        tested = _on_each(args, boards, lambda call: tested_claim(Shapes(call), args.claim))
+        return [_claim(one, last=one is tested[-1]) for one in tested]
     return _carved(_on_each(args, boards, carve))
 
 
@@ -183,19 +202,69 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
     else:
         told = f"the largest {name} that runs is {one.largest:,}"
     lines = [_line(begin + told, "bold")]
+    if one.binding is not None and fails is not None:
+        lines.append(_line(f"  {_binds(one.binding, f'{name} = {fails.value:,}')}"))
     if fails is not None:
-        what = {"fault": "fails", "overlap": "overlaps", "limit": "takes more than the search waits for"}
-        where = f" ({shown(fails.file)}:{fails.line})" if fails.kind == "overlap" and fails.file else ""
-        lines.append(_line(f"  {name} = {fails.value:,} {what[fails.kind]}: {fails.sentence}{where}"))
+        lines.append(_line(f"  {name} = {fails.value:,} {fails.told}"))
         if fails.space == "GDRAM":
             lines.append(
                 _line(
                     f"  An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
                 )
             )
+    lines += [_line(f"  below it, {name} = {f.value:,} {f.told}", "bold red") for f in one.below]
     lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
-    note: list[RenderableType] = ["", Text(SAMPLED, style="dim")] if last else []
+    note: list[RenderableType] = ["", Text(f"{SAMPLED} {_branching(one)}", style="dim")] if last else []
     return PlanAnswer(Group(*lines, *note), one.to_json(), one.largest is not None)
+
+
+def _binds(binding: Binding, following: str) -> str:
+    """What binds, with its place and its bytes at the largest value and at the *following*."""
+    where = "" if binding.file is None else f" ({shown_file(binding.file)}:{binding.line})"
+    told = f"{binding.name} binds{where}"
+    if binding.used is None or binding.capacity is None:
+        return told
+    beyond = "" if binding.next is None else f", and up to byte {binding.next:,} with {following}"
+    return f"{told}: up to byte {binding.used:,} of {binding.capacity:,}{beyond}"
+
+
+def _branching(one: LargestValue) -> str:
+    """Whether the kernel branches, which its values in between may do in another way."""
+    if not one.branches:
+        return f"{one.kernel} has no if, switch or conditional."
+    places = ", ".join(one.branches[:BRANCHES]) + (", ..." if len(one.branches) > BRANCHES else "")
+    return f"{one.kernel} branches ({places}), so that values that were not run may behave in another way."
+
+
+def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> PlanAnswer:
+    """The frontier on one board; the *last* says how it was found."""
+    if isinstance(one, dict):
+        return PlanAnswer(_refused(one), one, good=False)
+    found = one.frontier
+    title = Text(one.title, style="bold")
+    note: list[RenderableType] = ["", Text(TRACED, style="dim")] if last else []
+    good = bool(len(found) and (found.ys >= 0).any())
+    why = [] if one.refusal is None else [_line(f"  {found.y} = {one.refusal.value:,} {one.refusal.told}")]
+    view = Group(title, frontier_view(found, every=True), *why, *note)
+    drawn = frontier_svg(found, one.title) if len(found) else ""
+    return PlanAnswer(view, one.to_json(), good, drawn, found.to_csv())
+
+
+def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> PlanAnswer:
+    """The verdict on one board, and the first shapes where claim and runs differ; the *last* says how it was tested."""
+    if isinstance(one, dict):
+        return PlanAnswer(_refused(one), one, good=False)
+    style = "green" if one.verdict is Verdict.SAME else "yellow" if one.holds else "red"
+    verdict = one.verdict.value.replace("the plan", "what runs")
+    lines = [Text.assemble((one.claim, "bold"), f", {one.kernel} on {one.board}: ", (verdict, style))]
+    generous = [s for s in one.samples if s.admits > s.runs]
+    strict = [s for s in one.samples if s.admits < s.runs]
+    for some in (generous, strict):
+        lines += [_line(f"  {sample.told}") for sample in some[:3] if sample.told]
+        if len(some) > 3:
+            lines.append(_line(f"  and {len(some) - 3} more such; --json has all", "dim"))
+    note: list[RenderableType] = ["", Text(TESTED, style="dim")] if last else []
+    return PlanAnswer(Group(*lines, *note), one.to_json(), one.holds)
 
 
 def _refused(one: Mapping[str, Any]) -> Text:

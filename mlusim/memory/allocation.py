@@ -165,6 +165,7 @@ class Arena:
                 f"{self.space} declaration of {nbytes} {plural(nbytes, 'byte')} does not fit: {left} of {self.capacity} bytes are left",
                 space=self.space.name,
                 address=self.base + start,
+                nbytes=nbytes,
                 legal=f"at most {self.capacity} bytes of {self.space} a {self.space.owner} on this board",
                 hint="declare less, or declare once and reuse it (`mlusim plan` shows what fits)",
             )

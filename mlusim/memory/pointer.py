@@ -397,6 +397,8 @@ def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBo
         f"bytes [{start}, {start + nbytes}) of {allocation.site} reach {' and '.join(sides)}",
         space=allocation.space.name,
         address=allocation.address + start,
+        nbytes=nbytes,
+        declared=(allocation.declared.file, allocation.declared.line),
         legal=legal if allocation.nbytes else "none, for it has no bytes",
         hint="check the offset, which points before the start"
         if start < 0

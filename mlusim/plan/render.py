@@ -287,15 +287,19 @@ def _examples(runs: Sequence[Disagreement], what: str, capacity: int, most: int)
     return lines
 
 
-def frontier_view(frontier: Frontier, rows: int = 24) -> RenderableType:
-    """Return selected points of a frontier: both ends, and every power of two in between."""
+def frontier_view(frontier: Frontier, rows: int = 24, *, every: bool = False) -> RenderableType:
+    """Return *every* point of a frontier, or selected ones: both ends, and every power of two in between."""
     if not len(frontier):
         return Text(f"no {frontier.x} leaves room for any {frontier.y}")
     table = _grid(
         (frontier.x, "right"), (f"largest {frontier.y}", "right"), ("binds", "left"), fold=("binds",)
     )
     last = len(frontier) - 1
-    picked = {0, last, *(2**k for k in range(40) if 2**k <= last), *frontier.corners()[:rows]}
+    picked = (
+        set(range(last + 1))
+        if every
+        else {0, last, *(2**k for k in range(40) if 2**k <= last), *frontier.corners()[:rows]}
+    )
     for i in sorted(p for p in picked if p >= 0):
         y = int(frontier.ys[i])
         table.add_row(str(int(frontier.xs[i])), "none" if y < 0 else str(y), frontier.binding_at(i))

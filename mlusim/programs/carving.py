@@ -79,7 +79,7 @@ class ArrayPart:
 class Carving:
     """The arrays that a kernel declares, their parts in order, and what is wrong with them (inferred).
 
-    ``allowed`` are findings that a comment in the kernel allows.  ``stack`` is the bytes of the local variables on the
+    ``overlaps`` are the parts that ``findings`` are about: which overwrites which.  ``allowed`` are findings that a comment in the kernel allows.  ``stack`` is the bytes of the local variables on the
     stack that are alive at once, where they take most.
     """
 
@@ -91,6 +91,7 @@ class Carving:
     allowed: tuple[Allowed, ...] = ()
     memory: Mapping[str, Usage] = field(factory=dict)  # what it declares of each memory, and may
     stack: int = 0
+    overlaps: tuple[tuple[ArrayPart, ArrayPart], ...] = ()
 
     def parts_of(self, array: DeclaredArray) -> list[ArrayPart]:
         """The parts of *array* by offset."""
@@ -117,7 +118,15 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
     found = tuple(evolve(finding, kernel=launch.kernel) for finding in extents.findings)
     stack = sum(variable.nbytes for variable in kernel.on_stack)
     return Carving(
-        launch.kernel, launch.board, arrays, tuple(parts), found, extents.allowed, launch.memory, stack
+        launch.kernel,
+        launch.board,
+        arrays,
+        tuple(parts),
+        found,
+        extents.allowed,
+        launch.memory,
+        stack,
+        tuple(extents.overlaps),
     )
 
 
@@ -203,6 +212,7 @@ class Extents(Checker):
         super().__init__()
         self._frames = Frames(kernel)
         self._held = held
+        self.overlaps: list[tuple[ArrayPart, ArrayPart]] = []
         self._parts: dict[tuple[DeclaredArray, str, int], ArrayPart] = {}
         self._numbers: list[ArrayPart] = []
         self._written: dict[Allocation, _Written] = {}
@@ -244,6 +254,7 @@ class Extents(Checker):
         lower, upper = sorted((by, of), key=lambda part: part.offset)
 
         def make() -> Finding:
+            self.overlaps.append((by, of))
             return Finding(
                 OVERLAP,
                 f"{by.text} overwrites {count} {plural(count, 'byte')} of {of.text} that are read afterwards (inferred)",

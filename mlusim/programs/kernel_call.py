@@ -1,5 +1,7 @@
 """One launch of a kernel of BANG C sources, with arguments that are given as text."""
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +63,8 @@ class KernelCall:
 
     *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  *given* are arrays
     by the name of a parameter, which stand for those that *arguments* read or draw.  What is drawn depends on *draws*, or
-    where that is None on *seed*.
+    where that is None on *seed*.  A name that is no parameter stands in formulas of others: of *arguments*, or of *formulas*,
+    the texts that others of their values had.
     """
 
     sources: Sources
@@ -75,6 +78,7 @@ class KernelCall:
     engine: str = "auto"
     given: Mapping[str, Array] = field(factory=dict)
     draws: int | None = None
+    formulas: tuple[str, ...] = ()
     _module: Module | None = field(default=None, init=False)  # no part of a call with other sources
     _arrays: dict[str, Array] = field(factory=dict, init=False)
     _plain: dict[str, Any] = field(factory=dict, init=False)
@@ -122,7 +126,7 @@ class KernelCall:
         scope = self.scope()
         given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
         for name in self.arguments:
-            if name not in wanted and name not in scope.used:
+            if name not in wanted and name not in scope.used and not self._stood_in_formula(name):
                 legal = ", ".join(wanted) or "it has none"
                 raise UsageError(f"{kernel.name} has no parameter {name!r}; its parameters: {legal}")
         launch = device.launch(
@@ -155,9 +159,28 @@ class KernelCall:
         self._module.warn_of_broken()
         return found
 
-    def with_argument(self, name: str, text: str) -> "KernelCall":
-        """The same call with another value of argument *name*; the sources are not loaded again."""
-        return self._alike(arguments={**self.arguments, name: text})
+    def with_values(self, arguments: Mapping[str, str], macros: Mapping[str, str]) -> "KernelCall":
+        """The same call with other values of *arguments*, and of *macros*, for which the sources are loaded again."""
+        formulas = self.formulas or tuple(self.arguments.values())
+        found = self._alike(arguments={**self.arguments, **arguments}, formulas=formulas)
+        if not macros:
+            return found
+        define = {**self.sources.define, **macros}
+        return evolve(found, sources=evolve(self.sources, define=define))
+
+    def _stood_in_formula(self, name: str) -> bool:
+        return any(name in re.findall(r"\w+", text) for text in self.formulas)
+
+    def nbytes(self) -> int:
+        """The bytes of the tensors that its arguments make; files are not counted."""
+        scope, total = self.scope(), 0
+        for name in self.arguments:
+            what = f"--arg {name}"
+            value = scope.value(name, what)
+            if value.sizes is not None:
+                size = 4 if value.dtype is None else scope.dtype_of(value, what).size
+                total += math.prod(scope.sizes(value, what)) * size
+        return total
 
     def given_arrays(
         self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: Any

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -11,7 +11,9 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray
+
+if TYPE_CHECKING:
+    from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray
 
 STACK = "stack"
 
@@ -57,7 +59,7 @@ class MemoryTotal:
         }
 
 
-def totals_of(found: Carving) -> Mapping[str, MemoryTotal]:
+def totals_of(found: "Carving") -> Mapping[str, MemoryTotal]:
     """The totals of the memories that the kernel uses, by name."""
     arch = find_board(found.board).arch
     kept = {"NRAM": STACK_RESERVE, "SRAM": STACK_RESERVE}
@@ -75,12 +77,12 @@ def totals_of(found: Carving) -> Mapping[str, MemoryTotal]:
     }
 
 
-def layouts_of(found: Carving) -> tuple[Layout, ...]:
+def layouts_of(found: "Carving") -> tuple[Layout, ...]:
     """A layout of each memory that the kernel uses, whose one stage has the parts of its arrays and the stack's reserve."""
     return tuple(_layout(found, total) for total in totals_of(found).values())
 
 
-def _layout(found: Carving, total: MemoryTotal) -> Layout:
+def _layout(found: "Carving", total: MemoryTotal) -> Layout:
     arrays = [array for array in found.arrays if array.space == total.space]
     regions = [region for array in arrays for region in _regions(found, array)]
     left = min(total.reserve, total.limit - total.declared)
@@ -90,7 +92,7 @@ def _layout(found: Carving, total: MemoryTotal) -> Layout:
     return Layout(found.kernel, found.board, None, {}, total.limit, (stage,))
 
 
-def _elements(part: ArrayPart) -> tuple[str, int]:
+def _elements(part: "ArrayPart") -> tuple[str, int]:
     """The element type of the pointers to *part* and its bytes; bytes, where that is no type of the board."""
     for name in part.names[:1]:
         with contextlib.suppress(UsageError):
@@ -99,7 +101,7 @@ def _elements(part: ArrayPart) -> tuple[str, int]:
     return "bytes", 1
 
 
-def _regions(found: Carving, array: DeclaredArray) -> Iterator[PlacedRegion]:
+def _regions(found: "Carving", array: "DeclaredArray") -> Iterator[PlacedRegion]:
     """The parts of *array* by what is touched through them, and what is touched through none."""
     before: list[ArrayPart] = []
     for part in found.parts_of(array):

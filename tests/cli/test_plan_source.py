@@ -215,8 +215,16 @@ def test_stages_share_bytes_without_a_finding(plan):
     ("words", "sentence"),
     [
         (("add.mlu", *CALL[:-2]), "int n of Add"),
-        (("add.mlu", *CALL, "--frontier", "n,m"), "--frontier goes with an operator's plan"),
-        (("add.mlu", *CALL, "--max", "a"), "has no integer 'a' to look for; its integers: n"),
+        (("add.mlu", *CALL, "--frontier", "n,m"), "has no integer 'm' to look for"),
+        (("add.mlu", *CALL, "--frontier", "n,n"), "a frontier needs two variables, not n twice"),
+        (("add.mlu", *CALL, "--frontier", "n"), "names 1 variable; give two"),
+        (("add.mlu", *CALL, "--claim"), "a BANG C file states no limit; state one: --claim"),
+        (("add.mlu", *CALL, "--claim", "m <= 4"), "it names 'm'; known are"),
+        (("add.mlu", *CALL, "--set", "n=4"), "--set goes with an operator's plan"),
+        (
+            ("add.mlu", *CALL, "--max", "a"),
+            "has no integer 'a' to look for; its integers, and macros of -D: n",
+        ),
         (("add.mlu", *CALL, "-o", "plan.csv"), "plan.csv: this answer cannot be written as csv; use JSON"),
         (("missing.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "missing.mlu"),
         (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
@@ -343,5 +351,6 @@ def test_the_largest_value_has_no_overlap(cli, tmp_path, monkeypatch):
 
     assert (100, 101, "overlap") == (one["largest"], one["fails"]["value"], one["fails"]["kind"])
     assert "right overwrites" in one["fails"]["sentence"]
+    assert "right overwrites left" == one["binding"]
     assert "the largest n that runs is 64" in small.out
     assert "An array given with --arg is too small for n" in small.out

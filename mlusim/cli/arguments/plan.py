@@ -12,7 +12,9 @@ EXAMPLES = """examples:
   mlusim plan my_kernel_plan.py --max n
   mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
   mlusim plan scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --board MLU370-X4 MLU590-H8 -o plan.json
-  mlusim plan scale.mlu --arg dst=out:float32:1048576 --arg src=in.npy --max n
+  mlusim plan scale.mlu --arg dst=out:float32:n --arg src=randn:float32:n --arg n=16 --max n
+  mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --frontier rows,cols
+  mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --claim "rows*cols*8 <= NRAM"
 
 exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"""
 
@@ -44,15 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--max",
         metavar="VAR",
-        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg, found by running",
+        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg or a macro of -D, found by running",
     )
-    what.add_argument("--frontier", metavar="X,Y", help="for every X the largest Y")
+    what.add_argument(
+        "--frontier", metavar="X,Y", help="for every X the largest Y; of a BANG C file for sampled X"
+    )
     what.add_argument(
         "--claim",
         nargs="?",
         const="",
         metavar="FORMULA",
-        help="hold the documents' limits, or the one you state, against the plan",
+        help="hold the documents' limits, or the one you state, against the plan; of a BANG C file against runs",
     )
     add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
     parser.set_defaults(launches=False)

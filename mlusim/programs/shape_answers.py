@@ -1,0 +1,231 @@
+"""Frontiers and claims of a kernel of BANG C, found by running it with sampled values of two variables."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.errors import UsageError
+from mlusim.formula.expr import INT32_MAX, Constraint, Var
+from mlusim.plan.boards import board_constants
+from mlusim.plan.claim_text import parse_claim
+from mlusim.plan.claims import Claim, ScaleLimit, Verdict
+from mlusim.plan.solver.frontier import Frontier
+
+if TYPE_CHECKING:
+    from mlusim.programs.largest import Failure, Shapes
+
+SAMPLES = 10
+"""Values of the first variable with which the second is searched."""
+
+
+@frozen(eq=False)
+class SampledFrontier:
+    """For each sampled x the largest y that runs; ``fails`` is what fails above it, None where nothing was seen to.
+
+    ``refusal`` is how the call itself fails, where no x runs.
+    """
+
+    kernel: str
+    board: str
+    frontier: Frontier
+    fails: "tuple[Failure | None, ...]"
+    refusal: "Failure | None" = None
+
+    @property
+    def title(self) -> str:
+        """What it is of."""
+        return f"{self.kernel} on {self.board}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The columns of the frontier, and the failures beyond it."""
+        return {
+            "kernel": self.kernel,
+            "board": self.board,
+            "sampled": True,
+            **self.frontier.to_json(),
+            "fails": [None if failure is None else failure.to_json() for failure in self.fails],
+        }
+
+
+def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
+    """The largest *y* for sampled values of *x*, the other variables as the call gives them.
+
+    Raises `UsageError` for a name that is no variable, and where both are one.
+    """
+    if x == y:
+        raise UsageError(f"a frontier needs two variables, not {x} twice")
+    start_x, start_y = shapes.given(x), shapes.given(y)
+    end = _end(shapes, x, y)
+    xs = sampled(end, start_x) if end else []
+    ys: list[int] = []
+    fails: list[Failure | None] = []
+    names: list[str] = []
+    for value in xs:
+        largest, failure = shapes.largest(y, {x: value}, next((n for n in reversed(ys) if n > 0), start_y))
+        ys.append(-1 if largest is None else largest)
+        fails.append(failure)
+        known = largest is not None and failure is not None
+        names.append(shapes.binding({x: value, y: ys[-1]}, failure, y).name if known and failure else "")
+    constraints = tuple(dict.fromkeys(filter(None, names)))
+    binding = [constraints.index(name) if name else -1 for name in names]
+    fixed = {
+        name: shapes.given(name)
+        for name in shapes.variables()
+        if name not in (x, y) and name in shapes.call.arguments and shapes.is_plain(name)
+    }
+    frontier = Frontier(x, y, _ints(xs), _ints(ys), _ints(binding), constraints, fixed)
+    refusal = None if xs else shapes.failure({x: start_x, y: start_y}, y)
+    return SampledFrontier(shapes.kernel, shapes.call.sources.board.name, frontier, tuple(fails), refusal)
+
+
+def _end(shapes: "Shapes", x: str, y: str) -> int:
+    """The largest *x* that runs, with *y* as small as it can be or as the call has it; 0 where none does."""
+    found = [shapes.largest(x, {y: value}, shapes.given(x))[0] for value in {1, shapes.given(y)}]
+    return max(value or 0 for value in found)
+
+
+def _ints(values: list[int]) -> Any:
+    return np.array(values, dtype=np.int64)
+
+
+def sampled(end: int, *more: int) -> list[int]:
+    """At most `SAMPLES` values from 1 to *end*, evenly on a logarithmic scale, and those of *more* within."""
+    steps = SAMPLES - 1
+    found = {round(math.exp(math.log(max(end, 1)) * k / steps)) for k in range(steps + 1)}
+    return sorted({1, end, *found, *(value for value in more if value <= end)})
+
+
+# -- claims ------------------------------------------------------------------------------------------
+
+
+@frozen
+class ClaimSample:
+    """The largest value of the limited variable that a claim *admits*, and that *runs*, beside *at*; 0: none.
+
+    ``fails`` is what fails above ``runs``.
+    """
+
+    at: Mapping[str, int]
+    variable: str
+    admits: int
+    runs: int
+    fails: "Failure | None"
+
+    @property
+    def told(self) -> str:
+        """Where it differs, as a phrase; empty where it does not."""
+        beside = "".join(f"{name}={value}, " for name, value in self.at.items())
+        if self.admits > self.runs and self.fails is not None:
+            return f"{beside}{self.variable}={self.fails.value} is admitted and {self.fails.told}"
+        if self.admits < self.runs:
+            return f"{beside}{self.variable}={self.admits + 1} to {self.runs} run and are refused"
+        return ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts."""
+        fails = None if self.fails is None else self.fails.to_json()
+        return {
+            **self.at,
+            "variable": self.variable,
+            "admits": self.admits,
+            "runs": self.runs,
+            "fails": fails,
+        }
+
+
+@frozen
+class TestedClaim:
+    """A claim held against runs on one board."""
+
+    kernel: str
+    board: str
+    claim: str
+    samples: tuple[ClaimSample, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """How the claim relates to what runs, in the words of an operator's plan."""
+        generous = any(one.admits > one.runs for one in self.samples)
+        strict = any(one.admits < one.runs for one in self.samples)
+        if generous:
+            return Verdict.BOTH if strict else Verdict.GENEROUS
+        return Verdict.STRICTER if strict else Verdict.SAME
+
+    @property
+    def holds(self) -> bool:
+        """Whether every shape that it admits ran."""
+        return self.verdict in (Verdict.SAME, Verdict.STRICTER)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``plan FILE.mlu --claim``."""
+        first = next((one for one in self.samples if one.admits > one.runs), None)
+        return {
+            "kernel": self.kernel,
+            "board": self.board,
+            "claim": self.claim,
+            "sampled": True,
+            "holds": self.holds,
+            "verdict": self.verdict.value,
+            "counterexample": None if first is None else first.to_json(),
+            "samples": [one.to_json() for one in self.samples],
+        }
+
+
+def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
+    """Test the claim *text*, over one variable of the call or two, at its limit for sampled shapes.
+
+    Raises `UsageError` for what is no claim over them.
+    """
+    claim = parse_claim(text, {name: Var(name) for name in shapes.variables()})
+    *beside, y = claim.named
+    admitted = _admitting(shapes, claim)
+    samples = []
+    for at in _besides(shapes, beside, y, admitted):
+        admits = _last(lambda value, at=at: admitted({**at, y: value}))  # type: ignore[misc]
+        runs, fails = shapes.largest(y, at, max(1, min(admits, shapes.variables()[y])))
+        samples.append(ClaimSample(at, y, admits, runs or 0, fails))
+    return TestedClaim(shapes.kernel, shapes.call.sources.board.name, text, tuple(samples))
+
+
+Admits = Callable[[Mapping[str, int]], bool]
+
+
+def _admitting(shapes: "Shapes", claim: Claim) -> Admits:
+    """Whether *claim* admits a shape."""
+    constants = board_constants(shapes.call.sources.board)
+    if isinstance(claim, ScaleLimit):
+        limits = claim.limits
+    else:
+        limits = (Constraint(Var(claim.variable), claim.value),)
+
+    def admitted(values: Mapping[str, int]) -> bool:
+        env = {**constants, **values}
+        return all(limit.left.evaluate(env) <= limit.right.evaluate(env) for limit in limits)
+
+    return admitted
+
+
+def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> list[dict[str, int]]:
+    """Sampled values of the variable beside *y*, where there is one: up to where the claim, or a run, ends."""
+    if not beside:
+        return [{}]
+    (x,) = beside
+    end = _last(lambda value: admitted({x: value, y: 1}))
+    ends = [one for one in (end, _end(shapes, x, y)) if 0 < one < INT32_MAX]
+    return [{x: value} for value in sampled(max(ends, default=1), shapes.given(x), min(ends, default=1))]
+
+
+def _last(holds: Callable[[int], bool]) -> int:
+    """The last value from 1 on of those without a gap for which *holds*; 0 where it does not for 1."""
+    low, high = 0, 1
+    while high < INT32_MAX and holds(high):
+        low, high = high, min(2 * high, INT32_MAX)
+    if high == INT32_MAX and holds(high):
+        return INT32_MAX
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

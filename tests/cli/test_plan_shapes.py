@@ -1,0 +1,94 @@
+"""``mlusim plan FILE.mlu`` with --max, --frontier and --claim: shapes that run, found by running them."""
+
+from pathlib import Path
+
+import pytest
+
+SOURCE = """\
+#ifndef TILE
+#define TILE 0
+#endif
+__nram__ char pool[4096];
+__mlu_entry__ void K(float *out, const float *in, int rows, int cols) {
+  float *left = (float *)pool;
+  float *right = left + rows * cols + TILE * 300;
+  __memcpy(left, in, rows * cols * sizeof(float), GDRAM2NRAM);
+  if (cols == HOLE) { right[1024] = 0.0f; }
+  __bang_add(right, left, left, rows * cols);
+  __memcpy(out, right, rows * cols * sizeof(float), NRAM2GDRAM);
+}
+"""
+CALL = (
+    "k.mlu",
+    *("--arg", "out=out:float32:rows x cols", "--arg", "in=randn:float32:rows x cols"),
+    *("--arg", "rows=n/2", "--arg", "cols=10", "--arg", "n=8", "--engine", "python"),
+)
+SOLID = (*CALL, "-D", "HOLE=0")
+
+
+@pytest.fixture
+def plan(cli, tmp_path, monkeypatch):
+    """Run ``mlusim plan`` on the kernel, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.mlu").write_text(SOURCE)
+    return lambda *words: cli("plan", *words)
+
+
+def test_the_largest_shape_says_what_binds(plan):
+    """A parameter, a number of its formulas and a macro; where a shape below fails, it is told."""
+    found = plan(*SOLID, "--max", "cols", "--json").json()
+    shown = plan(*CALL, "-D", "HOLE=65", "--max", "cols").out
+    formula = plan(*SOLID, "--max", "n", "--json").json()
+    macro = plan(*SOLID, "-D", "TILE=2", "--max", "TILE", "--json").json()
+
+    assert (128, 129, "right in pool", 4096, 4128, 4096) == tuple(
+        found[key] for key in ("largest", "next", "binding", "used_at_largest", "used_at_next", "capacity")
+    )
+    assert found["binding_at"].endswith("k.mlu:7")
+    assert [] == found["fails_below"]
+    assert [True] == [place.endswith("k.mlu:9") for place in found["branches"]]
+    assert (
+        "right in pool binds (k.mlu:7): up to byte 4,096 of 4,096, and up to byte 4,128 with cols = 129"
+        in shown
+    )
+    assert "below it, cols = 65 fails: scalar store" in shown
+    assert "K branches (k.mlu:9), so that values that were not run may behave in another way." in " ".join(
+        shown.split()
+    )
+    assert (103, 104) == (formula["largest"], formula["next"])
+    assert (3, 4, "fault", "right in pool") == (
+        macro["largest"],
+        macro["next"],
+        macro["fails"]["kind"],
+        macro["binding"],
+    )
+
+
+def test_a_frontier_has_the_largest_of_one_for_sampled_values_of_the_other(plan):
+    """As text, as a table in a file and as a picture; every point is the product that fits."""
+    found = plan(*SOLID, "--frontier", "rows,cols", "--format", "csv", "-o", "frontier.svg")
+    rows = [line.split(",") for line in found.out.splitlines()]
+
+    assert ["rows", "cols", "binding"] == rows[0]
+    assert {"right in pool"} == {name for _, _, name in rows[1:]}
+    assert 8 <= len(rows)
+    assert all(int(cols) == 512 // int(number) for number, cols, _ in rows[1:])
+    assert "right in pool binds" in Path("frontier.svg").read_text()
+
+
+def test_a_claim_holds_or_has_a_counterexample(plan):
+    """In the words of an operator's plan; a claim over one variable takes the others as they are given."""
+    same, generous = plan(*SOLID, "--claim", "cols = 512/rows"), plan(*SOLID, "--claim", "rows*cols <= 600")
+    strict = plan(*SOLID, "--claim", "cols < 100", "--json")
+
+    assert [0, 1, 0] == [same.code, generous.code, strict.code]
+    assert "cols = 512/rows, K on MLU370-X4: the same as what runs\n" in same.out
+    assert "rows*cols <= 600, K on MLU370-X4: too generous\n" in generous.out
+    assert "rows=1, cols=513 is admitted and fails: __bang_add" in generous.out
+    found = strict.json()
+    assert (True, "stricter than the plan", None) == (
+        found["holds"],
+        found["verdict"],
+        found["counterexample"],
+    )
+    assert [(99, 128)] == [(sample["admits"], sample["runs"]) for sample in found["samples"]]
