@@ -39,8 +39,10 @@ from mlusim.tune.space import Setting, Settings, told, with_settings
 OK, FAULT, LIMIT, OVERLAP, WRONG, UNTRANSLATED, REFUSED, DIED = (
     "ok", "fault", "limit", "overlap", "wrong", "untranslated", "refused", "died",
 )  # fmt: skip
-CARVED = Limit(instructions=1e5, growth=1 << 28)
-"""How far the runs go that show how a kernel divides its arrays; they run in Python, at some 100,000 instructions a second."""
+CARVED = Limit(instructions=2e4, growth=1 << 28)
+"""How far the runs go that show how a kernel divides its arrays: they run in Python, under observers, for some seconds."""
+MOST_RUN = 16
+"""Candidates that are run for something to compare the others with."""
 
 
 @frozen
@@ -270,6 +272,7 @@ def _timed(call: KernelCall, done: Called) -> dict[str, Any]:
 
 def _carved(call: KernelCall) -> dict[str, Any]:
     """What is wrong with how the kernel divides its arrays; nothing is, or it takes too long to see, where this is empty."""
+    call.given = {name.removeprefix("input."): array for name, array in call.arrays().items()}  # drawn once
     try:
         with limiting(CARVED):
             found = carve(call).findings
@@ -286,17 +289,24 @@ def _carved(call: KernelCall) -> dict[str, Any]:
 
 
 def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
-    """*task* with the first of *wanted* that runs as what the others are compared with; as it is where a reference says more."""
+    """*task* with what the others are compared with; as it is where the criterion says more, or none of *wanted* runs.
+
+    That is the first of *wanted* that runs and leaves no NaN in its outputs, as those have that are not written to the end, or else the
+    first that runs.
+    """
     if task.criterion.expectation() is not None:
         return task
-    for settings in wanted:
+    ran: Settings | None = None
+    for settings in wanted[:MOST_RUN]:
         try:
             with limiting(task.limit):
-                _right_of(task, settings)
+                outputs = _right_of(task, settings)
         except (Fault, UsageError):
             continue
-        return evolve(task, first=settings)
-    return task
+        ran = ran or settings
+        if not any(array.dtype.kind == "f" and np.isnan(array).any() for array in outputs.values()):
+            return evolve(task, first=settings)
+    return evolve(task, first=ran)
 
 
 def tune(

@@ -84,6 +84,9 @@ def test_what_is_wrong_or_overlaps_is_out(cli, scale):
     wrong = cli(*words, "--param", "FACTOR=2.0f,3.0f,two", "--json").json()["candidates"]
     judged = cli(*words, "--param", "-DFACTOR=3.0f,2.0f", "--reference", "twice:same", "--json").json()
     carved = cli(*words, "--param", "SECOND=2048,1024", "--json")
+    partly = cli(
+        *CALL[:10], "-D", "TILE=512", "--arg", "step=32", "--jobs", 1, "--param", "n=1024,2048", "--json"
+    ).json()
 
     assert ["ok", "wrong", "untranslated"] == [one["verdict"] for one in wrong]
     assert "unlike FACTOR=2.0f: dst is wrong" in wrong[1]["why"].replace("-D", "")
@@ -93,6 +96,10 @@ def test_what_is_wrong_or_overlaps_is_out(cli, scale):
         [one["right"] for one in judged["candidates"]],
     )
     assert ["ok", "overlap"] == [one["verdict"] for one in carved.json()["candidates"]]
+    assert (
+        {"n": "2048"} == partly["compared_with"] == partly["best"]
+    )  # 1024 leaves half of the output unwritten
+    assert ["ok", "wrong"] == [one["verdict"] for one in partly["candidates"]]
     assert 1 == cli(*words, "--param", "FACTOR=3.0f", "--reference", "twice:same").code
 
 
