@@ -227,7 +227,8 @@ def search(
             continue
         kept += 1
         if found := faults_in(done):
-            return FuzzResult(FailingCall(folder, call, found[0], done), 0, 0, kept)
+            now = evolve(call, command=typed(call, folder))  # from here, where other options may be
+            return FuzzResult(FailingCall(folder, now, found[0], done), 0, 0, kept)
     state = corpus.state()
     going_on = state is not None and not restart and (state.word, state.seed) == (task.word, task.seed)
     first = state.done if going_on and state is not None else 0
