@@ -45,7 +45,9 @@ STREAM = ("-include", "framework/core/MLUStream.h")
 """Flags for sources that are texts: public ones name the current stream and include nothing for it."""
 TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
 _BEFORE: Mapping[str, str] = MappingProxyType({BINDINGS: TENSORS})  # what a precompiled header stands on
-_CALLED = re.compile(r"\b(?:py|pybind11)::|\bPYBIND11_MODULE|\bTORCH_LIBRARY|\bTHP[A-Z]\w*")
+_CALLED = re.compile(  # of a binding, or of Python itself
+    r"\b(?:py|pybind11)::|\bPYBIND11_MODULE|\bTORCH_LIBRARY|\bTHP[A-Z]\w*|\bPy(?:_|[A-Z])\w*"
+)
 _MORE = re.compile(
     r"\btorch::(?:nn|optim|jit|data|serialize|autograd|python|cuda|distributed|load|save|manual_seed)\b"
     r"|#\s*include\s*<torch/(?!extension\.h|torch\.h|types\.h|all\.h|script\.h>)"

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlusim.toolkit.torch.builder import BINDINGS, TENSORS, WHOLE, header_for
+
 HERE = Path(__file__).parent
 
 
@@ -63,6 +65,15 @@ def test_a_mistake_is_an_exception_with_a_sentence(found, name, words):
 
 def test_the_device_goes_on_behind_a_fault(found):
     assert found["mistakes"]["after"] is True
+
+
+def test_a_file_that_calls_python_is_compiled_with_its_headers():
+    """Without an include of its own: that of the extension declares them."""
+    plain = "torch::Tensor f(torch::Tensor x) { happy(x); return x; }"
+    called = ["if (Py_IsInitialized())", "PyRun_SimpleString(text);", "PyObject *p;", "py::object o;"]
+
+    assert [header_for(one) for one in (plain, *called)] == [TENSORS, *[BINDINGS] * len(called)]
+    assert header_for("torch::nn::Linear f;") == WHOLE
 
 
 REFERENCE = """
