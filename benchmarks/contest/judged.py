@@ -27,6 +27,7 @@ CHILD = Path(__file__).with_name("child.py")
 MEMORY = 16 << 30
 _LIBRARY = re.compile(r"\bcnnl(?!Handle)[A-Z]\w*(?=\s*\()")
 _COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
+_FOLDERS = re.compile(r"(?:/[^\s/:]+)+/(?=[^\s/:]+\.mlu\b)")  # of a source: only its name is the submission's
 _KERNEL = re.compile(r"<<<")
 
 
@@ -185,7 +186,7 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
 
 def reason(said: str, code: int) -> str:
     """The one line of a failed child's words that says why."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [_FOLDERS.sub("", line.strip()) for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"(?:^|\s)(?:error|\w*Error|\w*Exception): ", line)]
     if errors:
         return errors[-1]

@@ -28,7 +28,7 @@ if "hang" in source:
     time.sleep(600)
 if "fault" in source:
     path.with_name("told.json").write_text(json.dumps(told))
-    raise RuntimeError("__memcpy: dst reaches 4 bytes past its end")
+    raise RuntimeError("__memcpy: dst reaches 4 bytes past its end (/there/kept-1/a.mlu:3, task 0)")
 np.savez(path.with_name("expected.npz"), np.float32([1, np.inf]))
 np.savez(path.with_name("actual.npz"), np.float16([0, 0] if "zeros" in source else [1.5 if "wrong" in source else 1, np.inf]))
 replaced = ["torch.rand"] if "torch.rand" in source else []
@@ -123,7 +123,7 @@ def test_what_fails_says_why(places: tuple[Path, Path], tmp_path: Path) -> None:
         one = judged.Court(tmp_path, tmp_path, timeout).judge(good)
         outcomes.append((one.outcome, one.remark or one.apart))
     assert outcomes == [
-        ("fails", "RuntimeError: __memcpy: dst reaches 4 bytes past its end"),
+        ("fails", "RuntimeError: __memcpy: dst reaches 4 bytes past its end (a.mlu:3, task 0)"),
         ("out of time", "takes longer than 0 s"),
         ("wrong", "returns zeros"),
     ]
