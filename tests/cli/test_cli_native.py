@@ -60,16 +60,22 @@ def test_a_kernel_runs_on_the_engine_that_was_asked_for(cli, call, engine):
     assert (engine != "python" and NATIVE == "python") == ("the Python engine runs" in done.err)
 
 
-@pytest.mark.parametrize("verb", ["check", "debug"])
-def test_who_watches_takes_the_python_engine(cli, call, verb):
+def test_the_debugger_takes_the_python_engine(cli, call):
     """A sentence says why the native engine is none for it; auto and python are the same."""
-    words = [verb, *call, *(["--command", "run"] if verb == "debug" else [])]
+    words = ["debug", *call, "--command", "run"]
     refused = cli(*words, "--engine", "native")
 
     assert 2 == refused.code
-    assert f"mlusim {verb} watches every instruction" in refused.err
+    assert "mlusim debug watches every instruction" in refused.err
     assert 0 == cli(*words, "--engine", "auto").code
     assert 0 == cli(*words, "--engine", "python").code
+
+
+def test_checkers_say_the_same_of_a_kernel_in_c(cli, call):
+    told = [cli("check", *call, "--engine", engine, "--json") for engine in ("python", "native")]
+
+    assert [0, 0] == [done.code for done in told]
+    assert told[0].json() == told[1].json()
 
 
 def test_a_profile_is_native_where_it_can_be(cli, call):

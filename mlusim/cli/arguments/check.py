@@ -6,11 +6,11 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import (
     add_call_arguments,
     add_coverage,
+    add_engine,
     add_inputs,
     add_limit,
     add_program,
     add_reference,
-    add_watched_engine,
     whole,
     workers,
 )
@@ -78,7 +78,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
     add("--json", action="store_true", help="the same as --format json")
-    add_watched_engine(parser)
+    add_engine(
+        parser,
+        "what the checkers watch: Python, or C where it finds nothing that they may report; auto takes C for large launches "
+        "of BANG C, native for all, and kernel.mlu of operators (default: auto)",
+    )
     add_limit(parser, USUAL)
     add_coverage(parser)
     parser.epilog = EXAMPLES
