@@ -60,14 +60,17 @@ __mlu_entry__ void Run(float *out, float *in, const int *ops, int many) {
       case 31: { int far = (int)(in[b] * 4e9f); sum ^= far & 1; } break;
       case 32: __memcpy((char *)(buf + a) + 2, in + b, n * 4, GDRAM2NRAM); break;
       case 33: out[a] = *(float *)((char *)(buf + b) + 2); break;
+      case 35: __sync_io_move_compute(); break;
+      case 36: __sync_io_move_compute(a & 64, b & 64, n & 32, n & 64, true, true); break;
+      case 37: __sync_cluster(); break;
       case 34: __bang_float2half_rd((half *)(buf + a), buf + b, n); break;
     }
   }
   if (small > 100) out[0] = sum;
 }
 """
-CODES = 35
-USUAL = (0, 0, 1, 4, 4, 5, 6, 6, 14, 16, 28)  # more often than others
+CODES = 38
+USUAL = (0, 0, 1, 4, 4, 5, 6, 6, 14, 16, 28, 35)  # more often than others
 ARGUMENTS = 4096  # elements
 
 
@@ -89,7 +92,7 @@ def program(draw, *, union):
         if code in (18, 19) and not union:
             continue
         n = draw.choice((32, 64, 64, 128, 24))
-        who = 255 if code == 14 or draw.random() < 0.8 else draw.randint(1, 255)
+        who = 255 if code in (14, 37) or draw.random() < 0.8 else draw.randint(1, 255)
         a, b = (32 * draw.choice((0, 2, 4, 6, 8, 10)) for _ in range(2))
         b = a if draw.random() < 0.1 else b + 512
         apart = draw.choice((0, 128, 128, 64)) if code in (1, 3, 12, 13, 17, 26) else 0

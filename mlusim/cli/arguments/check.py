@@ -18,6 +18,10 @@ from mlusim.machine.limits import USUAL
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.programs.argument_forms import SEED
 
+WHERE_CHECKED = (
+    "what the checkers watch: Python, or C where it finds nothing that they may report; auto takes C for large launches "
+    "of BANG C, native for all, and kernel.mlu of operators (default: auto)"
+)
 EXAMPLES = """examples:
   mlusim check tin_shift_forward --case golden_document
   mlusim check my_kernels.py --only memcheck,racecheck
@@ -78,11 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
     add("--json", action="store_true", help="the same as --format json")
-    add_engine(
-        parser,
-        "what the checkers watch: Python, or C where it finds nothing that they may report; auto takes C for large launches "
-        "of BANG C, native for all, and kernel.mlu of operators (default: auto)",
-    )
+    add_engine(parser, WHERE_CHECKED)
     add_limit(parser, USUAL)
     add_coverage(parser)
     parser.epilog = EXAMPLES

@@ -25,14 +25,18 @@ class Screened(IntFlag):
     PLAN = 32  # nothing that C could see: a launch that has a plan is not screened
 
 
-SPAN_LISTS, MOST_SPANS = 5, 256
+LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
+"""What is not over on a core: in flight on two pipes, computed, accessed by scalar code, stored by it to shared memory."""
+
+SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_BYTES = 8 * (SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4)
 """The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, and spans of four words."""
 
-CONSTANTS = {f"SCREEN_{one.name}": one.value for one in Screened} | {
-    "LISTS": SPAN_LISTS,
-    "MOST_SPANS": MOST_SPANS,
-}
+CONSTANTS = (
+    {f"SCREEN_{one.name}": one.value for one in Screened}
+    | {f"IN_{name}": number for number, name in enumerate(LISTS)}
+    | {"LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
+)
 """Their names in C."""
 
 

@@ -211,7 +211,7 @@ class NativeCore(Core):
         if self.screen is not None:
             policy = self.session.policies[self.place.memory_core]
             if not has_no_effect(row, policy, given):
-                self.screen.row(row, native=is_native(row, policy.arch))
+                self.screen.row(self, row, given, native=is_native(row, policy.arch))
         answer(self, getattr(self.mlu, row.name)(*given))
 
     def _access(self, store: int, _: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.engine.native.screen import Screened
+from mlusim.engine.native.screen import LISTS, Screened
 from mlusim.machine.events import Sync
 from mlusim.machine.hub import Observer
 from mlusim.memory.allocation import Allocation, Bytes
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 HEAD = 64  # bytes in front of the flags of an allocation; the last of them says whether something was stored
 COLUMNS = 5  # of an access: low, high, kind, segment, key of the memory
 MOST_ACCESSES = 1 << 20
-HARMLESS = frozenset({"bang_printf"})  # rows that Python executes in a run in C and that touch no memory
+WAIT = "sync_io_move_compute"
+HARMLESS = frozenset(
+    {"bang_printf", "assert_", "sync_all_mpu"}
+)  # rows that Python executes in a run in C and that touch no memory
 
 
 class Suspicion(Exception):
@@ -95,9 +98,14 @@ class Screen(Observer):
             flags = self._own.setdefault(core, {})[allocation] = no_values(allocation)
         return (0 if flags is None else int(flags.ctypes.data) + HEAD), key
 
-    def row(self, row: "Intrinsic", *, native: bool) -> None:
-        """Python is going to execute *row*, which has no C, or is *native* and has none for the operands that it is given."""
-        if row.name not in HARMLESS:
+    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
+        """Python is going to execute *row*, which has no C, or is *native* and has none for what it is *given*."""
+        if row.name == WAIT:
+            flags = [*given, *[True] * (6 - len(given))]
+            assert core.seat is not None
+            if all(flags[3:]):  # otherwise only some pipes wait; then what is in flight counts as not over
+                core.seat.over(name for name, waits in zip(LISTS, flags, strict=False) if waits)
+        elif row.name not in HARMLESS:
             self.hopeless = not native
             raise Suspicion
 

@@ -4,14 +4,14 @@ import ctypes
 import functools
 import mmap
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlusim.engine.native import layout
 from mlusim.engine.native.loops import table
-from mlusim.engine.native.screen import SPAN_BYTES, SPAN_LISTS
+from mlusim.engine.native.screen import LISTS, SPAN_BYTES, SPAN_LISTS
 from mlusim.isa.table import ISA
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
@@ -177,6 +177,13 @@ class Seat:
             self._spans = _pages(SPAN_BYTES)
         self._spans[: 8 * SPAN_LISTS] = 0
         return _where(self._spans)
+
+    def over(self, lists: Iterable[str]) -> None:
+        """Forget what is in *lists* (`engine.native.screen.LISTS`)."""
+        assert self._spans is not None
+        for name in lists:
+            at = 8 * LISTS.index(name)
+            self._spans[at : at + 8] = 0
 
     def cell_flags(self) -> int:
         """The address of the flags of variables that have an address."""

@@ -82,7 +82,6 @@ COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d
 }
 
 /* ---- what is not over: as observe/races/pipes.py has it, in spans of bytes ---- */
-enum { IN_IO, IN_MOVE, IN_COMPUTE, IN_SCALAR, IN_STORES };
 typedef struct Span_ { int64_t alloc, low, high, writes; } Span_;
 typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; } Screen_;
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
