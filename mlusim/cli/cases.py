@@ -34,9 +34,15 @@ def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
         "case": None,
         "named_case": case,
         **{name: getattr(args, name) or getattr(case, name) for name in ("kernel", "dim", "kind", "board")},
-        "draws": case.seed if args.seed is None else args.seed,
+        "draws": case.seed if _typed_seed(args) is None else _typed_seed(args),
     }
     return argparse.Namespace(**{**vars(args), **changes})
+
+
+def _typed_seed(args: argparse.Namespace) -> int | None:
+    """``--seed``, which some verbs have for draws alone."""
+    found: int | None = getattr(args, "seed", None)
+    return getattr(args, "draws", None) if found is None else found
 
 
 def chosen(args: argparse.Namespace) -> tuple[KernelCase, ...]:

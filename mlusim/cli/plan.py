@@ -11,11 +11,12 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import plan_source
+from mlusim.cli.cases import applied, one_case
 from mlusim.cli.plain_text import remark
 from mlusim.cli.plan_answer import PlanAnswer, deliver, frontier_names
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
-from mlusim.cli.sources import is_source, refuse_call_arguments
+from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
@@ -68,6 +69,10 @@ def run(args: argparse.Namespace) -> int:
     Raises `UsageError` for anything that the command line gets wrong.
     """
     check_writable(args.output)
+    if is_cases(args.operator[0]):
+        args.program, *args.arguments = args.operator
+        args = applied(args, one_case(args))
+        args.operator = [args.program, *args.arguments]
     answers = plan_source.answers(args) if is_source(args.operator[0]) else _of_operator(args)
     form = "json" if args.json else args.format
     deliver(answers, form=form, file=args.output, title=f"The plan of {args.operator[0]}")
@@ -79,6 +84,8 @@ def _of_operator(args: argparse.Namespace) -> list[PlanAnswer]:
     if len(args.operator) > 1:
         raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
     refuse_call_arguments(args)
+    if args.case is not None:
+        raise UsageError("--case goes with cases.toml; an operator's plan takes values with --set")
     question = _understood(args)
     if args.max:
         return _largest(question, args.max)

@@ -55,7 +55,8 @@ def answers(args: argparse.Namespace) -> list[PlanAnswer]:
             f"--{unfit} goes with an operator's plan; of a BANG C file the plan is what one launch shows"
         )
     args.program, *args.arguments = args.operator
-    boards = boards_in(args.board or [], DEFAULT_BOARDS[:1])
+    named = [args.board] if isinstance(args.board, str) else args.board or []
+    boards = boards_in(named, DEFAULT_BOARDS[:1])
     if args.max:
         found = _on_each(args, boards, lambda call: largest_value(call, args.max))
         return [_largest(one, last=one is found[-1]) for one in found]

@@ -11,6 +11,7 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.counted import with_article
+from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -135,7 +136,7 @@ class KernelCall:
             self.kind,
             given,
             observe=(*self.checks, *observe),
-            seed=self.seed,
+            seed=self._schedule_seed(scope),
             effects=self.effects,
             engine=self.engine,
         )
@@ -145,6 +146,11 @@ class KernelCall:
             if isinstance(tensor, DeviceTensor) and scope.value(name, name).comes_back
         }
         return Called(back, launch)
+
+    def _schedule_seed(self, scope: ArgumentScope) -> int | None:
+        """The seed of the schedule; none on the native engine where arguments are drawn, which the seed is then for."""
+        drawn = any(scope.value(name, name).form.drawn for name in self.arguments)
+        return None if drawn and self.engine == NATIVE else self.seed
 
     def watched(self) -> "KernelCall":
         """Return the same call on the Python engine, whose instructions can be watched, with the sources that are loaded."""

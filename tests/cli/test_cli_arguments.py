@@ -154,7 +154,7 @@ def test_the_forms_in_run_and_check(folder, capsys):
         "    assert (n, count, factor) == (64, 64, 2.0)\n"
         "    return out + factor * x.reshape(-1)[index]\n"
     )
-    assert 0 == main(["run", "k.mlu", *given, "--reference", "ref:gathered"])
+    assert 0 == main(["run", "k.mlu", *given, "--reference", "ref:gathered", "--engine", "native"])
     refused = {
         ("--expect", "out=ones:float32:64", "--reference", "ref:gathered"): "both give 'out'",
         ("--expect", "y=x.npy"): "expect gives 'y', which does not come back; out does",

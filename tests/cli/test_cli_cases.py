@@ -91,6 +91,7 @@ def test_other_verbs_take_cases(project, cli):
     file = project / "cases.toml"
     found = cli("check", file, "--only", "memcheck", "--json")
     profiled = cli("profile", file, "--case", "small", "--engine", "native", "--json")
+    planned = cli("plan", file, "--case", "file", "--board", "MLU370-X4", "--json")
     several = cli("debug", file, "--command", "run")
     debugged = cli(
         "debug", file, "--case", "file", "--command", "break 5", "--command", "run", "--command", "p n"
@@ -99,6 +100,7 @@ def test_other_verbs_take_cases(project, cli):
     assert 3 == found.code
     assert ["small", "file", "wrong", "large"] == [one["case"] for one in found.json()["runs"]]
     assert "against reference:wrong, dst: diff1" in found.out
+    assert (0, 256) == (planned.code, planned.json()["memory"]["NRAM"]["declared"])
     assert ["Scale"] == [launch["kernel"] for launch in profiled.json()["launches"]]
     assert "holds several cases; name one with --case: small, file, wrong, large" in several.err
     assert (0, True) == (debugged.code, "32" in debugged.out)

@@ -27,8 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operator",
         metavar="OP|FILE",
         nargs="+",
-        help="an operator, a Python file that holds a Plan, or BANG C files, whose plan one launch shows",
+        help="an operator, a Python file that holds a Plan, or BANG C files or cases.toml, whose plan one launch shows",
     )
+    parser.add_argument("--case", metavar="NAME", help="one case of cases.toml")
     add_call_arguments(parser)
     add_draws(parser)
     parser.add_argument("--board", nargs="+", action="extend", metavar="B", help="one board or several")
