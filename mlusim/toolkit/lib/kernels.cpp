@@ -155,6 +155,15 @@ unsigned __cudaPopCallConfiguration(cnrtDim3_t *dim, cnrtDim3_t *block, size_t *
   return 0;
 }
 
+// The same for what is linked with --wrap: a PyTorch of CUDA brings a run-time that has the names, too, and is loaded first.
+#define MLUSIM_WRAPPED(name) __attribute__((alias(#name))) decltype(name) __wrap_##name;
+MLUSIM_WRAPPED(__cudaRegisterFatBinary)
+MLUSIM_WRAPPED(__cudaRegisterFatBinaryEnd)
+MLUSIM_WRAPPED(__cudaUnregisterFatBinary)
+MLUSIM_WRAPPED(__cudaRegisterVar)
+MLUSIM_WRAPPED(__cudaPushCallConfiguration)
+MLUSIM_WRAPPED(__cudaPopCallConfiguration)
+
 cnrtRet_t cnrtInvokeKernel(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, size_t, cnrtQueue_t queue) {
   void *caller = launching ? launching : CALLER;
   launching = nullptr;

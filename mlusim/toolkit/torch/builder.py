@@ -43,6 +43,14 @@ LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
 """PyTorch's own, which are loaded before."""
 STREAM = ("-include", "framework/core/MLUStream.h")
 """Flags for sources that are texts: public ones name the current stream and include nothing for it."""
+WRAPPED = tuple(
+    f"-Wl,--wrap=__cuda{name}"
+    for name in (
+        *("RegisterFatBinary", "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterVar"),
+        *("PushCallConfiguration", "PopCallConfiguration"),
+    )
+)
+"""Flags of the linker by which launches reach the driver's library, where PyTorch has brought CUDA's run-time with the same names."""
 TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
 _BEFORE: Mapping[str, str] = MappingProxyType({BINDINGS: TENSORS})  # what a precompiled header stands on
 _CALLED = re.compile(  # of a binding, or of Python itself
@@ -195,7 +203,8 @@ class TorchBuilder:
             if sources.output:
                 target = Path(sources.output)
             else:
-                stamp = cache.key_of(*(Path(one).read_bytes() for one in objects), repr(sources.link_flags))
+                linked = repr((WRAPPED, sources.link_flags))
+                stamp = cache.key_of(*(Path(one).read_bytes() for one in objects), linked)
                 target = self.folder / "extensions" / f"{name}-{stamp}.so"
             if sources.output or not self._kept(target):
                 self._link(objects, sources.link_flags, target)
@@ -305,7 +314,7 @@ class TorchBuilder:
 
     def _link(self, objects: Sequence[str], flags: Sequence[str], target: Path) -> None:
         libraries = [f"-L{Path(self.place.include[0]).parent / 'lib'}", *(f"-l{one}" for one in LIBRARIES)]
-        self._make(["-shared", *objects, *libraries, *flags], target)
+        self._make(["-shared", *objects, *WRAPPED, *libraries, *flags], target)
 
     def _make(self, words: Sequence[str], target: Path) -> None:
         """Make *target* with ``cncc``; it is put in its place whole.  Raises `TorchBuildError`."""

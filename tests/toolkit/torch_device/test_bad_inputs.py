@@ -1,5 +1,6 @@
 """Each bad input of ``torch_mlu`` that needs no PyTorch to be seen: one sentence, with what to do."""
 
+import ctypes
 import importlib.util
 import json
 import sys
@@ -142,3 +143,12 @@ def test_the_first_error_is_the_cause():
     )
 
     assert building._first_error(text) == "/usr/bin/ld: cannot find -lno: No such file"
+
+
+def test_launches_reach_the_driver_where_cuda_is_loaded(toolkit):
+    """The driver's library has every name that extensions are linked with in place of those of CUDA's run-time."""
+    library = ctypes.CDLL(str(toolkit / "lib64" / "libcnrt.so"))
+
+    assert building.WRAPPED
+    for flag in building.WRAPPED:
+        assert getattr(library, f"__wrap_{flag.partition('=')[2]}")
