@@ -1,5 +1,7 @@
 """Launches that C runs for checkers: what is told is what the checkers tell in Python, and clean ones are left at that."""
 
+import shlex
+
 import numpy as np
 import pytest
 from screen_programs import compared, loaded
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.skipif(available() is None, reason="there is no compile
 def _quick_compiler():
     """Let the compiler optimise nothing: it is most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CHOICE, f"{available()[0]} -O0")
+        patch.setenv(CHOICE, shlex.join((*available(), "-O0")))
         yield
 
 
