@@ -28,7 +28,7 @@ KINDS = {
     "Blocks": ("rows=int:0..200000", "cols=int:0..200000", "blocks=out:int64:1"),
     "Weighted": (
         "n=int:0..200",
-        "float:-9..9:float32:n",
+        "x=float:-9..9:float32:n",
         "weight=null|float:-9..9:float32:n",
         "y=out:float32:n",
     ),
