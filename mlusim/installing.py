@@ -22,7 +22,7 @@ def install_command(extra: str) -> str:
 
 
 def missing_packages(what: str, extra: str, package: str = "") -> UsageError:
-    """The error that *what* needs packages of *extra* that are not installed, *package* one of them: all at once."""
+    """Return the error that *what* needs packages of *extra* that are not installed, *package* one of them: all at once."""
     lacking = [line for line in _requirements(extra) if _name(line) == package or not _there(_name(line))]
     names = ", ".join(_name(line) for line in lacking) or package
     it = "them" if len(lacking) > 1 else "it"
@@ -36,7 +36,7 @@ def _command(extra: str, lines: list[str]) -> str:
 
 
 def _requirements(extra: str) -> list[str]:
-    """The requirements of *extra* as the installed project declares them."""
+    """Return the requirements of *extra* as the installed project declares them."""
     import importlib.metadata  # noqa: PLC0415 - takes a while, and is wanted for an error alone
 
     try:

@@ -15,7 +15,7 @@ SCOPES = "_c_scopes"  # where the globals of a function of BANG C keep what tell
 
 
 def kernel_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame at or above *frame* that belongs to a kernel, not to mlusim."""
+    """Return the innermost frame at or above *frame* that belongs to a kernel, not to mlusim."""
     while frame is not None:
         if not is_own(frame):
             return frame
@@ -50,7 +50,7 @@ def function_of(code: CodeType) -> tuple[str, int, str]:
 
 
 def file_of(code: CodeType) -> str:
-    """The file that *code* is in; of a cell of a notebook its name there, as ``In [3]``."""
+    """Return the file that *code* is in; of a cell of a notebook its name there, as ``In [3]``."""
     name = code.co_filename
     return _cell_or(name) if "ipykernel_" in name or name.startswith("<ipython-") else name
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def presenter(name: str) -> Any:
-    """The module of `mlusim.report` called *name*."""
+    """Return the module of `mlusim.report` called *name*."""
     return importlib.import_module(f"mlusim.report.{name}")
 
 

@@ -89,7 +89,7 @@ class Grid:
     def _line(
         self, console: Console, row: "Row", widths: Sequence[int], sizes: "Sequence[_Size]"
     ) -> Iterator[Segment]:
-        """A row whose cells take a line each."""
+        """Yield a row whose cells take a line each."""
         cells, style = row
         base = console.get_style(style) if style else None
         plain = ""  # what has no style goes on together
@@ -128,7 +128,7 @@ class Grid:
         return made
 
     def _stacked(self, console: Console, width: int) -> Iterator[RenderableType | Segment]:
-        """A title, then for each row its first cell, and below it the headings and values of the others."""
+        """Yield a title, then for each row its first cell, and below it the headings and values of the others."""
         if self.title:
             yield Text(self.title, style="bold")
         for cells, style in self.rows:
@@ -163,7 +163,7 @@ class _Size:
 
 
 def _size_of(text: str) -> _Size:
-    """The size of *text*, of which a word that is `LONG` may be broken."""
+    """Return the size of *text*, of which a word that is `LONG` may be broken."""
     one_line = "\n" not in text and "\t" not in text
     most = cell_len(text) if one_line else max(map(cell_len, text.expandtabs(8).splitlines()), default=0)
     return _Size(min(max(map(cell_len, text.split()), default=most), LONG), most, one_line)
@@ -176,7 +176,7 @@ def _size(cell: "Cell") -> _Size:
 
 
 def _styled(console: Console, cell: "Cell", base: Style | None) -> Iterable[Segment]:
-    """The parts of a cell that is one line."""
+    """Return the parts of a cell that is one line."""
     if isinstance(cell, str):
         return (Segment(cell, base),)
     text = cell.in_a_line if isinstance(cell, NameCell) else cell
@@ -187,7 +187,7 @@ def _styled(console: Console, cell: "Cell", base: Style | None) -> Iterable[Segm
 
 
 def _escaped(cell: "Cell") -> "Cell":
-    """The cell with control bytes as they will be shown, so that its column is as wide as that."""
+    """Return the cell with control bytes as they will be shown, so that its column is as wide as that."""
     if isinstance(cell, str):
         return lines_shown(cell)
     if isinstance(cell, NameCell):
@@ -221,7 +221,7 @@ def table(
     title: str | None = None,
     tight: bool = False,
 ) -> Grid:
-    """An empty table; the columns *right* are numbers, the columns *fold* may take several lines; *tight*: close by."""
+    """Return an empty table; the columns *right* are numbers, the columns *fold* may take several lines; *tight*: close by."""
     numbers, folding = set(right), set(fold)
     made = [Column(column, column in numbers, column in folding) for column in columns]
     return Grid(made, title, gap=1 if tight else 2, ruled=True)
@@ -236,7 +236,7 @@ class NameCell:
     style: str = ""
 
     def lines(self, width: int) -> list[str]:
-        """The name in lines of at most *width* columns; a piece that is longer is cut."""
+        """Return the name in lines of at most *width* columns; a piece that is longer is cut."""
         found, line = [], " " * self.indent
         for piece in re.findall(r"[^_ ]*[_ ]+|[^_ ]+", self.text):
             if cell_len(line) + cell_len(piece) > width and line.strip():

@@ -21,7 +21,7 @@ def is_number(value: Any) -> bool:
 
 
 def as_elements(values: Any, dtype: "DType") -> np.ndarray[Any, Any] | None:
-    """A sequence of numbers as the elements of an array of *dtype*, or None for anything else.
+    """Return a sequence of numbers as the elements of an array of *dtype*, or None for anything else.
 
     Integers wrap as in C, and none passes through a float: NumPy makes doubles of a list that mixes small integers
     with those of 2^63 and above, or with floats.

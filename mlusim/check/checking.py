@@ -211,7 +211,7 @@ def report_of(
     *,
     notes: bool = False,
 ) -> CheckReport:
-    """The report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on.
+    """Return the report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on.
 
     Of a rule that could not be reported, for its checker did not watch or *notes* were not asked for,
     nothing is remarked.
@@ -251,7 +251,7 @@ def problem_of(done: Run) -> str:
 
 
 def _behind(leaving: SystemExit, path: str) -> str:
-    """The error that the script was in when it left."""
+    """Return the error that the script was in when it left."""
     error = leaving.__context__
     return "" if error is None or leaving.__suppress_context__ else f", in {sentence_of(error, path)}"
 

@@ -109,7 +109,7 @@ class CheckReport:
         return not (self.errors or self.faults or self.problems)
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``check --json``."""
+        """Return the document of ``check --json``."""
         return {
             "clean": self.clean,
             "checkers": list(self.checkers),
@@ -158,7 +158,7 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
-    """The places of the first of *alike*, then those where the others say that what is missing is missing, too.
+    """Return the places of the first of *alike*, then those where the others say that what is missing is missing, too.
 
     Counts are summed over all of them.
     """
@@ -183,7 +183,7 @@ def _key(finding: Finding) -> tuple[Any, ...]:
 
 
 def _cause(finding: Finding) -> Any:
-    """The other statements that have part in *finding*, and its facts that are words: an operand, a region, a kind.
+    """Return the other statements that have part in *finding*, and its facts that are words: an operand, a region, a kind.
 
     Addresses, sizes and tasks differ between launches that have the same fault.  A finding that gives neither
     statements nor facts is known by its sentence.

@@ -12,7 +12,7 @@ from mlusim.observe.names import checkers
 
 
 def findings_text(report: CheckReport) -> str:
-    """The report as text without colours; lines are as long as they are."""
+    """Return the report as text without colours; lines are as long as they are."""
     return rendered(renderables(report))
 
 
@@ -26,7 +26,7 @@ def rendered(parts: Iterable[RenderableType]) -> str:
 
 
 def renderables(report: CheckReport) -> Iterator[RenderableType]:
-    """The findings with blank lines between them, what else went wrong, and the line that sums up."""
+    """Yield the findings with blank lines between them, what else went wrong, and the line that sums up."""
     for finding in report.findings:
         yield finding
         yield ""

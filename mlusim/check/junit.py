@@ -57,7 +57,7 @@ def _add(suite: ET.Element, test: _Test, program: str) -> None:
 
 
 def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
-    """A test for each checker, for each other who found something, and for what else went wrong."""
+    """Yield a test for each checker, for each other who found something, and for what else went wrong."""
     by_checker: dict[str, list[Finding]] = {name: [] for name in checkers}
     for finding in fold(run.findings):
         by_checker.setdefault(_checker(finding.id, checkers), []).append(finding)

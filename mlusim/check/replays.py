@@ -70,7 +70,7 @@ def _subject_in(document: Mapping[str, Any], name: str) -> OperatorSubject | Scr
 
 
 def _decisions_in(listed: Any, name: str) -> tuple[Decision, ...] | None:
-    """The decisions of a replay file; None where it has none.  Raises `UsageError` for what is no decision."""
+    """Return the decisions of a replay file; None where it has none.  Raises `UsageError` for what is no decision."""
     if listed is None:
         return None
     decisions = []

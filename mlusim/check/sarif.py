@@ -61,7 +61,7 @@ def _rule(rule: str, level: str) -> dict[str, Any]:
 
 
 def rule_page(rule: str) -> Path | None:
-    """The page of *rule*, installed with mlusim or beside it in the repository; None: not there."""
+    """Return the page of *rule*, installed with mlusim or beside it in the repository; None: not there."""
     package = Path(mlusim.__file__).resolve().parent
     found = (folder / f"{rule}.md" for folder in (package / "rule_pages", package.parent / PAGES))
     return next((page for page in found if page.is_file()), None)
@@ -126,7 +126,7 @@ def _location(file: str, line: int | None, intrinsic: str | None, root: Path) ->
 
 
 def _artifact(file: str, root: Path) -> Mapping[str, str]:
-    """The address of *file*: relative to *root*, or absolute."""
+    """Return the address of *file*: relative to *root*, or absolute."""
     path = root.absolute() / file
     base = root.absolute().as_uri().rstrip("/") + "/"
     address = path.as_uri()

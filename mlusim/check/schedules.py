@@ -92,7 +92,7 @@ def explore(subject: Subject, others: Iterable[Schedule], enough: int = 0) -> Ex
 
 
 def _reduced(subject: Subject, usual: Any, schedule: Schedule) -> Schedule:
-    """The schedule with the fewest decisions of *schedule* that still differs from the usual one."""
+    """Return the schedule with the fewest decisions of *schedule* that still differs from the usual one."""
     if schedule.decisions is not None or schedule.seed is None:
         return schedule
     whole = schedule.director()
@@ -125,7 +125,7 @@ def _finding(subject: Subject, schedule: Schedule, told: str, words: Mapping[Dec
 
 
 def _shown(schedule: Schedule, words: Mapping[Decision, str]) -> Iterator[str]:
-    """The decisions in words, the first ones of many."""
+    """Yield the decisions in words, the first ones of many."""
     decisions = schedule.decisions or ()
     for decision in decisions[:SHOWN]:
         yield f"launch {decision.launch + 1}: {words[decision]}" if decision in words else str(decision)

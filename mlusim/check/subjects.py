@@ -94,7 +94,7 @@ class OperatorSubject:
         return isinstance(outcome, Fault) or any("async" in name for name in outcome.instructions)
 
     def again(self, seed: int | None, effects: str) -> str:
-        """The command of the debugger."""
+        """Return the command of the debugger."""
         seeded = "" if seed is None else f" --seed {seed}"
         return (
             f"the debugger stops in this schedule with `mlusim debug {self.operator} --case {self.case} "
@@ -221,7 +221,7 @@ class ScriptSubject:
         return f"choose this schedule with {', '.join(chosen)} in `device.launch`"
 
     def facts(self) -> dict[str, Any]:
-        """The command, and the hash of the script's text."""
+        """Return the command, and the hash of the script's text."""
         return {
             "script": self.script,
             "arguments": list(self.arguments),
@@ -230,7 +230,7 @@ class ScriptSubject:
 
 
 def script_digest(script: str) -> str:
-    """The SHA-256 of the file *script*, in hexadecimal digits; raises `UsageError` where it cannot be read."""
+    """Return the SHA-256 of the file *script*, in hexadecimal digits; raises `UsageError` where it cannot be read."""
     try:
         return hashlib.sha256(path_of(script).read_bytes()).hexdigest()
     except OSError as error:

@@ -21,7 +21,7 @@ OF_ONE = ("save", "trace", "html", "baseline", "write_baseline")
 
 
 def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
-    """The command line *args* with the call of *case* in place of the file; what was typed stands before the case."""
+    """Return the command line *args* with the call of *case* in place of the file; what was typed stands before the case."""
     program, *more = case.program
     texts = {**case.args, **named_values(args.arg, "--arg")}
     macros = [name if value is None else f"{name}={value}" for name, value in case.define.items()]
@@ -46,13 +46,13 @@ def _typed_seed(args: argparse.Namespace) -> int | None:
 
 
 def chosen(args: argparse.Namespace) -> tuple[KernelCase, ...]:
-    """The cases of the file that *args* name, or the one of ``--case``."""
+    """Return the cases of the file that *args* name, or the one of ``--case``."""
     cases = cases_in(args.program)
     return cases if args.case is None else (chosen_case(cases, args.case),)
 
 
 def one_case(args: argparse.Namespace) -> KernelCase:
-    """The one case that *args* name.  Raises `UsageError` where the file holds several and none is named."""
+    """Return the one case that *args* name.  Raises `UsageError` where the file holds several and none is named."""
     cases = chosen(args)
     if len(cases) > 1:
         names = ", ".join(case.name for case in cases)
@@ -92,7 +92,7 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
 def _ended(
     run: Callable[[argparse.Namespace], int], args: argparse.Namespace
 ) -> tuple[int, MlusimError | None]:
-    """The exit code, and the error where there is one."""
+    """Return the exit code, and the error where there is one."""
     try:
         return run(args), None
     except MlusimError as error:

@@ -127,7 +127,7 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
 
 
 def _format(args: argparse.Namespace) -> str:
-    """The format that was asked for, or the one that the name of the output ends with."""
+    """Return the format that was asked for, or the one that the name of the output ends with."""
     if args.json:
         if args.format not in {None, "json"}:
             raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")
@@ -222,7 +222,7 @@ def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
 
 
 def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
-    """The calls of ``--all``: operators, then boards, then cases; the long ones on request."""
+    """Return the calls of ``--all``: operators, then boards, then cases; the long ones on request."""
     effects = args.effects or EFFECTS[0]
     return [
         CheckJob(operator.name, case.name, board, names, args.notes, args.seed, effects, None, *_others(args))
@@ -234,7 +234,7 @@ def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
 
 
 def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
-    """The calls that are asked for: one case, or all of the board; the long ones on request."""
+    """Return the calls that are asked for: one case, or all of the board; the long ones on request."""
     if args.all:
         return _every(args, names)
     operator = find_operator(args.program)
@@ -255,7 +255,7 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
 
 
 def _others(args: argparse.Namespace) -> tuple[tuple[Schedule, ...], int]:
-    """The schedules to compare with, and how many are enough."""
+    """Return the schedules to compare with, and how many are enough."""
     return (schedules(args.schedules), args.schedules) if args.schedules else ((), 0)
 
 

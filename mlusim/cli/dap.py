@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def program_of(arguments: Mapping[str, Any]) -> Program:
-    """The program that a launch names, by the rules of `mlusim debug`; raises `UsageError` for what is none."""
+    """Return the program that a launch names, by the rules of `mlusim debug`; raises `UsageError` for what is none."""
     folder = arguments.get("cwd")
     if folder:
         if not Path(str(folder)).is_dir():
@@ -57,7 +57,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
 
 
 def _words(arguments: Mapping[str, Any]) -> list[str]:
-    """The command line that says the same."""
+    """Return the command line that says the same."""
     words = _many(arguments, "program") or [str(arguments["program"])]
     for name in ("case", "inputs", "board", "seed", "effects"):
         if arguments.get(name) is not None:

@@ -33,7 +33,7 @@ class DaskExecutor(Executor):
         return future
 
     def complaint(self) -> str | None:
-        """A sentence where the scheduler is gone, or has had no worker for a while.
+        """Return a sentence where the scheduler is gone, or has had no worker for a while.
 
         One that is only slow to answer, as on a busy machine, has as much time as one without workers.
         """

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _recording(args: argparse.Namespace) -> Recording | None:
-    """The recording that was named; a person at a terminal is asked whether its code may run."""
+    """Return the recording that was named; a person at a terminal is asked whether its code may run."""
     if args.replay is None:
         if args.trust or args.show:
             raise UsageError(f"--{'trust' if args.trust else 'show'} goes with --replay")
@@ -88,7 +88,7 @@ def _shown(recording: Recording | None) -> int:
 def _console(
     args: argparse.Namespace, history: int, recording: Recording | None
 ) -> tuple[Console, list[str]]:
-    """A console on the program that was named, or on a recording; and what is not as recorded."""
+    """Return a console on the program that was named, or on a recording; and what is not as recorded."""
     if recording is None:
         return Console(DebugSession(program_of(args), history=history)), []
     session = DebugSession(program_in(recording), history=history)

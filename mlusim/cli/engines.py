@@ -12,7 +12,7 @@ from mlusim.errors import Remark, UsageError
 
 
 def settled(args: argparse.Namespace) -> str:
-    """The engine that the launches of this command prefer; ``args.engine`` becomes it.
+    """Return the engine that the launches of this command prefer; ``args.engine`` becomes it.
 
     Where it was asked for and there is no compiler, one line on standard error says so, and Python runs.  Raises
     `UsageError` for the native engine on a verb that watches.

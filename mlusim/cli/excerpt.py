@@ -10,7 +10,7 @@ _PYTHON = (".py", ".ipynb")
 
 
 def excerpt_of_fault(fault: Fault) -> str:
-    """The line with its caret; "" for a fault in Python, whose lines a traceback shows."""
+    """Return the line with its caret; "" for a fault in Python, whose lines a traceback shows."""
     if not fault.file or not fault.line or fault.file.endswith(_PYTHON) or fault.file.startswith("<"):
         return ""
     text = "".join(linecache.getlines(fault.file))
@@ -20,7 +20,7 @@ def excerpt_of_fault(fault: Fault) -> str:
 
 
 def _column(fault: Fault, traceback: TracebackType | None) -> int | None:
-    """The column of what was executed on the fault's line; None where C has executed it."""
+    """Return the column of what was executed on the fault's line; None where C has executed it."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code

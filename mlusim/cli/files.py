@@ -17,7 +17,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def read_inputs(name: str, operator: Operator) -> Arrays:
-    """The inputs of *operator* in the ``.npz`` file *name*; raises `UsageError` for one that holds anything else."""
+    """Return the inputs of *operator* in the ``.npz`` file *name*; raises `UsageError` for one that holds anything else."""
     known = [one.name for one in operator.inputs]
 
     def check(members: Iterable[str]) -> None:

@@ -28,7 +28,7 @@ def foreground() -> Iterator[None]:
 
 
 def _group_below() -> int | None:
-    """The group of processes that has the terminal, where its leader is below this process; None for any other."""
+    """Return the group of processes that has the terminal, where its leader is below this process; None for any other."""
     try:
         group = os.tcgetpgrp(sys.stdin.fileno())
     except (OSError, ValueError):  # no terminal

@@ -42,7 +42,7 @@ class Gate:
     allow_missing: bool = False
 
     def compared(self, measured: Sequence[Measured], exists: Exists) -> BaselineComparison | None:
-        """The comparison; None where none is asked for."""
+        """Return the comparison; None where none is asked for."""
         if self.name is None or self.baseline is None:
             return None
         return compare(
@@ -64,7 +64,7 @@ class Gate:
 
 
 def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
-    """The gate that *args* ask for, its files read and checked before anything runs."""
+    """Return the gate that *args* ask for, its files read and checked before anything runs."""
     if args.baseline is not None and args.write_baseline is not None:
         raise UsageError("--baseline and --write-baseline exclude each other; compare first, then write")
     if args.threshold is not None and args.baseline is None:
@@ -81,7 +81,7 @@ def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
 
 
 def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
-    """The gate of a report; raises `UsageError` where its baseline has none of *jobs*, before they run."""
+    """Return the gate of a report; raises `UsageError` where its baseline has none of *jobs*, before they run."""
     gate = gate_in(args)
     known = {} if gate.baseline is None else gate.baseline.entries
     needed = gate.baseline is not None and not gate.allow_missing

@@ -31,7 +31,7 @@ def _bare(name: str) -> str:
 
 
 def find_helper(name: str) -> Callable[..., Any]:
-    """The helper called *name*, with or without leading underscores.
+    """Return the helper called *name*, with or without leading underscores.
 
     Raises `UsageError` with the nearest names for an unknown one.
     """

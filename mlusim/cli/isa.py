@@ -13,7 +13,7 @@ TABLE, SEARCH = "mlusim.cli.isa_table", "mlusim.cli.isa_search"
 
 
 def needs(args: argparse.Namespace) -> Sequence[str]:
-    """The modules that show what is asked for: a page that is kept needs no table."""
+    """Return the modules that show what is asked for: a page that is kept needs no table."""
     if args.coverage:
         return (COVERAGE,)
     if args.name is not None and isa_kept.find(args.name) is not None:

@@ -26,7 +26,7 @@ _ROOMS = (
 
 
 def find(name: str) -> Mapping[str, Any] | None:
-    """The page of the intrinsic *name*, with or without leading underscores and in any case; None where none is kept."""
+    """Return the page of the intrinsic *name*, with or without leading underscores and in any case; None where none is kept."""
     bare = name.lstrip("_").lower()
     pages = _pages()
     found: Mapping[str, Any] | None = pages.get(bare) or pages.get(bare + "_")

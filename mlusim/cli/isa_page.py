@@ -47,7 +47,7 @@ def show(page: Mapping[str, Any]) -> None:
 
 
 def directions_table(directions: list[dict[str, Any]]) -> Grid:
-    """The directions of a copy, for people."""
+    """Return the directions of a copy, for people."""
     shown = table("direction", "number", "pipe", "forms", right=("number",))
     for one in directions:
         shown.add_row(one["name"], str(one["number"]), one["pipe"], " ".join(one["forms"]))

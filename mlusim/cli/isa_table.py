@@ -39,7 +39,7 @@ def show_intrinsic(name: str, *, json: bool) -> None:
 
 
 def page_of(row: Intrinsic) -> dict[str, Any]:
-    """All that is shown of *row*, as plain data."""
+    """Return all that is shown of *row*, as plain data."""
     return {
         "document": row_document(row),
         "same": list(row.same),

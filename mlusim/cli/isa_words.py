@@ -73,7 +73,7 @@ def _forms(token: Direction, arch: Arch) -> list[str]:
 
 
 def _lanes(arch: Arch, *, asynchronous: bool) -> dict[Direction, tuple[str, list[str]]]:
-    """The pipe of each direction, and the forms that take it."""
+    """Return the pipe of each direction, and the forms that take it."""
     known = routes(arch, memory_core=False, block=False)
     forms = {
         name: known.form(numbers, asynchronous) for name, numbers in (("1-D", 0), ("2-D", 3), ("3-D", 8))

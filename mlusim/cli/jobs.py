@@ -12,7 +12,7 @@ from mlusim.operators.registry import find_case, find_operator, operators
 
 
 def jobs(args: argparse.Namespace) -> list[Job]:
-    """The calls that the command line asks for: operators, then boards, then cases."""
+    """Return the calls that the command line asks for: operators, then boards, then cases."""
     wanted = [find_operator(name) for name in names_in(args.operators)] or list(operators().values())
     checks = tuple(names_in(args.check))
     observers_of(checks)

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(words: Sequence[str]) -> Iterator[str]:
-    """The files that are judged: those named, and those in folders that are."""
+    """Yield the files that are judged: those named, and those in folders that are."""
     if not words:
         raise UsageError("no candidate was named; give BANG C files or folders of them")
     for word in words:
@@ -94,7 +94,7 @@ def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
 
 
 def names_of_cases(words: Sequence[str]) -> list[str]:
-    """The cases that *words* name: a name may have commas in it, as n=4,m=2."""
+    """Return the cases that *words* name: a name may have commas in it, as n=4,m=2."""
     return list(dict.fromkeys(word.strip() for word in words if word.strip()))
 
 

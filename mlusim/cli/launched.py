@@ -37,7 +37,7 @@ class Launched:
         return [finding for launch in self.launches for finding in launch.findings]
 
     def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:
-        """The launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
+        """Return the launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
         if not self.launches and self.ended is not None:
             return []  # `finish` says why
         return chosen(self.launches, number, kernel)

@@ -16,7 +16,7 @@ NARROW = 72  # columns from which on code stands side by side
 
 
 def listing_document(name: str, listing: DocumentListing) -> dict[str, Any]:
-    """The listing of operator *name* as plain data."""
+    """Return the listing of operator *name* as plain data."""
     return {
         "operator": name,
         "about": list(listing.about),
@@ -47,7 +47,7 @@ def _row_document(row: Row, listing: DocumentListing) -> dict[str, Any]:
 
 
 def listing_lines(name: str, listing: DocumentListing, width: int) -> Iterator[Text]:
-    """The lines that show *listing* in *width* columns."""
+    """Yield the lines that show *listing* in *width* columns."""
     yield from _folded(f"{name}: the document's listing, and {SOURCE}", width, "bold")
     yield from _folded(" ".join(listing.about), width, "")
     yield from _folded(SIGNS, width, "dim")
@@ -77,7 +77,7 @@ def _folded(text: str, width: int, style: str, indent: str = "") -> Iterator[Tex
 
 
 def _shown(row: Row, listing: DocumentListing, width: int) -> Iterator[Text]:
-    """A row: code on both sides with the marks between, and why below."""
+    """Yield a row: code on both sides with the marks between, and why below."""
     left, right = _LEFT[row.sign], "dim" if row.again else _RIGHT[row.sign]
     marks = [f"{row.sign} {mark}" for mark in row.marks[:1]] or [row.sign]
     marks += [f"  {mark}" for mark in row.marks[1:]]
@@ -115,7 +115,7 @@ def _kernel(row: Row, listing: DocumentListing, width: int) -> list[tuple[str, s
 
 
 def _wrapped(line: str, width: int, *, hanging: int) -> list[str]:
-    """A line of code on as many lines as it takes, each indented as it is."""
+    """Return a line of code on as many lines as it takes, each indented as it is."""
     indent = min(len(line) - len(line.lstrip()), width // 3)
     return textwrap.wrap(
         line.strip(),

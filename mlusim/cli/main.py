@@ -221,7 +221,7 @@ def _tell_refusals() -> None:
 
 
 def _parser(chosen: Verb | None) -> Parser:
-    """The parser of every verb's name and of the chosen verb's arguments."""
+    """Return the parser of every verb's name and of the chosen verb's arguments."""
     import mlusim  # noqa: PLC0415 - the version, and the package is loaded anyhow
 
     parser = Parser(
@@ -270,7 +270,7 @@ def _refuse(error: MlusimError) -> int:
 
 
 def _unexpected(error: Exception) -> str:
-    """The sentence of an unforeseen error: what, where, and that it is not the user's fault."""
+    """Return the sentence of an unforeseen error: what, where, and that it is not the user's fault."""
     at = traceback.extract_tb(error.__traceback__)[-1]
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     where = f"{Path(at.filename).name}:{at.lineno}{notes}"

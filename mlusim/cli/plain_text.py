@@ -13,7 +13,7 @@ class LogFormatter(logging.Formatter):
     """Lines of a log, as `say` prints text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of *record*."""
+        """Return the line of *record*."""
         return lines_shown(super().format(record))
 
 

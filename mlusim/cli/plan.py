@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_operator(args: argparse.Namespace) -> list[PlanAnswer]:
-    """The answers for an operator, or for a Python file that holds a plan."""
+    """Return the answers for an operator, or for a Python file that holds a plan."""
     if len(args.operator) > 1:
         raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
     refuse_call_arguments(args)

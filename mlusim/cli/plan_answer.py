@@ -49,7 +49,7 @@ class PlanAnswer:
 
 
 def frontier_names(text: str) -> tuple[str, str]:
-    """The two variables of ``--frontier``.  Raises `UsageError` for another number of them."""
+    """Return the two variables of ``--frontier``.  Raises `UsageError` for another number of them."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2:
         raise UsageError(

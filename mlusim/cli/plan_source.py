@@ -187,12 +187,12 @@ def _views(carved: Sequence[Carving | dict[str, Any]]) -> Iterator[RenderableTyp
 
 
 def _line(text: str, style: str = "") -> Text:
-    """A line that is not folded."""
+    """Return a line that is not folded."""
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
 def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
-    """The largest value on one board, and what fails above it; the *last* says how it was found."""
+    """Return the largest value on one board, and what fails above it; the *last* says how it was found."""
     if isinstance(one, dict):
         return PlanAnswer(_refused(one), one, good=False)
     begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
@@ -238,7 +238,7 @@ def _branching(one: LargestValue) -> str:
 
 
 def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> PlanAnswer:
-    """The frontier on one board; the *last* says how it was found."""
+    """Return the frontier on one board; the *last* says how it was found."""
     if isinstance(one, dict):
         return PlanAnswer(_refused(one), one, good=False)
     found = one.frontier
@@ -252,7 +252,7 @@ def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> PlanAnswe
 
 
 def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> PlanAnswer:
-    """The verdict on one board, and the first shapes where claim and runs differ; the *last* says how it was tested."""
+    """Return the verdict on one board, and the first shapes where claim and runs differ; the *last* says how it was tested."""
     if isinstance(one, dict):
         return PlanAnswer(_refused(one), one, good=False)
     style = "green" if one.verdict is Verdict.SAME else "yellow" if one.holds else "red"
@@ -273,7 +273,7 @@ def _refused(one: Mapping[str, Any]) -> Text:
 
 
 def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
-    """A table of each array: its parts, and where each board has them."""
+    """Yield a table of each array: its parts, and where each board has them."""
     keys = dict.fromkeys((a.name, a.space, a.file, a.line) for plan in plans for a in plan.arrays)
     for key in keys:
         name, space, file, line = key

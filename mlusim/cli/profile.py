@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _compared(
     gate: Gate, name: str, made: Sequence[Launch], alone: Sequence[Launch]
 ) -> tuple[BaselineComparison | None, list[Measured], Exists]:
-    """The comparison with a baseline, what was measured of *alone*, and which launches there are any more."""
+    """Return the comparison with a baseline, what was measured of *alone*, and which launches there are any more."""
     program = os.path.normpath(name)
     every = measured_launches(program, made)
     keys = {one.key for one in every}

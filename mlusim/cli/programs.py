@@ -50,7 +50,7 @@ def _is_operator(word: str) -> bool:
 
 
 def program_of(args: argparse.Namespace) -> "Program":
-    """The program that was named."""
+    """Return the program that was named."""
     checks = _checkers(args)
     if args.program is None:
         raise UsageError(f"name an operator or a script, as in `mlusim {args.verb} tin_shift_forward`")
@@ -78,7 +78,7 @@ def program_of(args: argparse.Namespace) -> "Program":
 
 
 def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
-    """The names of ``--check``; raises `UsageError` for one that is no checker."""
+    """Return the names of ``--check``; raises `UsageError` for one that is no checker."""
     if not args.check:
         return ()
     from mlusim.observe.names import observers_of  # noqa: PLC0415 - see above
@@ -89,7 +89,7 @@ def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def program_and_kernel(args: argparse.Namespace) -> "tuple[Program, str | None]":
-    """The program that was named, and the kernel whose launches are wanted: ``--kernel``, where it launches by itself.
+    """Return the program that was named, and the kernel whose launches are wanted: ``--kernel``, where it launches by itself.
 
     Of a BANG C file ``--kernel`` says what is launched.
     """
@@ -109,7 +109,7 @@ def is_call(args: argparse.Namespace, program: "Program") -> bool:
 
 
 def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> "Program":
-    """The script, test or source that was named; a source is compiled for *board*."""
+    """Return the script, test or source that was named; a source is compiled for *board*."""
     own = board if is_source(args.program) else None
     unset = dict.fromkeys(("case", "inputs", "policy", "jobs", "seed"))
     given = argparse.Namespace(**{**vars(args), **unset, "set": [], "board": own, "check": checks})
@@ -117,7 +117,7 @@ def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | N
 
 
 def behind(args: argparse.Namespace) -> tuple[str, ...]:
-    """The words behind ``--``."""
+    """Return the words behind ``--``."""
     return tuple(getattr(args, "behind", ()))
 
 
@@ -161,7 +161,7 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
 
 
 def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
-    """The call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
+    """Return the call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
     if not args.param:
         raise UsageError(
             f"nothing is to be tried; name what, as in `mlusim {args.verb} scale.mlu --param TILE=64,128,256`"

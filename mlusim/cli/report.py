@@ -109,7 +109,7 @@ def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> No
 
 
 def _format(args: argparse.Namespace) -> str:
-    """The format that was asked for, or the one that the name of the output ends with."""
+    """Return the format that was asked for, or the one that the name of the output ends with."""
     if args.json:
         if args.format not in {None, "json"}:
             raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")

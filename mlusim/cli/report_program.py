@@ -55,7 +55,7 @@ def what_if(args: argparse.Namespace) -> int:
 
 
 def _study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | None, int]:
-    """The answers for one program, None where it did not end well, and its exit code."""
+    """Return the answers for one program, None where it did not end well, and its exit code."""
     program, run = _launched(args, base, (), lines=False, aside=args.json)
     code = run.finish()
     kernel = _kernel(args)
@@ -130,7 +130,7 @@ def report(args: argparse.Namespace, form: str) -> int:
 
 
 def _kernel(args: argparse.Namespace) -> str | None:
-    """The kernel whose launches are wanted; of a BANG C file ``--kernel`` says what is launched."""
+    """Return the kernel whose launches are wanted; of a BANG C file ``--kernel`` says what is launched."""
     return None if is_source(args.program) else args.kernel
 
 
@@ -145,14 +145,14 @@ def _refuse(args: argparse.Namespace, options: Sequence[str], words: str) -> Non
 
 
 def _usual(args: argparse.Namespace, boards: Sequence[str]) -> Sequence[str | None]:
-    """The boards where none is named: a script or a test has boards of its own."""
+    """Return the boards where none is named: a script or a test has boards of its own."""
     return boards if is_source(args.program) else (None,)
 
 
 def _launched(
     args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, lines: bool, aside: bool
 ) -> tuple[Program, Launched]:
-    """The program that the command line describes for *board*, and what it launches there; None is a script's own."""
+    """Return the program that the command line describes for *board*, and what it launches there; None is a script's own."""
     program = program_on(args, checks, board)
     where = None if is_source(args.program) else board
     with printing_aside() if aside else contextlib.nullcontext():

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def loaded(module: str) -> Callable[..., int]:
-    """The function ``run`` of *module*, which is imported then."""
+    """Return the function ``run`` of *module*, which is imported then."""
     run: Callable[..., int] = importlib.import_module(module).run
     collection.resume()
     return run

@@ -77,7 +77,7 @@ def _show(done: "Called", judged: Mapping[str, "Compared"]) -> None:
 
 
 def _told(done: "Called", judged: Mapping[str, "Compared"]) -> Iterator[tuple[str, str]]:
-    """Each line about the launch, and its style."""
+    """Yield each line about the launch, and its style."""
     launch, dim = done.launch, ",".join(map(str, done.launch.dim))
     yield (
         f"{launch.kernel} on {launch.board}, {dim} {launch.kind}: {launch.time_us:.2f} us, bound by {launch.bound}",

@@ -87,7 +87,7 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
 
 
 def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
-    """The board that was asked for, or else the first that the case is for."""
+    """Return the board that was asked for, or else the first that the case is for."""
     if args.board is None:
         return case.boards[0] if case.boards else DEFAULT_BOARDS[0]
     board = find_board(args.board).name

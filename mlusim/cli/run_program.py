@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
 
 
 def _status(leaving: SystemExit) -> int:
-    """The exit status; one that is a sentence is said, as Python does."""
+    """Return the exit status; one that is a sentence is said, as Python does."""
     if leaving.code is None or isinstance(leaving.code, int):
         return leaving.code or 0
     print(leaving.code, file=sys.stderr)

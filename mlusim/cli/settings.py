@@ -13,7 +13,7 @@ _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 
 
 def parameters(operator: "Operator", settings: Iterable[str]) -> dict[str, Any]:
-    """The parameters that ``--set`` names, each of the type that *operator* declares.
+    """Return the parameters that ``--set`` names, each of the type that *operator* declares.
 
     Raises `UsageError` for a word that is no ``name=value``, an unknown or repeated name, or a value
     of another type.
@@ -49,12 +49,12 @@ def _typed(operator: "Operator", parameter: "Scalar", text: str) -> Any:
 
 
 def names_in(words: Iterable[str]) -> list[str]:
-    """The names in *words*, each of which may be a list with commas."""
+    """Return the names in *words*, each of which may be a list with commas."""
     return [name.strip() for word in words for name in word.split(",") if name.strip()]
 
 
 def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
-    """The boards that *words* name, each once and under its full name; *usual* where there are no words.
+    """Return the boards that *words* name, each once and under its full name; *usual* where there are no words.
 
     Raises `UsageError` for an unknown board, and for words that name none.
     """

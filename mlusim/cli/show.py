@@ -63,7 +63,7 @@ class _Trim(RenderHook):
 
 
 def output() -> Output:
-    """A console on standard output, as it is now; styles only on a terminal and without ``NO_COLOR``."""
+    """Return a console on standard output, as it is now; styles only on a terminal and without ``NO_COLOR``."""
     console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False)
     if console.no_color:  # rich would leave bold and dim
         console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False, color_system=None)

@@ -44,13 +44,13 @@ def refuse_call_arguments(args: argparse.Namespace) -> None:
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The files at the beginning of *words*, and the arguments behind them."""
+    """Return the files at the beginning of *words*, and the arguments behind them."""
     count = next((n for n, word in enumerate(words) if not is_source(word)), len(words))
     return list(words[:count]), list(words[count:])
 
 
 def defines(words: Iterable[str]) -> dict[str, str | None]:
-    """The macros of ``-D``; one without a value is 1, as compilers have it."""
+    """Return the macros of ``-D``; one without a value is 1, as compilers have it."""
     found: dict[str, str | None] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -61,5 +61,5 @@ def defines(words: Iterable[str]) -> dict[str, str | None]:
 
 
 def board_of(name: str | None) -> Board:
-    """The board that was named, or the default."""
+    """Return the board that was named, or the default."""
     return find_board(name or DEFAULT_BOARDS[0])

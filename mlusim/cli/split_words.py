@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 
 def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """The options of *parser* and the program in *words*, what else is before ``--``, and what is behind it.
+    """Return the options of *parser* and the program in *words*, what else is before ``--``, and what is behind it.
 
     Options of *parser* are its own on both sides of the program; both rests are the program's, where the first may begin
     with more files.

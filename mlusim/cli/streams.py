@@ -33,7 +33,7 @@ def prepare() -> None:
 
 
 def _opened(number: int, mode: str) -> TextIO:
-    """A text stream on an open file descriptor."""
+    """Return a text stream on an open file descriptor."""
     return cast(TextIO, os.fdopen(number, mode, encoding="utf-8", errors="replace", closefd=False))
 
 
@@ -44,7 +44,7 @@ def drop_output() -> None:
 
 
 def complaint(error: OSError) -> str:
-    """The sentence of an error of the system that no verb has made one of: what, and why."""
+    """Return the sentence of an error of the system that no verb has made one of: what, and why."""
     if error.filename is not None:
         return f"{error.filename} cannot be used: {error.strerror}"
     if error.errno == errno.EBADF:

@@ -57,7 +57,7 @@ def _show(args: argparse.Namespace, records: list[CallRecord]) -> None:
 def _swept(
     args: argparse.Namespace, wanted: list[Job], executor: Executor | None, come: list[CallRecord]
 ) -> list[CallRecord]:
-    """All records in order; says on standard error what is reused, and where an interrupted sweep is kept.
+    """Return all records in order; says on standard error what is reused, and where an interrupted sweep is kept.
 
     *come* takes the records as they come.
     """

@@ -27,7 +27,7 @@ _SOURCE = re.compile(r"^(?P<head>\d+\t)(?P<code>.*)$")
 
 
 def coloured(text: str) -> Text:
-    """An answer with its lines of source highlighted, and the reason of a stop standing out."""
+    """Return an answer with its lines of source highlighted, and the reason of a stop standing out."""
     lines = []
     for line in text.split("\n"):
         found = _SOURCE.match(line)

@@ -164,7 +164,7 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
 
 
 def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, list[dict[str, Any]]]:
-    """The task, and the documents of its candidates: those of each board, in the order of the grid.
+    """Return the task, and the documents of its candidates: those of each board, in the order of the grid.
 
     Raises `UsageError` where none of them can be called.
     """
@@ -233,7 +233,7 @@ def _collected(
     boards: Sequence[str],
     executor: Executor | None,
 ) -> list[dict[str, Any]]:
-    """The documents of *wanted* on *boards*, with what the file of -o has of them."""
+    """Return the documents of *wanted* on *boards*, with what the file of -o has of them."""
     total = len(wanted) * len(boards)
     with progress("candidates", total) as step:
         trying = tune(

@@ -93,7 +93,7 @@ def _changed(session: "DebugSession", text: str, apply: Any) -> str:
 def _there(
     session: "DebugSession", tracer: Tracer, label: str, level: int
 ) -> "tuple[PausedRun, Core | None, FrameType | None]":
-    """The run of *tracer* where it is, the core called *label*, and its frame."""
+    """Return the run of *tracer* where it is, the core called *label*, and its frame."""
     assert tracer.session is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
     paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))

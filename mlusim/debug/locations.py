@@ -114,7 +114,7 @@ def set_condition(session: "DebugSession", made: Breakpoint, text: str | None) -
 
 
 def tested(session: "DebugSession", location: Location, text: str) -> Test:
-    """A test of *text*, whose names a kernel has at *location*; raises `UsageError` for others."""
+    """Return a test of *text*, whose names a kernel has at *location*; raises `UsageError` for others."""
     test: Test = condition(text)
     functions = session.functions
     codes = list(_codes(location, functions))
@@ -129,7 +129,7 @@ def tested(session: "DebugSession", location: Location, text: str) -> Test:
 
 
 def _codes(location: Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:
-    """The functions that a breakpoint at *location* stops in; of all where that is not known."""
+    """Yield the functions that a breakpoint at *location* stops in; of all where that is not known."""
     for code in (code for f in functions for code in nested(f.code)):
         if isinstance(location, LineLocation):
             inside = any(line == location.line for _, _, line in code.co_lines())
@@ -143,7 +143,7 @@ def _codes(location: Location, functions: Iterable[UserFunction]) -> Iterable[Co
 
 
 def doubt(session: "DebugSession", made: Breakpoint) -> str:
-    """A remark on a task that this launch does not have; another launch of the program may."""
+    """Return a remark on a task that this launch does not have; another launch of the program may."""
     label = made.location.label if isinstance(made.location, TaskLocation) else made.task
     return no_such_task(session.look(), label) if label is not None else ""
 
@@ -190,7 +190,7 @@ def _location(session: "DebugSession", place: str) -> Location:
 
 
 def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> Location:
-    """A line of a file; where nothing of the file is loaded, the place is kept until something is."""
+    """Return a line of a file; where nothing of the file is loaded, the place is kept until something is."""
     functions, owned = session.functions, session.owned
     site = session.site()
     if file is None and site is None and not functions:
@@ -205,7 +205,7 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
 
 
 def _loaded(session: "DebugSession", name: str, number: int) -> Location | None:
-    """The line, once a file called *name* is loaded, or the next one with code, or the last; None before."""
+    """Return the line, once a file called *name* is loaded, or the next one with code, or the last; None before."""
     lines = code_lines(name, session.functions, session.owned)
     if not lines:
         return None
@@ -218,7 +218,7 @@ def _loaded(session: "DebugSession", name: str, number: int) -> Location | None:
 
 
 def _intrinsic(session: "DebugSession", name: str) -> Location:
-    """Every issue of an intrinsic; of one that the machine does not announce, the lines that name it."""
+    """Return every issue of an intrinsic; of one that the machine does not announce, the lines that name it."""
     spelling = ISA[name].spelling
     if name in HEARD:
         return IntrinsicLocation(name, spelling)

@@ -200,7 +200,7 @@ class RecordingFacts:
 
 
 def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
-    """The recording *name*: its facts, its program, and the arrays that they name; nothing else is unpacked.
+    """Return the recording *name*: its facts, its program, and the arrays that they name; nothing else is unpacked.
 
     Raises `UsageError` for anything that is no recording.
     """
@@ -218,7 +218,7 @@ def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
 
 
 def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
-    """The facts in *text*; what is unknown in them, as an operator that is not installed, is told with the file's name."""
+    """Return the facts in *text*; what is unknown in them, as an operator that is not installed, is told with the file's name."""
     try:
         return _facts(text)
     except UsageError as error:

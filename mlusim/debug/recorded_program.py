@@ -15,7 +15,7 @@ from mlusim.programs.program import Program, ScriptProgram
 
 
 def program_in(recording: Recording) -> Program:
-    """The program that a recording debugs.  Raises `UsageError` for code that may not run, and for sources that are missing."""
+    """Return the program that a recording debugs.  Raises `UsageError` for code that may not run, and for sources that are missing."""
     stored = recording.stored
     if not isinstance(stored, OperatorFacts) and not recording.trusted:
         raise UsageError(untrusted(recording))
@@ -38,7 +38,7 @@ def program_in(recording: Recording) -> Program:
 
 
 def _stored_script(facts: ScriptFacts) -> Program:
-    """The script in a folder of its own, which goes when the program does."""
+    """Return the script in a folder of its own, which goes when the program does."""
     folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
     sources = facts.sources
     program = ScriptProgram(str(folder / next(iter(sources))), facts.arguments, facts.checks)

@@ -28,7 +28,7 @@ class FoundSources:
 def source_program(
     facts: KernelCallFacts | MainFacts, arrays: Arrays, recording: str
 ) -> KernelCall | HostProgram:
-    """The call or the ``main`` that the file *recording* names, with the *arrays* that go in.
+    """Return the call or the ``main`` that the file *recording* names, with the *arrays* that go in.
 
     Raises `UsageError` for sources that are missing.
     """
@@ -40,7 +40,7 @@ def source_program(
 
 
 def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
-    """The sources that the file *recording* names: where they lay, else beside it, else in the current folder.
+    """Return the sources that the file *recording* names: where they lay, else beside it, else in the current folder.
 
     Raises `UsageError` with the names of those that are in none of the three.
     """

@@ -95,7 +95,7 @@ def of_sources() -> Any:
 
 
 def untrusted(recording: Recording) -> str:
-    """The sentence of a recording whose script or sources have not been allowed to run."""
+    """Return the sentence of a recording whose script or sources have not been allowed to run."""
     names = ", ".join(shown(name) for name in recording.code)
     what = "holds a script" if isinstance(recording.stored, ScriptFacts) else "names BANG C sources"
     return (
@@ -134,7 +134,7 @@ def save(session: "DebugSession", name: str) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy as Python's own."""
+    """Return a number of NumPy as Python's own."""
     if isinstance(value, np.generic):
         return value.item()
     raise UsageError(f"{value!r} is a parameter that cannot be written to a file")
@@ -176,14 +176,14 @@ def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
 
 
 def _words(made: Breakpoint) -> str:
-    """The words that `break` needs to set the same breakpoint in another session."""
+    """Return the words that `break` needs to set the same breakpoint in another session."""
     if isinstance(made.location, LineLocation):
         return f"{Path(made.location.file).name}:{made.location.line}"
     return made.words
 
 
 def _sources(session: "DebugSession") -> dict[str, str]:
-    """A hash of each source file that a kernel of the program reaches, by the end of its path."""
+    """Return a hash of each source file that a kernel of the program reaches, by the end of its path."""
     files = {f.code.co_filename for recorded in session.launches for f in recorded.functions}
     return {_tail(file): _hash(file) for file in sorted(files) if Path(file).is_file()}
 

@@ -68,7 +68,7 @@ class DebugSession(Standing):
     # -- what it looks at --------------------------------------------------------------------------
 
     def look(self) -> PausedRun:
-        """The machine where it stands; made by running there again, if need be."""
+        """Return the machine where it stands; made by running there again, if need be."""
         recorded = self.recorded
         here = self._run
         if here is not None and here.stop is not None:
@@ -81,7 +81,7 @@ class DebugSession(Standing):
         return self.watched()
 
     def watched(self, *, history: bool = False) -> PausedRun:
-        """The machine where it stands, from a run in which every instruction was announced.
+        """Return the machine where it stands, from a run in which every instruction was announced.
 
         With *history* the last operations before are known even at the end of a launch.  An interrupt of
         the program itself has no such run: there it is the program's own.
@@ -99,7 +99,7 @@ class DebugSession(Standing):
         return PausedRun(recorded, here.session, here.tracer, here.stop)
 
     def core(self) -> "Core | None":
-        """The core in focus; None where none has begun, or all have ended."""
+        """Return the core in focus; None where none has begun, or all have ended."""
         if self.stop.kind is LAUNCH_END:
             return None
         paused = self.look()
@@ -110,12 +110,12 @@ class DebugSession(Standing):
         return found
 
     def stack(self) -> list[FrameType]:
-        """The kernel frames of the core in focus, innermost first."""
+        """Return the kernel frames of the core in focus, innermost first."""
         core = self.core()
         return self.look().stack(core) if core is not None else []
 
     def frame(self) -> FrameType | None:
-        """The frame in focus."""
+        """Return the frame in focus."""
         stack = self.stack()
         return stack[min(self.level, len(stack) - 1)] if stack else None
 
@@ -155,7 +155,7 @@ class DebugSession(Standing):
             armed = self.armed()
 
     def armed(self) -> list[Breakpoint]:
-        """The breakpoints that stop; those that wait for their file are looked up again."""
+        """Return the breakpoints that stop; those that wait for their file are looked up again."""
         for made in self.breakpoints.values():
             if isinstance(made.location, PendingLocation):
                 made.location = made.location.found() or made.location
@@ -269,7 +269,7 @@ class DebugSession(Standing):
             self.travel(Position(position.launch, position.moment))
 
     def _checks(self) -> tuple[str, ...]:
-        """The checkers that breakpoints listen to."""
+        """Return the checkers that breakpoints listen to."""
         named = tuple(getattr(self.program, "checks", ()))
         rules = [
             b.location.rule
@@ -327,7 +327,7 @@ class DebugSession(Standing):
         self.host.close()
 
     def digest(self) -> str:
-        """A hash of the machine where it stands: every live byte, and every core's place in the kernel."""
+        """Return a hash of the machine where it stands: every live byte, and every core's place in the kernel."""
         paused, total = self.look(), hashlib.sha256()
         for owner, allocation in paused.every_allocation():
             total.update(f"{owner} {allocation.space} {allocation.address} {allocation.nbytes}".encode())

@@ -27,7 +27,7 @@ class Standing:
     _run: LaunchRun | None
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays of the host that are known by name."""
+        """Return the arrays of the host that are known by name."""
         return {**self.program.arrays(), **self._arrays}
 
     @property

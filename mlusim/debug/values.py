@@ -88,12 +88,12 @@ class Memory:
 
 
 def tasks(session: "DebugSession") -> tuple[TaskState, ...]:
-    """The tasks that have begun and not ended."""
+    """Return the tasks that have begun and not ended."""
     return tuple(states.tasks(session.look()))
 
 
 def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...]:
-    """The functions that *task*, or the task in focus, is in, innermost first; none where it is not in the kernel."""
+    """Return the functions that *task*, or the task in focus, is in, innermost first; none where it is not in the kernel."""
     paused = session.look()
     core = session.core() if task is None else paused.core(task)
     if core is None:
@@ -135,13 +135,13 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
 
 
 def on_chip(session: "DebugSession") -> list[Region]:
-    """The regions of the plan of the task in focus; where it has none, its declarations."""
+    """Return the regions of the plan of the task in focus; where it has none, its declarations."""
     paused, core = session.look(), session.core()
     return regions.plan_regions(paused, core) or regions.declarations(paused, core)
 
 
 def memories(core: "Core | None") -> list[Memory]:
-    """The memories of *core* and its cluster in which something is declared."""
+    """Return the memories of *core* and its cluster in which something is declared."""
     if core is None:
         return []
     arenas = [(str(space), arena) for space, arena in core.arenas.items()]
@@ -157,7 +157,7 @@ def memories(core: "Core | None") -> list[Memory]:
 
 
 def variable(name: str, value: Any, paused: PausedRun | None = None, path: str | None = None) -> Variable:
-    """A value under a name, as one line and a type."""
+    """Return a value under a name, as one line and a type."""
     place = (name if path is None else path) if isinstance(value, Ptr) else ""
     return Variable(
         name, value_text(value, paused), _type(value), value, name if path is None else path, place
@@ -179,7 +179,7 @@ def count_of(value: Any) -> int:
 def parts(
     found: Variable, first: int = 0, count: int | None = None, paused: PausedRun | None = None
 ) -> list[Variable]:
-    """The parts of a value from *first* on: elements of pointers and arrays, items of tuples, lists and mappings."""
+    """Return the parts of a value from *first* on: elements of pointers and arrays, items of tuples, lists and mappings."""
     stop = found.count if count is None else min(found.count, first + count)
     value, path = found.value, found.path
     if isinstance(value, Ptr):

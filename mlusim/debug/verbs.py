@@ -99,7 +99,7 @@ def until(session: "DebugSession", file: str | None = None, line: int | None = N
 
 
 def _stepper(session: "DebugSession", everyone: bool) -> "Core | None":
-    """The core that steps; None where whichever comes first is meant."""
+    """Return the core that steps; None where whichever comes first is meant."""
     _can_step(session)
     return None if everyone or _outside(session) else _stepping(session)[0]
 
@@ -117,7 +117,7 @@ def _outside(session: "DebugSession") -> bool:
 
 
 def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
-    """The core in focus and its innermost frame, in a run that can be stepped."""
+    """Return the core in focus and its innermost frame, in a run that can be stepped."""
     if session.at_host:
         session.leave_interrupt()
     _can_step(session)
@@ -176,7 +176,7 @@ def goto(session: "DebugSession", position: Position) -> Stop:
 
 
 def moment_at(session: "DebugSession", launch: int, time_us: float) -> Position:
-    """The first moment of the task in focus, or of task 0, that begins at a predicted time or later."""
+    """Return the first moment of the task in focus, or of task 0, that begins at a predicted time or later."""
     core = session.focus or "task 0"
     clock = clock_of(session.runs, launch)
     moment = clock.first(core, time_us)

@@ -34,7 +34,7 @@ class ArrayFile:
         }
 
     def read(self, member: str, largest: int = LARGEST) -> Array:
-        """The array *member*, of at most *largest* bytes; raises `UsageError` for one that is broken or larger."""
+        """Return the array *member*, of at most *largest* bytes; raises `UsageError` for one that is broken or larger."""
         told = f"{shown(member)} in {self.name}"
         info = self.members[member]
         with _sentences(self.name, self._kind, self._hint), self._archive.open(info) as packed:
@@ -64,7 +64,7 @@ def open_arrays(name: str, wanted: str, kind: str = ".npz file", hint: str = WRI
 def read_arrays(
     name: str, wanted: str, check: Callable[[Iterable[str]], None] | None = None
 ) -> dict[str, Array]:
-    """All arrays of the ``.npz`` file *name* by their names, in the byte order of this machine.
+    """Return all arrays of the ``.npz`` file *name* by their names, in the byte order of this machine.
 
     *check* is called with the names before anything is unpacked.  Raises `UsageError` for a file that is
     missing, no ``.npz``, broken or truncated, and for a member that is anything but numbers.
@@ -76,7 +76,7 @@ def read_arrays(
 
 
 def read_member(name: str, member: str | None, wanted: str) -> Array:
-    """The array *member* of the ``.npz`` file *name*, or its only one; raises `UsageError` as `read_arrays` does."""
+    """Return the array *member* of the ``.npz`` file *name*, or its only one; raises `UsageError` as `read_arrays` does."""
     with open_arrays(name, wanted) as stored:
         names = ", ".join(shown(key) for key in stored.members) or "nothing"
         if member is None and len(stored.members) == 1:
@@ -95,7 +95,7 @@ def _numbers(name: str, key: str, array: Array) -> Array:
 
 
 def read_array(name: str, wanted: str) -> Array:
-    """The array of the ``.npy`` file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
+    """Return the array of the ``.npy`` file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
     path = refuse_no_file(name, wanted)
     if not path.stat().st_size:
         raise UsageError(f"{name} is empty; write it with numpy.save")
@@ -104,7 +104,7 @@ def read_array(name: str, wanted: str) -> Array:
 
 
 def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
-    """The array in *file* of *size* bytes, whose head must say what there is."""
+    """Return the array in *file* of *size* bytes, whose head must say what there is."""
     version = npy.read_magic(file)
     head = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran, dtype = head(file)

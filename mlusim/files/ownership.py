@@ -31,7 +31,7 @@ def own(path: Path, within: Path | None = None) -> bool:
 
 
 def read_own(path: Path, within: Path) -> bytes | None:
-    """The bytes of *path*, None where it or a folder above it up to *within* is not `own`.  Raises `OSError`."""
+    """Return the bytes of *path*, None where it or a folder above it up to *within* is not `own`.  Raises `OSError`."""
     return path.read_bytes() if own(path, within) else None
 
 

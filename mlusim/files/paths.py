@@ -8,7 +8,7 @@ LONGEST = 120  # characters of a reason
 
 
 def path_of(name: str) -> Path:
-    """The path that *name* is; raises `UsageError` for a name that no file has."""
+    """Return the path that *name* is; raises `UsageError` for a name that no file has."""
     if "\0" in name:
         raise UsageError(f"{shown(name)} is no name of a file: it holds a NUL")
     if not name:
@@ -17,7 +17,7 @@ def path_of(name: str) -> Path:
 
 
 def brief(error: Exception) -> str:
-    """The reason of *error* alone, without the paths and codes around it."""
+    """Return the reason of *error* alone, without the paths and codes around it."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return shown(" ".join(text.split())[:LONGEST])
 

@@ -12,7 +12,7 @@ LARGEST = 64 << 20
 
 
 def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
-    """The text of the file *name*, at most *largest* bytes of UTF-8.
+    """Return the text of the file *name*, at most *largest* bytes of UTF-8.
 
     Raises `UsageError` for anything else; *hint* says what to do where there is no such file.
     """
@@ -36,7 +36,7 @@ def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
 
 
 def refuse_no_file(name: str, wanted: str) -> Path:
-    """The path of the regular file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
+    """Return the path of the regular file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
     path = path_of(name)
     try:
         kind = path.stat().st_mode

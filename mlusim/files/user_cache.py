@@ -12,7 +12,7 @@ _HOMES = "XDG_CACHE_HOME"  # names the directory of all programs
 
 
 def user_cache(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The absolute path of the directory, which may not exist yet.
+    """Return the absolute path of the directory, which may not exist yet.
 
     None where nothing is kept, no home is known, or the directory is not the user's `own`.
     """

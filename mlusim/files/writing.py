@@ -87,7 +87,7 @@ def _replace(target: Path, fill: Callable[[BinaryIO], Any]) -> None:
 
 
 def _beside(target: Path) -> tuple[Path, int]:
-    """A new file in the folder of *target*, open for writing; it follows no link and takes no file that exists."""
+    """Return a new file in the folder of *target*, open for writing; it follows no link and takes no file that exists."""
     beside = target.with_name(f".mlusim-{secrets.token_hex(12)}.part")
     return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
@@ -103,7 +103,7 @@ def _settle(folder: Path) -> None:
 
 
 def _regular(name: str) -> Path | None:
-    """The file that *name* is or would become, behind links; None for a device or a pipe.
+    """Return the file that *name* is or would become, behind links; None for a device or a pipe.
 
     Raises `UsageError` for a directory, for a path below none, and for a file that may not be written.
     """
@@ -126,7 +126,7 @@ def _regular(name: str) -> Path | None:
 
 
 def kept_elsewhere(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
-    """A new file in a folder for temporary files that *fill* has written instead of *name*; None: none takes it."""
+    """Return a new file in a folder for temporary files that *fill* has written instead of *name*; None: none takes it."""
     for folder in _folders():
         kept = None
         try:

@@ -41,7 +41,7 @@ FUNCTIONS = {DIV: "floor_div", MOD: "floor_mod", CEIL: "ceil_div", MIN: "least",
 
 
 def c_leaf(leaf: Expr) -> str:
-    """A leaf as a C name: ``elem_count``, ``sizeof_src``, ``phase_dst``."""
+    """Return a leaf as a C name: ``elem_count``, ``sizeof_src``, ``phase_dst``."""
     if isinstance(leaf, Var | BoardConst):
         return leaf.name
     if isinstance(leaf, SizeOf):
@@ -52,7 +52,7 @@ def c_leaf(leaf: Expr) -> str:
 
 
 def to_c(expr: Expr, leaf: Callable[[Expr], str] = c_leaf) -> str:
-    """The source of *expr*, every operation in parentheses; *leaf* writes what stands for itself."""
+    """Return the source of *expr*, every operation in parentheses; *leaf* writes what stands for itself."""
 
     def c(part: Expr) -> str:
         return to_c(part, leaf)

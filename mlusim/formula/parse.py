@@ -65,7 +65,7 @@ class FormulaReader:
     element: ElementType | None
 
     def fail(self, why: str) -> UsageError:
-        """The error that says what is wrong in the text."""
+        """Return the error that says what is wrong in the text."""
         return UsageError(f"{shown(self.text)} is no formula: {why}")
 
     def formula(self, node: ast.expr) -> Expr:
@@ -113,7 +113,7 @@ class FormulaReader:
 def reader(
     text: str, variables: Mapping[str, Var], element: ElementType | None
 ) -> tuple[FormulaReader, ast.expr]:
-    """The reader of *text* for the names of a plan, and its syntax tree."""
+    """Return the reader of *text* for the names of a plan, and its syntax tree."""
     constants = {str(c): c for c in _CONSTANTS}
     if len(text) > _LONGEST:
         raise UsageError(
@@ -148,7 +148,7 @@ def _depth(tree: ast.AST) -> int:
 
 
 def shown(text: str) -> str:
-    """The text in quotes, its middle left out where it is long."""
+    """Return the text in quotes, its middle left out where it is long."""
     return repr(text if len(text) <= 120 else f"{text[:80]} ... {text[-20:]}")
 
 

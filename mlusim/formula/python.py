@@ -31,7 +31,7 @@ SIGNS = {ADD: ("+", SUM), SUB: ("-", SUM), MUL: ("*", PRODUCT), DIV: ("//", PROD
 
 
 def plain_leaf(leaf: Expr) -> str:
-    """A leaf as the rows write it: ``elem_count``, ``sizeof(T)``, ``phase(dst)``."""
+    """Return a leaf as the rows write it: ``elem_count``, ``sizeof(T)``, ``phase(dst)``."""
     if isinstance(leaf, Var | BoardConst):
         return leaf.name
     if isinstance(leaf, SizeOf):
@@ -42,7 +42,7 @@ def plain_leaf(leaf: Expr) -> str:
 
 
 def to_python(expr: Expr, leaf: Leaf = plain_leaf) -> str:
-    """The source of *expr*; *leaf* writes what stands for itself."""
+    """Return the source of *expr*; *leaf* writes what stands for itself."""
     return _Source(leaf).text(expr)[0]
 
 
@@ -51,12 +51,12 @@ class _Source:
         self.leaf = leaf
 
     def at(self, expr: Expr, level: int) -> str:
-        """The source of *expr*, in parentheses where it binds less tightly than *level*."""
+        """Return the source of *expr*, in parentheses where it binds less tightly than *level*."""
         text, own = self.text(expr)
         return text if own >= level else f"({text})"
 
     def text(self, expr: Expr) -> tuple[str, int]:
-        """The source of *expr*, and how tightly it binds."""
+        """Return the source of *expr*, and how tightly it binds."""
         if isinstance(expr, Amount):
             return str(expr.value), ATOM if expr.value >= 0 else SIGN
         if isinstance(expr, Word):

@@ -39,7 +39,7 @@ def row_formula(text: str) -> Expr:
 
 
 def names_in(*exprs: Expr) -> tuple[str, ...]:
-    """The parameters that *exprs* name, in order of appearance."""
+    """Return the parameters that *exprs* name, in order of appearance."""
     return tuple(dict.fromkeys(name for expr in exprs for name in _names(expr)))
 
 

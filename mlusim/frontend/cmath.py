@@ -43,7 +43,7 @@ def u32(value: int) -> int:
 
 
 def DIV_UP(x: SupportsIndex, y: SupportsIndex) -> int:
-    """The quotient of non-negative integers, rounded up; raises as `cdiv` does."""
+    """Return the quotient of non-negative integers, rounded up; raises as `cdiv` does."""
     x, y = _whole(x), _whole(y)
     return (x + y - 1) // y
 

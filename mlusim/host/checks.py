@@ -45,7 +45,7 @@ Checks = Sequence["Check | Checks"]
 
 
 def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[str, Any]) -> Status | None:
-    """The status that ends the call, or None when every check holds.
+    """Return the status that ends the call, or None when every check holds.
 
     The sentence of a failure is kept in ``handle.last_error``, led by the function's name.  Raises
     `UsageError` for what a C compiler would not take: something else than a handle, a descriptor
@@ -97,7 +97,7 @@ def _compile(api: str, arguments: Mapping[str, Any]) -> None:
 
 
 def _shown(value: Any) -> str:
-    """The value in a line."""
+    """Return the value in a line."""
     return " ".join(repr(value).split())[:80]
 
 
@@ -109,7 +109,7 @@ def _flat(checks: Checks) -> Sequence[Check]:
 
 
 def demand(holds: Callable[[Any], bool], sentence: str, status: Status = BAD_PARAM) -> Check:
-    """A check of any condition over the arguments; *sentence* says what is wrong and what is legal."""
+    """Return a check of any condition over the arguments; *sentence* says what is wrong and what is legal."""
     return Check(lambda a: None if holds(a) else sentence, status)
 
 
@@ -119,7 +119,7 @@ def stop(when: Callable[[Any], bool]) -> Check:
 
 
 def not_null(*names: str) -> tuple[Check, ...]:
-    """Each of *names* must not be None."""
+    """Return each of *names* must not be None."""
 
     def check(name: str) -> Check:
         what = "descriptor" if name.endswith("_desc") else "pointer"
@@ -171,7 +171,7 @@ def dim(
 
 
 def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status = BAD_PARAM) -> Check:
-    """A dimension of one tensor must equal a dimension of another."""
+    """Return a dimension of one tensor must equal a dimension of another."""
     return dim(
         name, axis, lambda a: int(getattr(a, other).shape[other_axis]), f"dim {other_axis} of {other}", status
     )

@@ -34,7 +34,7 @@ def _integers(name: str, value: Any) -> tuple[int, ...]:
 
 
 def _dtype(value: Any) -> DType | str:
-    """A dtype of the board, or the name of one that the board lacks, which the checks will refuse."""
+    """Return a dtype of the board, or the name of one that the board lacks, which the checks will refuse."""
     try:
         return as_dtype(value)
     except UsageError:

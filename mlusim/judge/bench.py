@@ -161,7 +161,7 @@ def _facts(draw: Draw, bind: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _result() -> Any:
-    """A file without a name, which takes what a candidate leaves."""
+    """Return a file without a name, which takes what a candidate leaves."""
     if hasattr(os, "memfd_create"):
         return io.FileIO(os.memfd_create("mlusim-judge"), "r+b")
     return tempfile.TemporaryFile()

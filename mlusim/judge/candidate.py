@@ -203,7 +203,7 @@ def _translated_and_called(
 
 
 def _includes(module: Module, path: str) -> list[str]:
-    """The files that a candidate reads beside its own and the supplied headers."""
+    """Return the files that a candidate reads beside its own and the supplied headers."""
     files = {name for unit in module.units for name in unit.form.includes}
     return sorted(n for n in files if n != path and not n.startswith(str(INCLUDE)))
 
@@ -222,7 +222,7 @@ class _Memory:
     def place(
         self, facts: Mapping[str, Any], inputs: Mapping[str, Array]
     ) -> tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]]:
-        """The inputs of a call on the device, and its outputs, poisoned but for those that are inputs too."""
+        """Return the inputs of a call on the device, and its outputs, poisoned but for those that are inputs too."""
         device, fresh = self.device, facts["case"] != self._case
         if fresh:
             for tensor in self._tensors.values():

@@ -69,7 +69,7 @@ class Difference:
 
 
 def usual(dtype: np.dtype[Any]) -> Tolerance:
-    """The tolerance of elements of *dtype* where the reference names none."""
+    """Return the tolerance of elements of *dtype* where the reference names none."""
     if dtype.kind in "iub":
         return Tolerance(0.0)
     return Tolerance(HALF if dtype.itemsize <= 2 else SINGLE)
@@ -119,7 +119,7 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
 
 
 def _median(values: Array, *, zero: bool = False) -> float:
-    """The median of the finite ones of *values* that are greater than 0, or with *zero* of all that are finite."""
+    """Return the median of the finite ones of *values* that are greater than 0, or with *zero* of all that are finite."""
     told = values[np.isfinite(values) & ((values > 0) | zero)]
     return float(np.median(told)) if told.size else 0.0
 
@@ -130,7 +130,7 @@ def _number(value: Any) -> float:
 
 
 def tolerances(given: Any, outputs: Mapping[str, Array]) -> dict[str, Tolerance]:
-    """The tolerance of each of *outputs*: *given* is None, a number, a mapping with "rtol" and "atol", or one by output."""
+    """Return the tolerance of each of *outputs*: *given* is None, a number, a mapping with "rtol" and "atol", or one by output."""
     if isinstance(given, Mapping) and not set(given) <= {"rtol", "atol"}:
         unknown = next((name for name in given if name not in outputs), None)
         if unknown is not None:

@@ -200,7 +200,7 @@ def room_for_device(nbytes: int) -> None:
 
 
 def _private() -> int:
-    """The bytes of private memory that this process may write."""
+    """Return the bytes of private memory that this process may write."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         return int(text.partition("VmData:")[2].split()[0]) << 10
@@ -220,7 +220,7 @@ def family(process: int) -> list[int]:
 
 
 def resident(processes: Sequence[int]) -> int:
-    """The bytes of memory that *processes* hold, those that they share counted for each."""
+    """Return the bytes of memory that *processes* hold, those that they share counted for each."""
     total = 0
     for one in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):
@@ -229,7 +229,7 @@ def resident(processes: Sequence[int]) -> int:
 
 
 def stored(folder: str) -> int:
-    """The bytes on the disk of all files beneath *folder*."""
+    """Return the bytes on the disk of all files beneath *folder*."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -239,7 +239,7 @@ def stored(folder: str) -> int:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a candidate sees of those *given*: none that names a server or holds a word of the user's."""
+    """Return the variables that a candidate sees of those *given*: none that names a server or holds a word of the user's."""
     kept = (
         "PATH",
         "LANG",

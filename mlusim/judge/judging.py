@@ -71,7 +71,7 @@ class Answer:
 
 
 def task_of(reference: str, board: str, seed: int | None, **options: Any) -> JudgeTask:
-    """The task of a reference's file.  Without a *seed* one is drawn, so that no candidate knows its inputs.
+    """Return the task of a reference's file.  Without a *seed* one is drawn, so that no candidate knows its inputs.
 
     Raises `UsageError` for an unknown board and a file that cannot be read.
     """
@@ -90,7 +90,7 @@ def task_of(reference: str, board: str, seed: int | None, **options: Any) -> Jud
 
 
 def candidates(task: JudgeTask, paths: Iterable[str]) -> list[Candidate]:
-    """The candidates in *paths*, each file once.  Raises `UsageError` for a file that cannot be read."""
+    """Return the candidates in *paths*, each file once.  Raises `UsageError` for a file that cannot be read."""
     return [Candidate(path, digest(path), task) for path in dict.fromkeys(paths)]
 
 
@@ -132,7 +132,7 @@ def prepare(task: JudgeTask) -> Sequence[str]:
 
 
 def judged(candidate: Candidate) -> dict[str, Any]:
-    """The verdict of *candidate*, here and now."""
+    """Return the verdict of *candidate*, here and now."""
     task = candidate.task
     place = _workplace(task)
     ended = place.bench.run(candidate.path, task.kernel, task.function)
@@ -153,7 +153,7 @@ def _about(task: JudgeTask) -> dict[str, Any]:
 
 
 def _without_process(candidate: Candidate, word: str, sentence: str) -> dict[str, Any]:
-    """The verdict of a candidate that no process has run to its end."""
+    """Return the verdict of a candidate that no process has run to its end."""
     lost = verdict(candidate.path, EndedProcess(), (), _about(candidate.task), (), None)
     plained: dict[str, Any] = plain(lost | {"verdict": word, "error": sentence})
     return plained
@@ -204,7 +204,7 @@ def judge(
 
 
 def _outcome(candidate: Candidate, future: "Future[Answer]") -> tuple[dict[str, Any], bool]:
-    """The verdict of *candidate*, and whether it is of an accident that another attempt may not have."""
+    """Return the verdict of *candidate*, and whether it is of an accident that another attempt may not have."""
     try:
         answer = future.result()
     except Exception as error:
@@ -223,7 +223,7 @@ def _outcome(candidate: Candidate, future: "Future[Answer]") -> tuple[dict[str, 
 
 
 def _word(task: JudgeTask) -> str:
-    """A word that changes with whatever a verdict depends on beside the candidate."""
+    """Return a word that changes with whatever a verdict depends on beside the candidate."""
     return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
 
 
@@ -252,7 +252,7 @@ def _check(candidate: Candidate, document: Mapping[str, Any], where: str) -> Non
 
 
 def kept_seed(name: str) -> int | None:
-    """The seed of the verdicts in the file *name*; None where there are none."""
+    """Return the seed of the verdicts in the file *name*; None where there are none."""
     try:
         with Path(name).open("rb") as file:
             seed = json.loads(file.readline()).get("seed")

@@ -166,7 +166,7 @@ class JudgeReference:
         return arrays, numbers
 
     def _parameters(self, count: int) -> list[str]:
-        """The names of inputs that came without: those of the reference's parameters."""
+        """Return the names of inputs that came without: those of the reference's parameters."""
         function = self.names["Model"].forward if self._modelled else self.names["reference"]
         names = [name for name in inspect.signature(function).parameters if name != "self"]
         return [*names[:count], *(f"input{n}" for n in range(len(names), count))]
@@ -291,7 +291,7 @@ def loaded(path: str) -> JudgeReference:
 
 
 def digest(path: str) -> str:
-    """A word that changes with the bytes of the file *path*.  Raises `UsageError` where it cannot be read."""
+    """Return a word that changes with the bytes of the file *path*.  Raises `UsageError` where it cannot be read."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
     except OSError as error:

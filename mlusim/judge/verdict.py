@@ -47,7 +47,7 @@ def verdict(
     weak: Sequence[str],
     held: Confinement | None,
 ) -> dict[str, Any]:
-    """The verdict of *candidate*, whose process has *ended*, on the calls of *draws*.
+    """Return the verdict of *candidate*, whose process has *ended*, on the calls of *draws*.
 
     *about* is what all verdicts of a run share: the reference, the board, the seed.  *weak* says what a wrong candidate could hide
     behind, *held* what its process could not do (None: it had none).
@@ -157,7 +157,7 @@ def _compared(
     draws: Sequence[Draw],
     calls: Mapping[tuple[str, int], Mapping[str, Any]],
 ) -> tuple[list[tuple[Draw, str, Difference]], dict[str, dict[str, Any]]]:
-    """The outputs of all *calls* beside what was expected, and the same by case."""
+    """Return the outputs of all *calls* beside what was expected, and the same by case."""
     differences: list[tuple[Draw, str, Difference]] = []
     cases: dict[str, dict[str, Any]] = {}
     for draw in draws:
@@ -195,7 +195,7 @@ def _doubts(
 
 
 def _shape(call: Mapping[str, Any]) -> list[Any]:
-    """The launches of *call*, without what depends on the contents of its inputs."""
+    """Return the launches of *call*, without what depends on the contents of its inputs."""
     return [(launch["kernel"], launch["instructions"]) for launch in call["launches"]]
 
 
@@ -312,7 +312,7 @@ def _efficiencies(
 
 
 def _reached(launches: Iterable[Mapping[str, Any]], time: float) -> float:
-    """The greatest share of a unit that computes, over the *time* of all launches."""
+    """Return the greatest share of a unit that computes, over the *time* of all launches."""
     shares = Counter[str]()
     for launch in launches:
         for one in launch["achieved"]:

@@ -41,7 +41,7 @@ class Document:
 
 
 def unpacked(data: bytes) -> Document:
-    """The document that *data* is.  Raises `BrokenDocument` for anything else, however it came about."""
+    """Return the document that *data* is.  Raises `BrokenDocument` for anything else, however it came about."""
     head, newline, rest = data.partition(b"\n")
     try:
         document = json.loads(head if newline and len(head) <= LONGEST else b"")

@@ -30,7 +30,7 @@ A flag of the vendor's that the table does not have is refused.
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     rows = [f"| `{f.shown}` | {f.meaning} | {f.use.value} |" for f in sorted(FLAGS, key=_order)]
     older = ", ".join(f"`{old}` is `{name}`" for old, name in ARCHITECTURES.items())
     quiet = ", ".join(f"`{flag}`" for flag in QUIET)

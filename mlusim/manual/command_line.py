@@ -19,7 +19,7 @@ Long work shows progress on standard error when it is a terminal; `NO_COLOR` is 
 
 
 def manual() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join([HEAD, *_arguments(), *(line for verb in VERBS for line in _verb(verb))])
 
 

@@ -54,7 +54,7 @@ TABLE = "| name | uses | here | | described in | executed by |\n| --- | --- | --
 
 
 def coverage_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     names = vendor_names()
     used = [name for name in names if name.uses]
     others = [name for name in names if not name.uses]
@@ -82,7 +82,7 @@ def coverage_page() -> str:
 
 
 def row_of(name: VendorName) -> Intrinsic | None:
-    """The row of the table that *name* is, or None for a helper.
+    """Return the row of the table that *name* is, or None for a helper.
 
     Raises `UsageError` for a name that is neither.
     """

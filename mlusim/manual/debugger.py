@@ -19,7 +19,7 @@ In Python the same table is `mlusim.debug.Console(session).execute(line)`; the s
 
 
 def manual() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join([HEAD, *(line for group in GROUPS for line in _group(group))])
 
 

@@ -64,7 +64,7 @@ REMARKS: Mapping[str, str] = MappingProxyType(
 
 
 def names(header: str) -> list[str]:
-    """The functions that a header declares, in its order."""
+    """Return the functions that a header declares, in its order."""
     text = re.sub(r"//.*", "", (INCLUDE / header).read_text(encoding="utf-8"))
     if header == "cnnl.h":
         kinds, calls = (
@@ -87,7 +87,7 @@ def remark(name: str) -> str:
 
 
 def manual() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join([HEAD, *(line for library in LIBRARIES for line in _library(library))])
 
 

@@ -63,7 +63,7 @@ intrinsic is used where no manual is public.
 
 
 def isa_pages() -> dict[str, str]:
-    """Every page as Markdown, by file name."""
+    """Return every page as Markdown, by file name."""
     pages = {f"{family.name}.md": _page(family) for family in FAMILIES}
     return {"index.md": _index(), "coverage.md": coverage_page()} | pages
 
@@ -114,7 +114,7 @@ def _row(row: Intrinsic) -> Iterator[str]:
 
 
 def _python(form: Form) -> str:
-    """The call of *form* in a Python kernel."""
+    """Return the call of *form* in a Python kernel."""
     call = f"mlu.{form.row}({', '.join('*values' if p.type == '...' else p.name for p in form.parameters)})"
     return call if form.result == "void" else f"result = {call}"
 
@@ -189,7 +189,7 @@ def _cost(row: Intrinsic) -> str:
 
 
 def _markdown(text: str) -> str:
-    """The marks of reStructuredText as those of Markdown."""
+    """Return the marks of reStructuredText as those of Markdown."""
     code = re.sub(r"``(.+?)``", lambda m: f"`{m[1]}`".replace("\n", " "), text, flags=re.DOTALL)
     return code.replace("::\n", ":\n")
 

@@ -13,7 +13,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "operators"
 
 
 def listings() -> dict[str, Path]:
-    """The files of listings by the folders of their operators."""
+    """Return the files of listings by the folders of their operators."""
     found = (one.listing for one in operators().values())
     return {
         path.parent.name: path for path in found if path is not None and path.is_relative_to(PAGES.parents[1])
@@ -21,7 +21,7 @@ def listings() -> dict[str, Path]:
 
 
 def page(name: str, path: Path) -> str:
-    """The page of the listing in *path*, of the operator folder *name*."""
+    """Return the page of the listing in *path*, of the operator folder *name*."""
     listing = read_listing(path)
     head = (
         f"Left is {' '.join(listing.about)}; right is `ops/{name}/{listing.source.name}`, with the numbers of\nits lines. Between them stands whether a line is the same (=), another one (~), only in the document (-) or only in the\n"

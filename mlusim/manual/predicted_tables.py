@@ -26,7 +26,7 @@ Perform = Callable[[Job], CallRecord]
 
 
 def refreshed(text: str, perform: Perform = perform, only: str = "") -> str:
-    """The page *text* with its predicted figures as they are today; with *only* those of the rows that begin so."""
+    """Return the page *text* with its predicted figures as they are today; with *only* those of the rows that begin so."""
     operator, head, lines = "", tuple[str, ...](), list[str]()
     for line in text.splitlines(keepends=True):
         cells = _cells(line)

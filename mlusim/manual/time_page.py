@@ -14,7 +14,7 @@ HEAD = (
 
 
 def table() -> str:
-    """Every value of every constant, in the order of the code: that of all boards first, then those of their own."""
+    """Return every value of every constant, in the order of the code: that of all boards first, then those of their own."""
     return HEAD + "".join(_row(rate, value) for rate in RATES for value in rate.values)
 
 
@@ -40,7 +40,7 @@ def _evidence(value: BoardValue) -> Iterator[str]:
 
 
 def refreshed(page: str) -> str:
-    """The text of *page* with the table as it is today."""
+    """Return the text of *page* with the table as it is today."""
     before, rest = page.split("| constant | boards |", 1)
     behind = rest.split("\n\n", 1)[1]
     return f"{before}{table()}\n{behind}"

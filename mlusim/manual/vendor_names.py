@@ -303,7 +303,7 @@ class VendorName:
 
 
 def vendor_names() -> tuple[VendorName, ...]:
-    """All names, in the order of the list."""
+    """Return all names, in the order of the list."""
     found: list[VendorName] = []
     test = ""
     for line in LISTED.strip().splitlines():

@@ -58,7 +58,7 @@ class Allocation:
         self._where = 0
 
     def where(self) -> int:
-        """The address of its bytes in this process, which NumPy takes a microsecond to tell."""
+        """Return the address of its bytes in this process, which NumPy takes a microsecond to tell."""
         if not self._where:
             self._where = int(self.raw.__array_interface__["data"][0])
         return self._where
@@ -87,7 +87,7 @@ class Allocation:
         return self.filled or any(low <= offset < high for low, high in self.given)
 
     def ended(self, start: int = 0) -> Ended:
-        """The fault of using byte *start* of it after its end."""
+        """Return the fault of using byte *start* of it after its end."""
         return Ended(
             f"{self.site} ended with its task or launch",
             space=self.space.name,
@@ -96,7 +96,7 @@ class Allocation:
         )
 
     def const_fault(self, operand: str | None = None, *, does: str = "it would change") -> ReadOnly:
-        """The fault of a store to it, which the host passed as const, or the kernel declares so."""
+        """Return the fault of a store to it, which the host passed as const, or the kernel declares so."""
         if self.declared.file:
             return ReadOnly(
                 f"{does} {self.site}, which is const there",
@@ -124,7 +124,7 @@ class Absent(Allocation):
         super().__init__(space, 0, NO_BYTES, declared)
 
     def fault(self) -> Fault:
-        """The fault of using it."""
+        """Return the fault of using it."""
         return Unsupported(
             f"a memory core has no {self.space}; {self.site} is for the IPU cores",
             space=self.space.name,
@@ -206,7 +206,7 @@ class Pool:
         self._free: dict[tuple[Space, int], list[Bytes]] = {}
 
     def take(self, space: Space, nbytes: int) -> Bytes:
-        """A byte array of *nbytes* bytes with unspecified contents."""
+        """Return a byte array of *nbytes* bytes with unspecified contents."""
         free = self._free.get((space, nbytes))
         return free.pop() if free else fresh_bytes(nbytes)
 
@@ -246,7 +246,7 @@ class Heap:
         return allocation
 
     def place_of(self, nbytes: int, most: int) -> int:
-        """The first byte, from the base on, of the next allocation; it ends before byte *most*, and fits."""
+        """Return the first byte, from the base on, of the next allocation; it ends before byte *most*, and fits."""
         self.reserve(nbytes)
         start = self._next - self.base
         if start + nbytes > most:
@@ -276,5 +276,5 @@ class Heap:
 
 
 def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
-    """The bytes of a C-contiguous *array*, without a copy."""
+    """Return the bytes of a C-contiguous *array*, without a copy."""
     return array.reshape(-1).view(np.uint8)

@@ -108,13 +108,13 @@ THREE_D = frozenset(DIRECTIONS)  # from __BANG_ARCH__ 322 on
 
 
 def direction_of(number: Any) -> Any:
-    """The direction that an enumerator of ``mluMemcpyDirection_t`` means; what is none stays, for the row to refuse."""
+    """Return the direction that an enumerator of ``mluMemcpyDirection_t`` means; what is none stays, for the row to refuse."""
     return DIRECTIONS[number] if number in range(len(DIRECTIONS)) else number
 
 
 @functools.cache
 def grain(direction: Direction, generation: int, *, strided: bool) -> tuple[int, int, int]:
-    """The numbers of bytes of which the address of dst, that of src and the size must be multiples.
+    """Return the numbers of bytes of which the address of dst, that of src and the size must be multiples.
 
     The vendor declaration header; that 5xx is as 3xx is inferred.
     """

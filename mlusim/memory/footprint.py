@@ -54,7 +54,7 @@ class Access(NamedTuple):
         return starts
 
     def starts_within(self, low: int, high: int) -> Ints:
-        """The starts of the repetitions that touch a byte of [low, high), in their order; others may be among them."""
+        """Return the starts of the repetitions that touch a byte of [low, high), in their order; others may be among them."""
         starts = np.array([self.start], np.int64)
         for n, (stride, count) in enumerate(self.steps):
             starts = (starts[:, None] + stride * np.arange(count, dtype=np.int64)).reshape(-1)
@@ -113,7 +113,7 @@ class Access(NamedTuple):
         return at
 
     def rows_of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """A view of its bytes in an array of one-byte elements, one row for each repetition."""
+        """Return a view of its bytes in an array of one-byte elements, one row for each repetition."""
         if not self.steps:
             return array[self.start : self.start + self.size]
         return np.ndarray(
@@ -192,7 +192,7 @@ class ByteRuns:
 
     @staticmethod
     def of(accesses: Iterable[Access]) -> "ByteRuns":
-        """Every byte that *accesses* touch; all of them are of one allocation."""
+        """Return every byte that *accesses* touch; all of them are of one allocation."""
         lows, highs = [NO_INTS], [NO_INTS]
         for access in accesses:
             starts = access.starts
@@ -265,7 +265,7 @@ def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bo
 
 
 def _first_in_common(a: Ints, size_a: int, b: Ints, size_b: int) -> tuple[int, int] | None:
-    """The first overlap of runs at *a* with runs at *b*; equal sizes within each, sorted starts."""
+    """Return the first overlap of runs at *a* with runs at *b*; equal sizes within each, sorted starts."""
     behind = np.searchsorted(b, a + size_a)  # runs of b that begin before the end of each run of a
     last = np.where(behind > 0, b[np.maximum(behind - 1, 0)], np.iinfo(np.int64).min // 2) if len(b) else b
     hits = np.flatnonzero((behind > 0) & (last + size_b > a)) if len(b) else NO_INTS

@@ -22,7 +22,7 @@ def leaves(request: _Request) -> Iterator[Any]:
 
 
 def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
-    """The numbers and pointers in *arguments* of a compiled kernel."""
+    """Yield the numbers and pointers in *arguments* of a compiled kernel."""
     for argument in arguments:
         if argument.__class__ in _STRUCTURES:
             yield from _leaves(argument)
@@ -31,7 +31,7 @@ def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
 
 
 def mapped(argument: Any, change: Callable[[Any], Any], *, compiled: bool) -> Any:
-    """An argument with *change* of each number and pointer in it."""
+    """Return an argument with *change* of each number and pointer in it."""
     if not compiled or argument.__class__ not in _STRUCTURES:
         return change(argument)
     return tuple(mapped(part, change, compiled=True) for part in argument)
@@ -44,6 +44,6 @@ def allocation_of(argument: Any) -> Allocation | None:
 
 
 def allocations(request: _Request) -> list[Allocation]:
-    """The allocations that the kernel is given, each once, in order."""
+    """Return the allocations that the kernel is given, each once, in order."""
     found = (allocation_of(argument) for argument in leaves(request))
     return list(dict.fromkeys(allocation for allocation in found if allocation is not None))

@@ -116,7 +116,7 @@ class View:
         self.array = self.raw = NO_BYTES
 
     def recast(self, dtype: DType, phase: int) -> "View":
-        """The same allocation and core through another dtype."""
+        """Return the same allocation and core through another dtype."""
         found = self.siblings.get((dtype, phase) if phase else dtype)
         if found is not None:
             return found
@@ -230,7 +230,7 @@ class Ptr(Presented):
         self[0] = value
 
     def cast(self, dtype: Any) -> "Ptr":
-        """The pointer of the same address and another element type, as ``(T *)p`` in C."""
+        """Return the pointer of the same address and another element type, as ``(T *)p`` in C."""
         view = self.view
         if dtype.__class__ is not DType:
             dtype = as_dtype(dtype)
@@ -375,7 +375,7 @@ def _no_number(view: View, value: Any) -> RuleFault:
 
 
 def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBounds | None:
-    """The fault of touching *nbytes* from *ahead* bytes behind byte *place* of the view's allocation on, or None.
+    """Return the fault of touching *nbytes* from *ahead* bytes behind byte *place* of the view's allocation on, or None.
 
     *place* is where a pointer leads, which is within `REACH`.
     """

@@ -28,7 +28,7 @@ class RegionMap:
         raise NotImplementedError
 
     def regions_at(self, offset: int) -> tuple[tuple[str, Any], ...]:
-        """Every (stage name, region) that holds the byte at *offset*."""
+        """Return every (stage name, region) that holds the byte at *offset*."""
         raise NotImplementedError
 
 
@@ -46,5 +46,5 @@ class Placement:
         return self.start + self.layout.high_water
 
     def regions_at(self, offset: int) -> tuple[tuple[str, Any], ...]:
-        """Every (stage name, region) that holds the byte at *offset* of the allocation."""
+        """Return every (stage name, region) that holds the byte at *offset* of the allocation."""
         return self.layout.regions_at(offset - self.start)

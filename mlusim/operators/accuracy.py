@@ -209,7 +209,7 @@ def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> A
 
 
 def _words(o: Array, r: Array) -> Array:
-    """A word for each finite pair with o != r: 63 bits that mix those of both, and `BELOW`.
+    """Return a word for each finite pair with o != r: 63 bits that mix those of both, and `BELOW`.
 
     Words are sorted five times as fast as pairs.  Of a million pairs two share a word once in ten million times, and
     the share is then wrong by a millionth; whether every error has the same sign is not.
@@ -228,7 +228,7 @@ def _words(o: Array, r: Array) -> Array:
 
 
 def _distinct(words: list[Array]) -> Array:
-    """Each of *words* once; `np.unique` takes longer."""
+    """Return each of *words* once; `np.unique` takes longer."""
     ordered = np.concatenate(words)
     ordered.sort()
     new = np.ones(ordered.size, bool)

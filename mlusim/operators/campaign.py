@@ -59,7 +59,7 @@ class Job:
 def matching_cases(
     operator: Operator, board: str, *, group: str | None = None, names: Sequence[str] = ()
 ) -> Iterator[Case]:
-    """The cases of *operator* that run on *board*: those named, or those of *group* (None: any)."""
+    """Yield the cases of *operator* that run on *board*: those named, or those of *group* (None: any)."""
     for case in operator.cases:
         wanted = case.name in names if names else group in {None, case.group}
         if wanted and (not case.boards or board in case.boards):

@@ -165,7 +165,7 @@ def _dead(job: object) -> "Future[Any]":
 
 
 def _begun(before: set[BaseProcess]) -> set[BaseProcess]:
-    """The processes that have begun since there were those of *before*."""
+    """Return the processes that have begun since there were those of *before*."""
     return set(multiprocessing.active_children()) - before
 
 

@@ -41,7 +41,7 @@ class Expected:
         return self.reference if device is None else device(*self._call)
 
     def judged(self, outputs: Outputs) -> dict[str, Accuracy]:
-        """The accuracy of those *outputs* that have thresholds and a reference."""
+        """Return the accuracy of those *outputs* that have thresholds and a reference."""
         accuracy = {}
         for name, thresholds in self._operator.thresholds.items():
             if name not in outputs:

@@ -104,7 +104,7 @@ class DocumentListing:
         return tuple(dict.fromkeys(mark for part in self.parts for row in part.rows for mark in row.marks))
 
     def shown(self, row: Row) -> Iterator[tuple[int, str]]:
-        """The kernel's lines of *row* with their numbers; what goes on with a statement is indented by four blanks more."""
+        """Yield the kernel's lines of *row* with their numbers; what goes on with a statement is indented by four blanks more."""
         base, whole = 0, True
         for number in row.kernel:
             line = self.text[number - 1]
@@ -138,7 +138,7 @@ class _Part:
 
 
 def read_listing(path: Path) -> DocumentListing:
-    """The listing of the file *path*, beside which ``kernel.mlu`` stands.
+    """Return the listing of the file *path*, beside which ``kernel.mlu`` stands.
 
     Raises `UsageError` with the file and line of what is not accounted for.
     """
@@ -230,7 +230,7 @@ def _told(path: Path, number: int, sign: str, rest: str, entries: list[_Entry]) 
 
 
 def _plain(text: str) -> str:
-    """A statement without comments, braces, blanks but those between words, and what does not change what it does."""
+    """Return a statement without comments, braces, blanks but those between words, and what does not change what it does."""
     return re.sub(r" ?([^\w ]) ?", r"\1", " ".join(_NOISE.sub(" ", _COMMENT.sub("", text)).split()))
 
 
@@ -244,7 +244,7 @@ def _is_brace(line: str) -> bool:
 
 
 def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
-    """The statements of every function, the head first; of functions of one name, one behind the other."""
+    """Return the statements of every function, the head first; of functions of one name, one behind the other."""
     whole = "\n".join(text)
     found: dict[str, list[KernelStatement]] = {}
     for head in _FUNCTION.finditer(whole):
@@ -289,7 +289,7 @@ def _split(function: str, lines: Sequence[str], start: int) -> Iterator[KernelSt
 
 
 def _lines_of(text: Sequence[str], statements: Sequence[KernelStatement]) -> Iterator[int]:
-    """Every line of the functions that *statements* are of, from the comment above the head to the last brace."""
+    """Yield every line of the functions that *statements* are of, from the comment above the head to the last brace."""
     heads = [
         k
         for k, s in enumerate(statements)
@@ -311,7 +311,7 @@ def _lines_of(text: Sequence[str], statements: Sequence[KernelStatement]) -> Ite
 def _rows(
     path: Path, part: _Part, statements: Sequence[KernelStatement], text: Sequence[str]
 ) -> Iterator[Row]:
-    """The rows of a part: its lines in the document's order, and between them what only the kernel has."""
+    """Yield the rows of a part: its lines in the document's order, and between them what only the kernel has."""
     matched = _matches(path, part, statements)
     claimed = {k for places, _ in matched for k in places}
     shown: set[int] = set()
@@ -331,7 +331,7 @@ def _rows(
 
 
 def _closed(text: Sequence[str], rows: list[Row]) -> Iterator[Row]:
-    """The rows with braces that close what a row began at its end, and not at the begin of the next one."""
+    """Yield the rows with braces that close what a row began at its end, and not at the begin of the next one."""
     shown = {n for row in rows for n in row.kernel}
     for at, row in enumerate(rows):
         begin = next((k for k, n in enumerate(row.kernel) if not _is_brace(text[n - 1])), 0)
@@ -349,7 +349,7 @@ def _closed(text: Sequence[str], rows: list[Row]) -> Iterator[Row]:
 
 
 def _brace(text: Sequence[str], shown: set[int]) -> tuple[int, ...]:
-    """The closing brace that comes next in the kernel, if one does."""
+    """Return the closing brace that comes next in the kernel, if one does."""
     after = max(shown, default=len(text)) + 1
     if after > len(text) or not _is_brace(text[after - 1]):
         return ()
@@ -383,7 +383,7 @@ def _between(
 def _numbers(
     statements: Sequence[KernelStatement], places: Iterable[int], text: Sequence[str], shown: set[int]
 ) -> tuple[int, ...]:
-    """The lines of statements, with the comments right above them; each only once where *shown* has it."""
+    """Return the lines of statements, with the comments right above them; each only once where *shown* has it."""
     found: list[int] = []
     for place in places:
         one = statements[place]
@@ -438,7 +438,7 @@ def _matches(
 def _find(
     path: Path, entry: _Entry, piece: str, statements: Sequence[KernelStatement], at: int
 ) -> Sequence[int]:
-    """The places of the statements that *piece* names, looked for from *at* on and then from the start."""
+    """Return the places of the statements that *piece* names, looked for from *at* on and then from the start."""
     if re.fullmatch(r"\w+\(\)", piece):
         places = [k for k, one in enumerate(statements) if one.function == piece[:-2]]
         if places:
@@ -459,7 +459,7 @@ def _find(
 def _as_it_is(
     path: Path, entry: _Entry, part: _Part, statements: Sequence[KernelStatement], at: int
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The places of statements that say what the lines say, and the marks of the names in them."""
+    """Return the places of statements that say what the lines say, and the marks of the names in them."""
     wanted = _plain("".join(line + "\n" for line in entry.lines))
     for begin in [*range(at, len(statements)), *range(at)]:
         said = ""
@@ -476,7 +476,7 @@ def _as_it_is(
 
 
 def _same(said: str, wanted: str, part: _Part) -> tuple[str, ...] | None:
-    """The marks of the names by which *said*, of the kernel, is *wanted*, of the document; None where it is not."""
+    """Return the marks of the names by which *said*, of the kernel, is *wanted*, of the document; None where it is not."""
     used = [name for name in part.names if re.search(name[0], said)]
     for choice in product(*(documents for _, documents, _ in used)):
         text = said

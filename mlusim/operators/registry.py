@@ -24,7 +24,7 @@ class Registered:
 
 @functools.cache
 def registered() -> Registered:
-    """Every entry point, loaded: an `Operator`, or a sequence of them.
+    """Return every entry point, loaded: an `Operator`, or a sequence of them.
 
     One that cannot be loaded, is something else, or has the name of another is left out, with a sentence
     that names the distribution to blame: it takes itself away, and nothing else.
@@ -51,7 +51,7 @@ def registered() -> Registered:
 
 
 def operators() -> Mapping[str, Operator]:
-    """Every registered operator by name, in alphabetical order."""
+    """Return every registered operator by name, in alphabetical order."""
     return registered().operators
 
 
@@ -74,7 +74,7 @@ def _loaded(entry: EntryPoint, at: str) -> tuple[Operator, ...]:
 
 
 def find_operator(name: str) -> Operator:
-    """The operator called *name*.  Raises `UsageError` with the nearest names for an unknown one."""
+    """Return the operator called *name*.  Raises `UsageError` with the nearest names for an unknown one."""
     known = operators()
     if not isinstance(name, str):
         raise UsageError(f"{name!r:.80} is no operator; give a name or an Operator")
@@ -87,7 +87,7 @@ def find_operator(name: str) -> Operator:
 
 
 def find_case(operator: Operator, name: str) -> Case:
-    """The case of *operator* called *name*.  Raises `UsageError` for an unknown one."""
+    """Return the case of *operator* called *name*.  Raises `UsageError` for an unknown one."""
     for case in operator.cases:
         if case.name == name:
             return case

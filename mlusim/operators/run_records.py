@@ -20,7 +20,7 @@ _FAULT_KEYS = ("intrinsic", "operand", "address", "space", "legal", "hint", "tas
 
 
 def record_of(run: Run) -> CallRecord:
-    """The record of *run*."""
+    """Return the record of *run*."""
     memory = unused_memory(find_board(run.board)) | run.memory
     dearest = max(run.launches, key=lambda launch: launch.time_us, default=None)
     return CallRecord(
@@ -51,7 +51,7 @@ def record_of(run: Run) -> CallRecord:
 def record_of_fault(
     fault: Fault, operator: str, case: str | None, board: str, expected: str, policy: str | None = None
 ) -> CallRecord:
-    """The record of a call that ended in *fault*."""
+    """Return the record of a call that ended in *fault*."""
     found = find_board(board)
     return CallRecord(
         operator=operator,
@@ -69,7 +69,7 @@ def record_of_fault(
 
 
 def unused_memory(board: Board) -> dict[str, Usage]:
-    """The on-chip memories of *board*, with nothing in them."""
+    """Return the on-chip memories of *board*, with nothing in them."""
     arch = board.arch
     capacity = {"NRAM": arch.max_nram, "WRAM": arch.max_wram, "SRAM": arch.max_sram}
     return {space: Usage(nbytes, 0) for space, nbytes in capacity.items()}
@@ -84,7 +84,7 @@ def finding_facts(finding: Any) -> dict[str, Any]:
 
 
 def _launch(launch: Launch, *, dearest: bool) -> LaunchRecord:
-    """The record of *launch*; what would help is asked of the *dearest* of a call alone, since it times the work again."""
+    """Return the record of *launch*; what would help is asked of the *dearest* of a call alone, since it times the work again."""
     return LaunchRecord(
         kernel=launch.kernel,
         dim=launch.dim,

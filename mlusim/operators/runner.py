@@ -181,7 +181,7 @@ class Made(NamedTuple):
 
 
 def made_of(operator: str | Operator, case: Case) -> Made:
-    """The inputs of *case*, the same in every run, and its references, computed when an output is judged."""
+    """Return the inputs of *case*, the same in every run, and its references, computed when an output is judged."""
     spec = _operator(operator).called_as(case)
     inputs, params = case.make(case_generator(case))
     return Made(inputs, params, Expected(spec, inputs, _complete(spec, params)))
@@ -198,7 +198,7 @@ def _operator(operator: str | Operator) -> Operator:
 
 
 def case_generator(case: Case) -> np.random.Generator:
-    """The generator that makes the inputs of *case*: the same in every run."""
+    """Return the generator that makes the inputs of *case*: the same in every run."""
     return np.random.default_rng(zlib.crc32(case.name.encode()))
 
 
@@ -263,7 +263,7 @@ def attempt(
 
 
 def _source_handle() -> type[Handle]:
-    """The handle that takes kernels in BANG C, found by name: it stands on a higher floor, and few calls want it."""
+    """Return the handle that takes kernels in BANG C, found by name: it stands on a higher floor, and few calls want it."""
     kind: type[Handle] = importlib.import_module("mlusim.operators.sources").SourceHandle
     return kind
 
@@ -352,7 +352,7 @@ def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapp
 def _output_shapes(
     spec: Operator, arrays: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
 ) -> Mapping[str, tuple[tuple[int, ...], str]]:
-    """The outputs' shapes; where the inputs have no such dimensions, empty ones, for the checks to get on with."""
+    """Return the outputs' shapes; where the inputs have no such dimensions, empty ones, for the checks to get on with."""
     try:
         return spec.shapes(arrays, params)
     except (IndexError, ValueError):
@@ -360,14 +360,14 @@ def _output_shapes(
 
 
 def _lend(handle: Handle, array: np.ndarray[Any, Any], *, copy: bool) -> Any:
-    """The array on the device; one of a dtype that no board has goes as raw bytes, for the checks to refuse."""
+    """Return the array on the device; one of a dtype that no board has goes as raw bytes, for the checks to refuse."""
     known = isinstance(TensorDescriptor((), array.dtype).dtype, str) is False
     host = array if known else np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return handle.device.put(host) if copy else handle.device.share(host)
 
 
 def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tuple[Any, TensorDescriptor]:
-    """A tensor for an output; what the checks refuse, unknown dtypes and large tensors, gets a stand-in."""
+    """Return a tensor for an output; what the checks refuse, unknown dtypes and large tensors, gets a stand-in."""
     descriptor = TensorDescriptor(shape, dtype, t.layout)
     known = not isinstance(descriptor.dtype, str)
     if descriptor.size >= LARGE_TENSOR:

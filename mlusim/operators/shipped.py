@@ -15,7 +15,7 @@ REPOSITORY = "ops"
 
 
 def package() -> ModuleType:
-    """The package of the operators, under whichever name this Python finds it.
+    """Return the package of the operators, under whichever name this Python finds it.
 
     Another package called ``ops``, as a team's own folder, is left alone.  Raises `UsageError` where there
     are none.
@@ -40,7 +40,7 @@ def _found() -> Path | None:
 
 
 def _loaded(start: Path) -> ModuleType:
-    """The package that begins at *start*, under the name that it has where it is installed."""
+    """Return the package that begins at *start*, under the name that it has where it is installed."""
     spec = importlib.util.spec_from_file_location(
         INSTALLED, start, submodule_search_locations=[str(start.parent)]
     )

@@ -16,7 +16,7 @@ from mlusim.operators.spec import Operator
 
 @functools.cache
 def sources_of(operators: tuple[str, ...]) -> str:
-    """A word of 16 digits that changes with any source file that the *operators* (names) are run by.
+    """Return a word of 16 digits that changes with any source file that the *operators* (names) are run by.
 
     These are the packages of mlusim and of the operators' functions, as they lie on the disk at the first
     call in this process; the version of NumPy counts too.
@@ -30,7 +30,7 @@ def sources_of(operators: tuple[str, ...]) -> str:
 
 
 def _packages(operator: Operator) -> set[str]:
-    """The packages, or modules outside of packages, of what *operator* brings along."""
+    """Return the packages, or modules outside of packages, of what *operator* brings along."""
     parts = [operator.call, operator.reference, operator.shapes, operator.theory]
     parts += [case.make for case in operator.cases] + [policy.rule for policy in operator.policies]
     inner = [getattr(part, "func", part) for part in parts]  # that of a functools.partial
@@ -39,7 +39,7 @@ def _packages(operator: Operator) -> set[str]:
 
 
 def _files(package: str) -> Iterator[tuple[str, Path]]:
-    """The source files of *package* by the names that they have in it, in their order; none for a typed-in module."""
+    """Yield the source files of *package* by the names that they have in it, in their order; none for a typed-in module."""
     module = sys.modules.get(package)
     for folder in getattr(module, "__path__", ()):
         for path in sorted(Path(folder).rglob("*.py")):

@@ -75,5 +75,5 @@ def _there(path: Path) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _sources(path: Path, board: Any) -> Any:
-    """The kernels of *path* for *board*; the front end is loaded where one is wanted, for its parser is an extra."""
+    """Return the kernels of *path* for *board*; the front end is loaded where one is wanted, for its parser is an extra."""
     return importlib.import_module("mlusim.bangc").load([path], board=board)

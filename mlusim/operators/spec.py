@@ -123,7 +123,7 @@ class Policy:
 
 
 def policy_of(operator: str, policies: Sequence[Policy], name: str | None) -> Policy:
-    """The one of *policies* called *name*; None: the first.  Raises `UsageError` for an unknown name."""
+    """Return the one of *policies* called *name*; None: the first.  Raises `UsageError` for an unknown name."""
     for policy in policies:
         if name is None or policy.name == name:
             return policy
@@ -184,7 +184,7 @@ class Operator:
         return not self.architectures or architecture in self.architectures
 
     def called_as(self, case: Case) -> "Operator":
-        """The same operator with the shapes of outputs that *case* declares.
+        """Return the same operator with the shapes of outputs that *case* declares.
 
         Raises `UsageError` where it declares one of no output.
         """

@@ -79,7 +79,7 @@ def _restored(job: Job, document: Mapping[str, Any]) -> CallRecord:
 
 
 def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any], bool]:
-    """The record of *job* as JSON has it, and whether it is of an accident that another attempt may not have."""
+    """Return the record of *job* as JSON has it, and whether it is of an accident that another attempt may not have."""
     try:
         answer = future.result()
     except Exception as error:  # noqa: BLE001 - whatever an operator or an executor raises is this job's result
@@ -93,7 +93,7 @@ def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any
 
 
 def _failed(job: Job, error: Exception) -> CallRecord:
-    """The record of *job*, which ended in an error that is no fault of the machine."""
+    """Return the record of *job*, which ended in an error that is no fault of the machine."""
     sentence = "; ".join([f"{type(error).__name__}: {said(error)}", *getattr(error, "__notes__", ())])
     return CallRecord(
         operator=job.operator,
@@ -129,7 +129,7 @@ def _checked(job: Job) -> Job:
 
 
 def jobs_of(jobs: Iterable[Job], policies: Iterable[str] = ()) -> list[Job]:
-    """Each of *jobs* under each of *policies* that its operator declares; "all": every one that it declares.
+    """Return each of *jobs* under each of *policies* that its operator declares; "all": every one that it declares.
 
     An operator that declares none of them runs as usual.  Raises `UsageError` for a policy that no operator
     of *jobs* declares.

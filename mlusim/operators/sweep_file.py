@@ -195,7 +195,7 @@ def _text(line: Mapping[str, Any]) -> bytes:
 
 
 def _sum(line: Mapping[str, Any]) -> str:
-    """A word that changes with anything in *line*."""
+    """Return a word that changes with anything in *line*."""
     text = json.dumps(plain(line), ensure_ascii=False, allow_nan=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -211,7 +211,7 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _opened(name: str, word: str) -> io.FileIO:
-    """The file, held for this process alone where the system can; a file that replaces it meanwhile is followed.
+    """Return the file, held for this process alone where the system can; a file that replaces it meanwhile is followed.
 
     No buffer: what a full disk refuses must not be tried again as the file is closed.
     """

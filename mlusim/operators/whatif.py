@@ -66,7 +66,7 @@ class _Choices(Handle):
 
 
 def _plain(argument: Any) -> Any:
-    """An argument as what two boards can have in common: tensors by shape and type, plans without the board's name."""
+    """Return an argument as what two boards can have in common: tensors by shape and type, plans without the board's name."""
     if isinstance(argument, DeviceTensor):
         return ("tensor", argument.shape, argument.dtype)
     if isinstance(argument, Ptr):
@@ -126,7 +126,7 @@ class _Study:
     known: list[_Recorded] = field(factory=list)
 
     def answer(self, board: Board) -> WhatIf:
-        """The call on *board*."""
+        """Return the call on *board*."""
         try:
             return self._answer(board)
         except (Fault, LaunchError) as error:
@@ -239,7 +239,7 @@ def _row(answer: WhatIf, base: float | None, group: str | None) -> WhatIfRow:
 
 
 def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], base: float | None) -> WhatIfRow:
-    """The row of *launches* on *board*, whose time is compared with *base* us."""
+    """Return the row of *launches* on *board*, whose time is compared with *base* us."""
     time_us = sum(launch.time_us for launch in launches) if launches else None
     bandwidth, compute = shares(launches) if launches else (None, None)
     return WhatIfRow(
@@ -257,7 +257,7 @@ def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], bas
 
 
 def _band(launches: Sequence[Launch]) -> tuple[float, float]:
-    """The lowest and the highest time of *launches* together that the model allows."""
+    """Return the lowest and the highest time of *launches* together that the model allows."""
     bands = [launch.time_band for launch in launches]
     return sum(low for low, _ in bands), sum(high for _, high in bands)
 

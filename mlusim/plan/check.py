@@ -57,7 +57,7 @@ class PlanFinding:
     witness: Mapping[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as plain data."""
+        """Return the finding as plain data."""
         return {
             "rule": self.rule,
             "severity": self.severity,
@@ -294,7 +294,7 @@ def check_places(
     requires: tuple[Constraint, ...],
     element: ElementType | None,
 ) -> tuple[PlanFinding, ...]:
-    """Every finding of the `RULES` over all legal values, errors first."""
+    """Return every finding of the `RULES` over all legal values, errors first."""
     space = _space(variables, requires, element)
     found: list[PlanFinding] = []
     told: set[Expr] = set()

@@ -146,7 +146,7 @@ class Layout(Presented, RegionMap):
         return tuple(o for s in self.stages for o in s.overlaps())
 
     def regions_at(self, offset: int, stage: str | None = None) -> tuple[tuple[str, PlacedRegion], ...]:
-        """Every (stage name, region) that holds the byte at *offset*; of one *stage* if it is named."""
+        """Return every (stage name, region) that holds the byte at *offset*; of one *stage* if it is named."""
         stages = self.stages if stage is None else (self.stage(stage),)
         return tuple((s.name, r) for s in stages for r in s.regions if r.offset <= offset < r.end)
 

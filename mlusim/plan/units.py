@@ -72,7 +72,7 @@ def _mixed(expr: Operation) -> UnitFault | None:
 
 
 def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
-    """Every place in *expr* where elements meet bytes, or where bytes are multiplied by bytes."""
+    """Return every place in *expr* where elements meet bytes, or where bytes are multiplied by bytes."""
     if not isinstance(expr, Operation):
         return ()
     found = [f for a in expr.args for f in unit_faults(a)]

@@ -107,7 +107,7 @@ SEED = "draw other values for --arg"
 
 
 def words() -> dict[str, list[ArgumentForm]]:
-    """The forms by the word that they begin with."""
+    """Return the forms by the word that they begin with."""
     found: dict[str, list[ArgumentForm]] = {}
     for form in FORMS:
         if form.word:

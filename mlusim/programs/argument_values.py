@@ -135,14 +135,14 @@ class ArgumentScope:
     _open: list[str] = field(factory=list)
 
     def value(self, name: str, what: str) -> ArgumentValue:
-        """The value of argument *name*, which *what* describes.  Raises `UsageError` as `value_of` does."""
+        """Return the value of argument *name*, which *what* describes.  Raises `UsageError` as `value_of` does."""
         found = self._values.get(name)
         if found is None:
             found = self._values[name] = value_of(self.texts[name], what)
         return found
 
     def whole(self, name: str, what: str | None = None) -> int:
-        """The whole number that argument or macro *name* is.  Raises `UsageError` where it is none."""
+        """Return the whole number that argument or macro *name* is.  Raises `UsageError` where it is none."""
         if name in self._numbers:
             return self._numbers[name]
         text = self.texts.get(name) or self.macros.get(name) or ""
@@ -169,7 +169,7 @@ class ArgumentScope:
         return self.number(text, what)
 
     def number(self, text: str, what: str) -> int:
-        """The whole number *text*, or that of a formula.  Raises `UsageError` for anything else."""
+        """Return the whole number *text*, or that of a formula.  Raises `UsageError` for anything else."""
         words = {"true": 1, "false": 0}
         if text in words:
             return words[text]
@@ -185,7 +185,7 @@ class ArgumentScope:
             ) from None
 
     def sizes(self, value: ArgumentValue, what: str) -> tuple[int, ...]:
-        """The shape that *value* asks for.  Raises `UsageError` for sizes that are no whole numbers of 0 or more."""
+        """Return the shape that *value* asks for.  Raises `UsageError` for sizes that are no whole numbers of 0 or more."""
         spread = re.sub(r"\w+", lambda found: self._spread(found[0]), value.sizes or "")
         try:
             found = tuple(self._formula(size) for size in _apart(spread))
@@ -233,7 +233,7 @@ class ArgumentScope:
 
     @staticmethod
     def dtype_of(value: ArgumentValue, what: str) -> DType:
-        """The element type that *value* names.  Raises `UsageError` for one that there is not."""
+        """Return the element type that *value* names.  Raises `UsageError` for one that there is not."""
         try:
             return as_dtype(value.dtype)
         except UsageError as error:
@@ -277,7 +277,7 @@ class ArgumentScope:
         return known
 
     def _formula(self, text: str) -> int:
-        """The value of a formula of arguments, macros and constants of the board."""
+        """Return the value of a formula of arguments, macros and constants of the board."""
         text = text.strip()
         if text.isdigit():
             return int(text)
@@ -302,7 +302,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _between(word: str, known: Mapping[str, None]) -> list[str] | None:
-    """The sizes in *word*, x between them; the first and the last may be empty, where a parenthesis stands beside it."""
+    """Return the sizes in *word*, x between them; the first and the last may be empty, where a parenthesis stands beside it."""
     if not word or word.isdigit() or word in known:
         return [word]
     for at, letter in enumerate(word):

@@ -94,11 +94,11 @@ class Carving:
     overlaps: tuple[tuple[ArrayPart, ArrayPart], ...] = ()
 
     def parts_of(self, array: DeclaredArray) -> list[ArrayPart]:
-        """The parts of *array* by offset."""
+        """Return the parts of *array* by offset."""
         return [part for part in self.parts if part.array is array]
 
     def touched(self, array: DeclaredArray) -> int:
-        """The byte behind the last one that is touched."""
+        """Return the byte behind the last one that is touched."""
         return max((part.high or 0 for part in self.parts_of(array)), default=0)
 
 
@@ -167,7 +167,7 @@ class PointerPlaces(Observer):
                             self._apart.add(step.name)
 
     def array_of(self, allocation: Allocation) -> DeclaredArray:
-        """The array that *allocation* is."""
+        """Return the array that *allocation* is."""
         where = allocation.declared
         key = where.file, where.line, allocation.space.name
         found = self.arrays.get(key)
@@ -221,7 +221,7 @@ class Extents(Checker):
                 self._part_of(name)
 
     def parts(self) -> Iterator[ArrayPart]:
-        """The parts; an array itself only where it is used by its own name."""
+        """Return the parts; an array itself only where it is used by its own name."""
         return (part for part in self._numbers if part.names or part.low is not None)
 
     def issue(self, effect: Effect) -> None:
@@ -268,7 +268,7 @@ class Extents(Checker):
         self.report((by, of, site), make)
 
     def _through(self, access: Access, ways: Sequence[tuple[int, Ptr | None, Sequence[Chain]]]) -> int:
-        """The number of the part that *access* goes through."""
+        """Return the number of the part that *access* goes through."""
         chains: list[Chain] = []
         for _, pointer, found in ways:
             if pointer is None:
@@ -285,7 +285,7 @@ class Extents(Checker):
         return self._numbers.index(max(before, key=lambda part: part.offset))
 
     def _first(self, chain: Chain, access: Access) -> ArrayPart | None:
-        """The nearest variable of *chain* that has a part of the array."""
+        """Return the nearest variable of *chain* that has a part of the array."""
         moving: list[str] = []
         for step in chain:
             if step.allocation is not access.allocation:
@@ -357,7 +357,7 @@ class _Written:
 
 
 def _indices(access: Access) -> Any:
-    """The bytes of *access* as an index."""
+    """Return the bytes of *access* as an index."""
     if not access.steps:
         return slice(access.start, access.start + access.size)
     return (access.starts[:, None] + np.arange(access.size)).reshape(-1)

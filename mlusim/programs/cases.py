@@ -87,7 +87,7 @@ class KernelCase:
 
 
 def cases_in(path: str) -> tuple[KernelCase, ...]:
-    """The cases of the TOML file *path*, in its order.
+    """Return the cases of the TOML file *path*, in its order.
 
     Raises `UsageError`, with file and line, for what is no TOML, for unknown keys and for values of another kind.
     """
@@ -107,7 +107,7 @@ def cases_in(path: str) -> tuple[KernelCase, ...]:
 
 
 def chosen_case(cases: tuple[KernelCase, ...], name: str) -> KernelCase:
-    """The one of *cases* that is called *name*.  Raises `UsageError` with the names that there are."""
+    """Return the one of *cases* that is called *name*.  Raises `UsageError` with the names that there are."""
     found = next((case for case in cases if case.name == name), None)
     if found is None:
         names = ", ".join(case.name for case in cases)
@@ -123,7 +123,7 @@ class _CaseFile:
     text: str
 
     def case(self, name: str, table: dict[str, Any], usual: Mapping[str, Any]) -> KernelCase:
-        """The case *name*, with what is *usual* in this file."""
+        """Return the case *name*, with what is *usual* in this file."""
         own = self.facts(table, name)
         merged = {**usual, **own}
         for key in ("args", "define", "expect"):
@@ -165,7 +165,7 @@ class _CaseFile:
         return {name: _beside(folder, text, f"{key} {name}") for name, text in made.items()}
 
     def line(self, case: str | None, key: str | None) -> int:
-        """The line where *key* of *case* stands, or the case itself, as far as the text shows it."""
+        """Return the line where *key* of *case* stands, or the case itself, as far as the text shows it."""
         at, inside = 1, case is None
         for number, line in enumerate(self.text.splitlines(), 1):
             head = re.match(r"\s*\[\s*([^\[\]]*?)\s*\]", line)

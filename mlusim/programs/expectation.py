@@ -56,7 +56,7 @@ class Compared:
 
 
 def function_of(name: str | None, folder: str | None = None) -> Any:
-    """The function that ``module:function`` names; modules are looked for in *folder*, or here, too.  None without a name.
+    """Return the function that ``module:function`` names; modules are looked for in *folder*, or here, too.  None without a name.
 
     Raises `UsageError` where it is not found.
     """
@@ -83,7 +83,7 @@ def _looked_for_in(folder: str) -> Iterator[str]:
 
 
 def _module(name: str, folder: str | None) -> Any:
-    """The module *name*; of a *folder* a new one, for several folders may each have a module of this name."""
+    """Return the module *name*; of a *folder* a new one, for several folders may each have a module of this name."""
     path = None if folder is None else Path(folder, *name.split(".")).with_suffix(".py")
     if path is None or not path.is_file():
         return importlib.import_module(name)

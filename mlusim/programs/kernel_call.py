@@ -90,15 +90,15 @@ class KernelCall:
         return self.kernel or Path(self.sources.paths[0]).name
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays that go in, under ``input.NAME``."""
+        """Return the arrays that go in, under ``input.NAME``."""
         return self._arrays
 
     def plain(self) -> dict[str, Any]:
-        """The arguments of the last run that are no tensors, by name: numbers, tuples of them for structures, None."""
+        """Return the arguments of the last run that are no tensors, by name: numbers, tuples of them for structures, None."""
         return self._plain
 
     def scope(self) -> ArgumentScope:
-        """The arguments, read together."""
+        """Return the arguments, read together."""
         seed = self.seed if self.draws is None else self.draws
         return ArgumentScope(self.arguments, self.sources.define, self.sources.board, seed or 0)
 
@@ -148,7 +148,7 @@ class KernelCall:
         return Called(back, launch)
 
     def _schedule_seed(self, scope: ArgumentScope) -> int | None:
-        """The seed of the schedule; none on the native engine where arguments are drawn, which the seed is then for."""
+        """Return the seed of the schedule; none on the native engine where arguments are drawn, which the seed is then for."""
         drawn = any(scope.value(name, name).form.drawn for name in self.arguments)
         return None if drawn and self.engine == NATIVE else self.seed
 
@@ -157,7 +157,7 @@ class KernelCall:
         return self._alike(engine="python", checks=())
 
     def loaded(self) -> BangKernel:
-        """The kernel, from the sources, which are loaded once."""
+        """Return the kernel, from the sources, which are loaded once."""
         if self._module is not None:
             return self._found(self._module)
         self._module = self.sources.load()
@@ -178,7 +178,7 @@ class KernelCall:
         return any(name in re.findall(r"\w+", text) for text in self.formulas)
 
     def nbytes(self) -> int:
-        """The bytes of the tensors that its arguments make; files are not counted."""
+        """Return the bytes of the tensors that its arguments make; files are not counted."""
         scope, total = self.scope(), 0
         for name in self.arguments:
             what = f"--arg {name}"
@@ -291,7 +291,7 @@ def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:
 
 
 def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]:
-    """The members of a structure of numbers, in their order: ``--arg p=2,1.5``."""
+    """Return the members of a structure of numbers, in their order: ``--arg p=2,1.5``."""
     words = text.split(",")
     fields = [(f.name, f.type) for f in kind.fields if isinstance(f.type, t.Arithmetic)]
     if len(fields) != len(kind.fields):
@@ -305,7 +305,7 @@ def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]
 
 
 def _member(text: str, kind: t.Arithmetic, what: str) -> float | bool:
-    """A number that is written out."""
+    """Return a number that is written out."""
     words = {"true": 1, "false": 0}
     try:
         if kind.kind == "float":
@@ -317,14 +317,14 @@ def _member(text: str, kind: t.Arithmetic, what: str) -> float | bool:
 
 
 def _number(text: str, kind: t.Arithmetic, scope: ArgumentScope, name: str, what: str) -> float | bool:
-    """A number, a draw or, where a whole number is wanted, a formula."""
+    """Return a number, a draw or, where a whole number is wanted, a formula."""
     if kind.kind == "float" and scope.value(name, what).form is not DRAW:
         return _member(text, kind, what)
     return scope.whole(name, what)
 
 
 def kind_of(text: str | None) -> Kind:
-    """The task type called *text* in any case; vendor names too."""
+    """Return the task type called *text* in any case; vendor names too."""
     name = (text or "BLOCK").upper().removeprefix("CNRTFUNCTYPE")
     found = next((kind for kind in KINDS if kind.name == name), None)
     if found is None:
@@ -346,7 +346,7 @@ def dim_of(text: str | None) -> tuple[int, int, int]:
 
 
 def named_values(words: Sequence[str], option: str) -> dict[str, str]:
-    """The values of *option*, each ``NAME=VALUE``, by name."""
+    """Return the values of *option*, each ``NAME=VALUE``, by name."""
     found: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")

@@ -63,7 +63,7 @@ class Failure:
         return f"{what[self.kind]}: {self.sentence}{where}"
 
     def to_json(self) -> dict[str, Any]:
-        """The facts."""
+        """Return the facts."""
         return {
             "value": self.value,
             "kind": self.kind,
@@ -109,7 +109,7 @@ class LargestValue:
     branches: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``plan FILE.mlu --max``."""
+        """Return the document of ``plan FILE.mlu --max``."""
         binds = self.binding
         return {
             "kernel": self.kernel,
@@ -131,7 +131,7 @@ class LargestValue:
 
 
 def largest_value(call: KernelCall, variable: str) -> LargestValue:
-    """The largest *variable* with which *call* runs without a fault and without an overlap on chip.
+    """Return the largest *variable* with which *call* runs without a fault and without an overlap on chip.
 
     The search begins at the value that the call has, or at 1.  Raises `UsageError` where the kernel has no such
     integer, and for what no value of it mends.
@@ -162,7 +162,7 @@ def _between(largest: int, *, few: bool) -> list[int]:
 def ascend(
     start: int, top: int, failing: Callable[[int], Failure | None]
 ) -> tuple[int | None, Failure | None]:
-    """The largest value up to *top* that is not *failing*, and the failure above it."""
+    """Return the largest value up to *top* that is not *failing*, and the failure above it."""
     value = min(start, top)
     failure = failing(value)
     low = value if failure is None else None
@@ -200,7 +200,7 @@ class Shapes:
         return self.call.loaded().name
 
     def variables(self) -> dict[str, int]:
-        """The largest value of each variable, by its name."""
+        """Return the largest value of each variable, by its name."""
         parameters = self.call.loaded().form.parameters
         found = {
             p.source_name: p.type.high
@@ -221,7 +221,7 @@ class Shapes:
         return name in self._macros() and name not in self.call.arguments
 
     def given(self, name: str) -> int:
-        """The value that the call gives *name*, at least 1.  Raises `UsageError` where there is no such variable."""
+        """Return the value that the call gives *name*, at least 1.  Raises `UsageError` where there is no such variable."""
         known = self.variables()
         if name not in known:
             legal = ", ".join(known) or "it has none"
@@ -240,7 +240,7 @@ class Shapes:
         return self.call.arguments.get(name, "").isdigit()
 
     def of(self, values: Mapping[str, int]) -> KernelCall:
-        """The call with *values* of its variables."""
+        """Return the call with *values* of its variables."""
         macros = {name: str(value) for name, value in values.items() if self.is_macro(name)}
         arguments = {name: str(value) for name, value in values.items() if name not in macros}
         return self.call.with_values(arguments, macros)
@@ -248,7 +248,7 @@ class Shapes:
     def largest(
         self, name: str, fixed: Mapping[str, int], start: int, top: int | None = None
     ) -> tuple[int | None, Failure | None]:
-        """The largest *name*, the others *fixed*, that ends in no fault and no overlap, and what fails above it."""
+        """Return the largest *name*, the others *fixed*, that ends in no fault and no overlap, and what fails above it."""
         top = self.variables()[name] if top is None else top
         largest, fails = ascend(start, top, lambda value: self.fault({**fixed, name: value}, name))
         if largest is None:
@@ -354,7 +354,7 @@ class Shapes:
 
 
 def _at(parts: Iterable[ArrayPart], offset: int) -> ArrayPart | None:
-    """The part of *parts* that has the byte *offset* of its array."""
+    """Return the part of *parts* that has the byte *offset* of its array."""
     before = [part for part in parts if part.offset <= offset]
     return max(before, key=lambda part: part.offset, default=None)
 

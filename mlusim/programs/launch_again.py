@@ -103,7 +103,7 @@ class LaunchKeeper(Observer):
 
 
 def _restored(device: Device, allocation: Allocation, raw: Bytes) -> DeviceTensor:
-    """A tensor with the bytes *raw*, for what *allocation* was."""
+    """Return a tensor with the bytes *raw*, for what *allocation* was."""
     tensor = device.put(raw) if allocation.writable else device.share(raw)
     tensor.allocation.declared = evolve(
         tensor.allocation.declared, name=allocation.declared.name, told=allocation.declared.told
@@ -140,5 +140,5 @@ def _memory_of(arguments: Iterable[Any]) -> dict[Allocation, None]:
 
 
 def _numbers(arguments: Iterable[Any]) -> tuple[Any, ...]:
-    """The arguments that are whole numbers, by which kernels divide their memory."""
+    """Return the arguments that are whole numbers, by which kernels divide their memory."""
     return tuple(int(a) if isinstance(a, int | np.integer) else None for a in arguments)

@@ -47,7 +47,7 @@ class MemoryTotal:
         return self.used <= self.limit
 
     def to_json(self) -> dict[str, Any]:
-        """All of it."""
+        """Return all of it."""
         return {
             "declared": self.declared,
             "stack": self.stack,
@@ -60,7 +60,7 @@ class MemoryTotal:
 
 
 def totals_of(found: "Carving") -> Mapping[str, MemoryTotal]:
-    """The totals of the memories that the kernel uses, by name."""
+    """Return the totals of the memories that the kernel uses, by name."""
     arch = find_board(found.board).arch
     kept = {"NRAM": STACK_RESERVE, "SRAM": STACK_RESERVE}
     limits = arch.limits(compiled=True)
@@ -78,7 +78,7 @@ def totals_of(found: "Carving") -> Mapping[str, MemoryTotal]:
 
 
 def layouts_of(found: "Carving") -> tuple[Layout, ...]:
-    """A layout of each memory that the kernel uses, whose one stage has the parts of its arrays and the stack's reserve."""
+    """Return a layout of each memory that the kernel uses, whose one stage has the parts of its arrays and the stack's reserve."""
     return tuple(_layout(found, total) for total in totals_of(found).values())
 
 
@@ -93,7 +93,7 @@ def _layout(found: "Carving", total: MemoryTotal) -> Layout:
 
 
 def _elements(part: "ArrayPart") -> tuple[str, int]:
-    """The element type of the pointers to *part* and its bytes; bytes, where that is no type of the board."""
+    """Return the element type of the pointers to *part* and its bytes; bytes, where that is no type of the board."""
     for name in part.names[:1]:
         with contextlib.suppress(UsageError):
             kind = name.type.rstrip("* ").removeprefix("const ").removesuffix("_t")
@@ -102,7 +102,7 @@ def _elements(part: "ArrayPart") -> tuple[str, int]:
 
 
 def _regions(found: "Carving", array: "DeclaredArray") -> Iterator[PlacedRegion]:
-    """The parts of *array* by what is touched through them, and what is touched through none."""
+    """Yield the parts of *array* by what is touched through them, and what is touched through none."""
     before: list[ArrayPart] = []
     for part in found.parts_of(array):
         if part.high is None or part.high <= part.offset:

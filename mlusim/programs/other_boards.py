@@ -58,7 +58,7 @@ def elsewhere(
 
 
 def _asked(answer: WhatIf, choose: Choose, base: float) -> WhatIfRow:
-    """The answer of an operator, of the launches that are asked for."""
+    """Return the answer of an operator, of the launches that are asked for."""
     (row,) = study_of("", None, [answer]).rows
     if answer.run is None or answer.failure:
         return row
@@ -84,7 +84,7 @@ def _elsewhere(
 
 
 def _run_on(program: Program, board: Board) -> list[Launch]:
-    """The launches of *program* on devices of *board*.  Raises `UsageError` where it fails."""
+    """Return the launches of *program* on devices of *board*.  Raises `UsageError` where it fails."""
     found = Profiled(lines=False)
     moved = program
     if isinstance(program, KernelCall | HostProgram):

@@ -104,7 +104,7 @@ class Frames:
     def _chains(
         self, root: Root, stack: Sequence[CalledFunction], depth: int, length: int = 0
     ) -> Iterator[Chain]:
-        """Every way from *root*, of the frame at *depth*, to an array."""
+        """Yield every way from *root*, of the frame at *depth*, to an array."""
         if root.local is None or length > DEEPEST:
             yield ()
             return

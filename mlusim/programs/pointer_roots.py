@@ -29,11 +29,11 @@ class Root:
     plain: bool = True
 
     def of(self, *names: str) -> "Root":
-        """The root of a member."""
+        """Return the root of a member."""
         return attrs.evolve(self, path=(*self.path, *names))
 
     def moved(self) -> "Root":
-        """The root of a pointer that is no longer the variable itself."""
+        """Return the root of a pointer that is no longer the variable itself."""
         return attrs.evolve(self, plain=False)
 
 
@@ -123,7 +123,7 @@ def address_roots(place: ir.Place) -> list[Root]:
 
 
 def _stored(place: ir.Place) -> list[Root]:
-    """The variable or the member that holds a pointer; a reference is what it refers to."""
+    """Return the variable or the member that holds a pointer; a reference is what it refers to."""
     if isinstance(place, ir.Element):
         pointer = place.pointer
         refers = isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage)

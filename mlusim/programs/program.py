@@ -67,7 +67,7 @@ class ScriptProgram:
         return Path(self.path).name
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The script's own arrays, by the names of its variables, as they are now."""
+        """Return the script's own arrays, by the names of its variables, as they are now."""
         known = vars(self._modules[-1]) if self._modules else {}
         return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
@@ -102,7 +102,7 @@ class ScriptProgram:
 
 
 def _beside(script: Path) -> dict[str, str]:
-    """The text of every module that has been imported from the script's folder, by its path there."""
+    """Return the text of every module that has been imported from the script's folder, by its path there."""
     found = {}
     for module in tuple(sys.modules.values()):
         file = getattr(module, "__file__", None)

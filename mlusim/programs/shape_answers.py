@@ -40,7 +40,7 @@ class SampledFrontier:
         return f"{self.kernel} on {self.board}"
 
     def to_json(self) -> dict[str, Any]:
-        """The columns of the frontier, and the failures beyond it."""
+        """Return the columns of the frontier, and the failures beyond it."""
         return {
             "kernel": self.kernel,
             "board": self.board,
@@ -51,7 +51,7 @@ class SampledFrontier:
 
 
 def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
-    """The largest *y* for sampled values of *x*, the other variables as the call gives them.
+    """Return the largest *y* for sampled values of *x*, the other variables as the call gives them.
 
     Raises `UsageError` for a name that is no variable, and where both are one.
     """
@@ -82,7 +82,7 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
 
 
 def _end(shapes: "Shapes", x: str, y: str) -> int:
-    """The largest *x* that runs, with *y* as small as it can be or as the call has it; 0 where none does."""
+    """Return the largest *x* that runs, with *y* as small as it can be or as the call has it; 0 where none does."""
     found = [shapes.largest(x, {y: value}, shapes.given(x))[0] for value in {1, shapes.given(y)}]
     return max(value or 0 for value in found)
 
@@ -125,7 +125,7 @@ class ClaimSample:
         return ""
 
     def to_json(self) -> dict[str, Any]:
-        """The facts."""
+        """Return the facts."""
         fails = None if self.fails is None else self.fails.to_json()
         return {
             **self.at,
@@ -160,7 +160,7 @@ class TestedClaim:
         return self.verdict in (Verdict.SAME, Verdict.STRICTER)
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``plan FILE.mlu --claim``."""
+        """Return the document of ``plan FILE.mlu --claim``."""
         first = next((one for one in self.samples if one.admits > one.runs), None)
         return {
             "kernel": self.kernel,
@@ -219,7 +219,7 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
 
 
 def _last(holds: Callable[[int], bool]) -> int:
-    """The last value from 1 on of those without a gap for which *holds*; 0 where it does not for 1."""
+    """Return the last value from 1 on of those without a gap for which *holds*; 0 where it does not for 1."""
     low, high = 0, 1
     while high < INT32_MAX and holds(high):
         low, high = high, min(2 * high, INT32_MAX)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def source_facts(sources: "Sources", module: "Module") -> dict[str, Any]:
-    """The facts of *sources*, with the digests of what *module* was compiled from; mlusim's own headers are left out."""
+    """Return the facts of *sources*, with the digests of what *module* was compiled from; mlusim's own headers are left out."""
     folder = Path(module.files[0].form.path).parent
     every = {path: known for file in module.files for path, known in file.form.includes.items()}
     return {

@@ -99,7 +99,7 @@ class AcceptanceVerdict:
         return self.met == self.judged
 
     def to_json(self) -> dict[str, Any]:
-        """The counts, and the rule with its phrase."""
+        """Return the counts, and the rule with its phrase."""
         return {
             "met": self.met,
             "judged": self.judged,
@@ -109,7 +109,7 @@ class AcceptanceVerdict:
 
 
 def verdicts(records: "Iterable[CallRecord]") -> list[AcceptanceVerdict]:
-    """A verdict for each rule of *records*, in their order; calls that were not timed count nowhere."""
+    """Return a verdict for each rule of *records*, in their order; calls that were not timed count nowhere."""
     found: dict[Rule, list[bool]] = {}
     for record in records:
         if record.efficiency is not None and record.efficiency.hardware_time_us > 0:
@@ -124,7 +124,7 @@ def verdicts(records: "Iterable[CallRecord]") -> list[AcceptanceVerdict]:
 
 
 def headline(found: list[AcceptanceVerdict]) -> str:
-    """The verdicts as the first line of a report."""
+    """Return the verdicts as the first line of a report."""
     judging = [v for v in found if v.rule.asked]
     if len(judging) < 2:
         return first_words(found)
@@ -133,7 +133,7 @@ def headline(found: list[AcceptanceVerdict]) -> str:
 
 
 def first_words(found: list[AcceptanceVerdict]) -> str:
-    """The verdicts as one sentence, with the rule where it is one for all."""
+    """Return the verdicts as one sentence, with the rule where it is one for all."""
     judging = [v for v in found if v.rule.asked]
     met, judged = sum(v.met for v in judging), sum(v.judged for v in judging)
     free = sum(v.calls for v in found) - judged

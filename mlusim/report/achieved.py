@@ -70,7 +70,7 @@ def achieved(launches: Sequence[Launch]) -> tuple[Achieved, ...]:
 
 
 def shares(launches: Sequence[Launch]) -> tuple[float, float]:
-    """The share of the off-chip bandwidth and the largest of a pipe that computes."""
+    """Return the share of the off-chip bandwidth and the largest of a pipe that computes."""
     found = {one.what: one.share for one in achieved(launches)}
     return found.get("GDRAM", 0.0), max((found.get(pipe, 0.0) for pipe in ("vector", "tensor")), default=0.0)
 

@@ -99,7 +99,7 @@ def advice(launch: "Launch") -> tuple[Advice, ...]:
 
 
 def _where(lines: "tuple[Line, ...]", pipe: str) -> str:
-    """The line that keeps *pipe* busy longest, or waits longest ("wait")."""
+    """Return the line that keeps *pipe* busy longest, or waits longest ("wait")."""
 
     def cost(line: Line) -> float:
         return line.wait_us if pipe == "wait" else line.busy_us.get(pipe, 0.0)
@@ -118,7 +118,7 @@ def _changes(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change
 
 
 def _placed(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change]:
-    """The same work on all cores, evenly."""
+    """Yield the same work on all cores, evenly."""
     idle, ragged = about.working < about.cores, about.waves > 1 and about.last_wave < 1
     if not (idle or ragged or about.balance > UNEVEN):
         return

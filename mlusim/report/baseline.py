@@ -62,7 +62,7 @@ class Baseline:
 
 
 def entry_of(record: CallRecord) -> Entry | None:
-    """The entry of *record*; None where nothing was launched, or the call ended in a fault."""
+    """Return the entry of *record*; None where nothing was launched, or the call ended in a fault."""
     found = record.efficiency
     if found is None or record.case is None or record.fault is not None:
         return None
@@ -124,7 +124,7 @@ def merged(
 
 
 def baseline_text(baseline: Baseline) -> str:
-    """The file: a line for each call, in the order of operator, case and board."""
+    """Return the file: a line for each call, in the order of operator, case and board."""
     calls = [json.dumps(asdict(entry), allow_nan=False) for _, entry in sorted(baseline.entries.items())]
     head = f'{{\n"mlusim baseline": {FORMAT},\n"written by": {json.dumps(baseline.version)},\n"{baseline.of}": [\n'
     return head + ",\n".join(calls) + "\n]\n}\n"

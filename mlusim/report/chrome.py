@@ -68,7 +68,7 @@ class _Trace:
         return f"{words}, and {self.partly} of these their first instructions" if self.partly else words
 
     def events(self, launches: Sequence[Launch]) -> Iterator[Event]:
-        """Every event of *launches*, which follow each other."""
+        """Yield every event of *launches*, which follow each other."""
         yield _about(LAUNCHES, "process_name", 0, name="launches")
         yield _about(LAUNCHES, "thread_name", 0, name="launches")
         begin = 0.0
@@ -174,7 +174,7 @@ def _complete(
 def _arrow(
     name: str, number: int, tracks: tuple[tuple[int, int], tuple[int, int]], times: tuple[float, float]
 ) -> Iterator[Event]:
-    """A flow from one slice to another; each end lies within its slice."""
+    """Yield a flow from one slice to another; each end lies within its slice."""
     for phase, (home, track), time in zip("sf", tracks, times, strict=True):
         event: Event = {"ph": phase, "id": number, "name": name, "cat": "sync", "ts": round(time, 6)}
         yield event | {"pid": home, "tid": _thread(home, track)} | ({"bp": "e"} if phase == "f" else {})

@@ -60,7 +60,7 @@ class Change:
         return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
     def to_json(self) -> dict[str, Any]:
-        """The figure, both values, and the change as a fraction (null: out of nothing)."""
+        """Return the figure, both values, and the change as a fraction (null: out of nothing)."""
         facts = {"figure": self.figure, "before": self.before, "after": self.after, "change": self.share}
         return facts | ({"within_band": True} if self.within_band else {})
 
@@ -99,7 +99,7 @@ class MovedCall:
         return f"{self.entry}: {results}; {self._because()}{costs}"
 
     def _because(self) -> str:
-        """The work that moved the same way as the result; or what else moved; or that nothing else did."""
+        """Return the work that moved the same way as the result; or what else moved; or that nothing else did."""
         sign = 1 if self.worse else -1
         causes = [str(c) for c in self.seen if c.figure != NRAM and c.worsening * sign > 0]
         if causes:
@@ -181,7 +181,7 @@ def _is_result(change: Change) -> bool:
 
 
 def changes(before: Entry, after: Entry, band: tuple[float, float] | None = None) -> Iterator[Change]:
-    """Every figure of a call, in the order of its weight; *band* is that of the time after."""
+    """Yield every figure of a call, in the order of its weight; *band* is that of the time after."""
     yield Change(TIME, before.hardware_time_us, after.hardware_time_us, " us", band=band)
     for figure in EFFICIENCIES:
         name = figure.lower().replace(" ", "_")
@@ -332,7 +332,7 @@ def lines(found: BaselineComparison) -> Iterator[tuple[str, str]]:
 
 
 def comparison_markdown(found: BaselineComparison, version: str) -> str:
-    """A section for a pull request."""
+    """Return a section for a pull request."""
     items = [f"- **{kind}**: {text}" for kind, text in lines(found)]
     return (
         "\n".join([f"\n### Compared with {found.name}\n", headline(found, version), "", *items]).rstrip()
@@ -341,7 +341,7 @@ def comparison_markdown(found: BaselineComparison, version: str) -> str:
 
 
 def comparison_json(found: BaselineComparison) -> dict[str, Any]:
-    """The member ``comparison`` of ``report --json``."""
+    """Return the member ``comparison`` of ``report --json``."""
     return {
         "baseline": found.name,
         "written_by": found.version,

@@ -48,14 +48,14 @@ class Counters:
         self._changes[name] += ((start, amount), (end, -amount))
 
     def events(self, pid: int, tid: int) -> Iterator[dict[str, Any]]:
-        """The counters as events of the process *pid*."""
+        """Yield the counters as events of the process *pid*."""
         for name, changes in self._changes.items():
             for ts, value in _thinned(_steps(changes)):
                 yield {"ph": "C", "name": name, "pid": pid, "tid": tid, "ts": ts, "args": {"value": value}}
 
 
 def _steps(changes: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The value from each moment on, in order; moments that the format cannot tell apart are one."""
+    """Return the value from each moment on, in order; moments that the format cannot tell apart are one."""
     values: dict[float, float] = {}
     level = 0.0
     for moment, change in sorted(changes):

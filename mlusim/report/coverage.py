@@ -34,7 +34,7 @@ class CoverageRecord:
         return {int(line): sum(tasks.values()) for line, tasks in self.files[file].items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The document: the record, and of each file how much of it ran."""
+        """Return the document: the record, and of each file how much of it ran."""
         return asdict(self) | {
             "summary": [
                 {

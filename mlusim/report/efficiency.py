@@ -29,7 +29,7 @@ class Efficiency:
 
 
 def efficiency(board: Board, dtype: str, theory_ops: int, theory_ios: int, time_us: float) -> Efficiency:
-    """The efficiency of a call that takes *time_us* on *board*; *dtype* is that of its first input."""
+    """Return the efficiency of a call that takes *time_us* on *board*; *dtype* is that of its first input."""
     force = board.compute_force(dtype)
     bandwidth = board.io_bandwidth_gbs
     seconds = time_us / 1e6

@@ -74,7 +74,7 @@ class Explanation:
 
 
 def explained(record: "CallRecord") -> Explanation:
-    """The explanation of *record*; of a call that launched nothing only the sentence."""
+    """Return the explanation of *record*; of a call that launched nothing only the sentence."""
     found = record.efficiency
     if found is None or not record.launches:
         return Explanation(record.message or "Nothing was launched.", ())
@@ -112,7 +112,7 @@ def because(launch: "Launch") -> tuple[str, ...]:
 
 
 def _causes(launch: "Launch") -> list[Reason]:
-    """The causes of `because`."""
+    """Return the causes of `because`."""
     if not launch.tasks:
         return []
     causes = [*_start(1, launch.time_us, launch.board)]
@@ -136,7 +136,7 @@ def bottleneck(launch: "Launch") -> str:
 
 
 def waves(why: Explanation) -> str:
-    """The number of waves and, where there are several, how full the last is: "2:12%"."""
+    """Return the number of waves and, where there are several, how full the last is: "2:12%"."""
     if why.waves is None:
         return "-"
     return f"{why.waves}:{whole(why.last_wave)}" if why.waves > 1 and why.last_wave != 1 else f"{why.waves}"
@@ -149,14 +149,14 @@ def below_the_bar(record: "CallRecord") -> bool:
 
 
 def reasons(record: "CallRecord") -> list[str]:
-    """The causes that keep the call from its peak, or lift it above, the weightiest first."""
+    """Return the causes that keep the call from its peak, or lift it above, the weightiest first."""
     if record.efficiency is None:
         return [] if record.fault is not None else ["nothing was launched"]
     return list(explained(record).reasons)
 
 
 def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
-    """The verdict and the causes.
+    """Return the verdict and the causes.
 
     The vendor calls the side of the larger efficiency the bottleneck; where the model says that the other side sets the
     time, the sentence speaks of the efficiency alone.
@@ -200,23 +200,23 @@ def _padding(record: "CallRecord") -> float | None:
 
 
 def waits_of(record: "CallRecord") -> dict[str, float]:
-    """The shares of the tasks' time in which they wait, over all launches."""
+    """Return the shares of the tasks' time in which they wait, over all launches."""
     return _shares(record, lambda one: one.waits)
 
 
 def busy_of(record: "CallRecord") -> dict[str, float]:
-    """Each pipe's share of the time of all launches, as the mean of the working cores."""
+    """Return each pipe's share of the time of all launches, as the mean of the working cores."""
     return _shares(record, lambda one: one.busy)
 
 
 def _shares(record: "CallRecord", of: Callable[[Figures], Mapping[str, float]]) -> dict[str, float]:
-    """The means of several figures over all launches."""
+    """Return the means of several figures over all launches."""
     names = dict.fromkeys(n for launch in record.launches if launch.figures for n in of(launch.figures))
     return {name: weighted(record, lambda one: of(one)[name]) or 0.0 for name in names}  # noqa: B023
 
 
 def weighted(record: "CallRecord", of: Callable[[Figures], float]) -> float | None:
-    """The mean of a figure over all launches, weighted by their times; None where none was timed."""
+    """Return the mean of a figure over all launches, weighted by their times; None where none was timed."""
     timed = [(launch.time_us, of(launch.figures)) for launch in record.launches if launch.figures is not None]
     whole = sum(time for time, _ in timed)
     return sum(time * value for time, value in timed) / whole if whole else None
@@ -282,7 +282,7 @@ def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iter
 
 
 def _pace(launch: "LaunchRecord | Launch", about: Figures) -> Reason:
-    """The pipe that sets the time; of one core, where that does much more than the mean."""
+    """Return the pipe that sets the time; of one core, where that does much more than the mean."""
     pipe, share = _pipe(launch.bound), about.busy.get(launch.bound, 0.0)
     waits = ""
     if about.critical:

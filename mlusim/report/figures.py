@@ -68,7 +68,7 @@ class Figures:
 
 
 def figures(launch: "Launch", board: Board) -> Figures:
-    """The figures of *launch*, which ran on *board*."""
+    """Return the figures of *launch*, which ran on *board*."""
     spent = launch.profile
     width = board.arch.cores_per_cluster
     ours = [core for core in spent.cores if not core.memory_core]
@@ -103,7 +103,7 @@ def figures(launch: "Launch", board: Board) -> Figures:
 
 
 def _critical(launch: "Launch", board: Board, mean: float) -> tuple[str, float]:
-    """The core that keeps the pipe that sets the time busy longest, and for which share of the launch.
+    """Return the core that keeps the pipe that sets the time busy longest, and for which share of the launch.
 
     No name where that is near the *mean* of the cores that work.
     """
@@ -124,13 +124,13 @@ def _critical(launch: "Launch", board: Board, mean: float) -> tuple[str, float]:
 
 
 def _waits_at(launch: "Launch") -> str:
-    """The line where cores wait longest; nothing where they hardly do."""
+    """Return the line where cores wait longest; nothing where they hardly do."""
     line = max((line for line in launch.lines if line.line), key=lambda line: line.wait_us, default=None)
     return f"line {line.line}" if line is not None and line.wait_us > 0 else ""
 
 
 def _busy(launch: "Launch", working: int) -> dict[str, float]:
-    """Each pipe's share of the launch less its start, over the working cores."""
+    """Return each pipe's share of the launch less its start, over the working cores."""
     whole = (launch.time_us - launch_us(find_board(launch.board))) * working
     own = [span.busy_us for span in launch.timeline if not span.memory_core]
     sums = [math.fsum(busy[n] for busy in own) for n in range(len(PIPES))]
@@ -138,7 +138,7 @@ def _busy(launch: "Launch", working: int) -> dict[str, float]:
 
 
 def _starts(launch: "Launch") -> float:
-    """The share of the vector cycles that are no lines: instructions that start, on-chip copies of MLU2xx."""
+    """Return the share of the vector cycles that are no lines: instructions that start, on-chip copies of MLU2xx."""
     cycles = sum(task.work[VECTOR] for task in launch.tasks)
     lines = sum(lanes.paid for lanes in launch.lanes.values()) // 128
     return (cycles - lines) / cycles if cycles else 0.0

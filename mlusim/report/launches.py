@@ -28,12 +28,12 @@ MOST = 4  # launches that are shown one by one; of more, the dearest
 
 
 def title(launch: Launch) -> str:
-    """The kernel, where it ran, and on what grid."""
+    """Return the kernel, where it ran, and on what grid."""
     return f"{launch.kernel} on {launch.board}, {','.join(map(str, launch.dim))} {launch.kind}"
 
 
 def time(launch: Launch) -> str:
-    """The predicted time with the band of the model."""
+    """Return the predicted time with the band of the model."""
     if math.isnan(launch.time_us):
         return "not timed"
     band = launch.time_band
@@ -84,7 +84,7 @@ def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
 def launches_view(
     numbered: Sequence[tuple[int, Launch]], *, lines: bool = False, every: bool = False
 ) -> RenderableType:
-    """A table of all launches where there are several, and each by itself; of many, unless *every*, the dearest."""
+    """Return a table of all launches where there are several, and each by itself; of many, unless *every*, the dearest."""
     parts: list[RenderableType] = []
     shown = list(numbered)
     if len(numbered) > 1:

@@ -146,7 +146,7 @@ def _pointer(pointer: Ptr) -> RenderableType:
 
 
 def _values(raw: Any, at: int, number: int, dtype: Any) -> str:
-    """The first elements at byte *at*; those whose bytes are all poison are called so."""
+    """Return the first elements at byte *at*; those whose bytes are all poison are called so."""
     if raw is None:
         return "no memory that lives"
     room = min(number, (len(raw) - at) // dtype.size)

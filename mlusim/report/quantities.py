@@ -15,7 +15,7 @@ def size(nbytes: int) -> str:
 
 
 def count(number: float) -> str:
-    """A number with a power of ten: "950", "32.7M"."""
+    """Return a number with a power of ten: "950", "32.7M"."""
     for power, name in _POWERS:
         if number >= power:
             return f"{_three(number / power)}{name}"
@@ -23,46 +23,46 @@ def count(number: float) -> str:
 
 
 def brief(quantity: str) -> str:
-    """A quantity in words without the fraction of three digits and more: "124.8 MiB" is "125 MiB"."""
+    """Return a quantity in words without the fraction of three digits and more: "124.8 MiB" is "125 MiB"."""
     return re.sub(r"^\d{3,}\.\d+", lambda found: f"{float(found[0]):.0f}", quantity)
 
 
 def share(fraction: float) -> str:
-    """A fraction as a percentage with one decimal."""
+    """Return a fraction as a percentage with one decimal."""
     return f"{100 * fraction:.1f}%"
 
 
 def percent(fraction: float) -> str:
-    """A fraction as a percentage for a sentence: two digits, "7.4%", "74%", "less than 0.1%"."""
+    """Return a fraction as a percentage for a sentence: two digits, "7.4%", "74%", "less than 0.1%"."""
     if 0 < fraction < 0.001:
         return "less than 0.1%"
     return f"{100 * fraction:.1f}%" if fraction < 0.0995 and fraction else f"{100 * fraction:.0f}%"
 
 
 def times(factor: float | None) -> str:
-    """A factor: "2.1x"; a dash for none."""
+    """Return a factor: "2.1x"; a dash for none."""
     if factor is None:
         return "-"
     return f"{factor:.1f}x" if factor < 100 else f"{factor:.0f}x"
 
 
 def whole(fraction: float | None) -> str:
-    """A fraction as a percentage without decimals; a dash for none."""
+    """Return a fraction as a percentage without decimals; a dash for none."""
     return "-" if fraction is None else f"{100 * fraction:.0f}%"
 
 
 def band(ends: tuple[float, float] | None) -> str:
-    """A band of microseconds; a dash where none is known."""
+    """Return a band of microseconds; a dash where none is known."""
     return "-" if ends is None else f"{microseconds(ends[0])}-{microseconds(ends[1])}"
 
 
 def microseconds(time_us: float) -> str:
-    """A time with one decimal and thousands: "1,746.2"."""
+    """Return a time with one decimal and thousands: "1,746.2"."""
     return f"{time_us:,.1f}"
 
 
 def error(value: float | str | None) -> str:
-    """An accuracy metric: three digits; a dash where it was not measured."""
+    """Return an accuracy metric: three digits; a dash where it was not measured."""
     if value is None:
         return "-"
     return f"{value:.3g}" if isinstance(value, float | int) else value

@@ -170,7 +170,7 @@ class CallRecord:
         return {**self.traffic, **self.off_chip}
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``run --json``."""
+        """Return the document of ``run --json``."""
         return {
             "operator": self.operator,
             "case": self.case,

@@ -35,7 +35,7 @@ class OperatorSummary:
 
 
 def summaries(records: "Sequence[CallRecord]") -> list[OperatorSummary]:
-    """A summary for each operator and board, in the order of *records*."""
+    """Return a summary for each operator and board, in the order of *records*."""
     groups: dict[tuple[str, str], list[CallRecord]] = {}
     for record in records:
         groups.setdefault((record.operator, record.board), []).append(record)

@@ -113,7 +113,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _names(wanted: str) -> tuple[str, ...]:
-    """The checkers that are meant; raises pytest's usage error for an unknown one."""
+    """Return the checkers that are meant; raises pytest's usage error for an unknown one."""
     from mlusim.errors import UsageError  # noqa: PLC0415 - who does not check does not pay for it
     from mlusim.observe.names import checkers, observers_of  # noqa: PLC0415
 
@@ -126,7 +126,7 @@ def _names(wanted: str) -> tuple[str, ...]:
 
 
 def _limit(text: str) -> "Limit":
-    """The limit that is meant; raises pytest's usage error for what is none."""
+    """Return the limit that is meant; raises pytest's usage error for what is none."""
     from mlusim.errors import UsageError  # noqa: PLC0415 - who does not check does not pay for it
     from mlusim.machine.limits import USUAL, limit_in  # noqa: PLC0415
 
@@ -196,12 +196,12 @@ def _refuse_bare_marks(item: pytest.Item) -> None:
 
 
 def _accepted(item: pytest.Item) -> frozenset[str]:
-    """The rules that the test's marks accept."""
+    """Return the rules that the test's marks accept."""
     return frozenset(str(rule) for mark in item.iter_markers(MARK) for rule in mark.args)
 
 
 def _text(collector: "Collector", accepted: frozenset[str]) -> str:
-    """The findings that are errors and not accepted, for people; empty where there are none."""
+    """Return the findings that are errors and not accepted, for people; empty where there are none."""
     from mlusim.check.findings import fold  # noqa: PLC0415
     from mlusim.check.findings_text import rendered  # noqa: PLC0415
     from mlusim.counted import counted  # noqa: PLC0415

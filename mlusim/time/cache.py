@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> list[float]:
-    """The bytes that each of *groups*, in the order of their start, finds in a cache of *capacity* bytes."""
+    """Return the bytes that each of *groups*, in the order of their start, finds in a cache of *capacity* bytes."""
     tensors, read = _tensors(task for group in groups for task in group)
     left = _held(tensors, read, capacity)
     scalar = _scalar_share(groups, sum(tensors.values()), capacity)
@@ -47,7 +47,7 @@ def _tensors(tasks: "Iterable[TaskWork]") -> tuple[dict[int, int], dict[int, int
 
 
 def _held(sizes: dict[int, int], read: dict[int, int], capacity: int) -> dict[int, int]:
-    """The tensors that are read again and held, by address, with the bytes that have to be fetched once."""
+    """Return the tensors that are read again and held, by address, with the bytes that have to be fetched once."""
     again = sorted((size, address) for address, size in sizes.items() if read[address] > size)
     held: dict[int, int] = {}
     for size, address in again:
@@ -59,7 +59,7 @@ def _held(sizes: dict[int, int], read: dict[int, int], capacity: int) -> dict[in
 
 
 def _scalar_share(groups: "Sequence[Sequence[TaskWork]]", whole: int, capacity: int) -> float:
-    """The part of the lines of scalar loads that is found: all but one fetch of every tensor, if all fit."""
+    """Return the part of the lines of scalar loads that is found: all but one fetch of every tensor, if all fit."""
     if not capacity or whole > capacity:
         return 0.0
     nbytes = sum(_scalar_bytes(task) for group in groups for task in group)

@@ -63,7 +63,7 @@ def changed(tasks: Sequence[TaskWork], change: Change) -> list[TaskWork]:
 
 
 def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> list[TaskWork]:
-    """The same work in groups of equal length on all *places*; *times* are those of the groups, in us.
+    """Return the same work in groups of equal length on all *places*; *times* are those of the groups, in us.
 
     The longest group stands for all: its tasks do a part of what they did.
     """
@@ -86,7 +86,7 @@ def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> li
 
 
 def _part(log: CoreLog, part: float) -> CoreLog:
-    """The first *part* of *log*; of one with few rows, or with barriers that others meet at, a part of each row."""
+    """Return the first *part* of *log*; of one with few rows, or with barriers that others meet at, a part of each row."""
     number = sum(len(turns) for _, turns in log.chunks)
     if number < _FEW or any((distinct[:, KIND] == MEET).any() for distinct, _ in log.chunks):
         return _each(log, lambda rows: _scaled(rows, part))
@@ -165,7 +165,7 @@ def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
 
 
 def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
-    """Every second barrier that all of a group meet at is left out, and what was waited for there is not.
+    """Return every second barrier that all of a group meet at is left out, and what was waited for there is not.
 
     *left_out* is shared by the logs of a launch: by the number of a meeting, whether it is left out.
     """

@@ -32,13 +32,13 @@ class Warp:
         return np.interp(times, self.alone, self.there)
 
     def ends(self, found: Pieces) -> Any:
-        """The times at which *found* end on the board."""
+        """Return the times at which *found* end on the board."""
         longer = np.isin(found.where, (*self.where, *WAITS_ALWAYS))
         return np.where(longer, self(found.end), self(found.start) + found.end - found.start)
 
 
 def warps(tracks: Sequence[Track], found: Sequence[Pieces], spans: Sequence[TaskSpan]) -> list[Warp]:
-    """The time of each core of a task or union, whose pieces are *found* and which runs in *spans*."""
+    """Return the time of each core of a task or union, whose pieces are *found* and which runs in *spans*."""
     if any((track.kinds == MEET).any() for track in tracks):
         alone = max(track.end for track in tracks)
         begin, end = min(s.start_us for s in spans), max(s.end_us for s in spans)
@@ -50,7 +50,7 @@ def warps(tracks: Sequence[Track], found: Sequence[Pieces], spans: Sequence[Task
 
 
 def _warp(found: Sequence[Pieces], alone: float, begin: float, end: float) -> Warp:
-    """The time that exceeds *alone* goes to the pieces that use the memory, as far as there are any."""
+    """Return the time that exceeds *alone* goes to the pieces that use the memory, as far as there are any."""
     where = next(
         (places for places in ((ON_IO, ON_STORE), (ON_SCALAR,)) if _any(found, places)),
         tuple(range(ON_MOVE + 1)),

@@ -24,7 +24,7 @@ class CounterField:
         return rows if self.places is None else self.places
 
     def zeros(self, rows: int = 0) -> list[int]:
-        """A list of them, in a table of *rows* instructions, with nothing counted yet."""
+        """Return a list of them, in a table of *rows* instructions, with nothing counted yet."""
         return [0] * self.many(rows)
 
 

@@ -23,7 +23,7 @@ Stacks = list[tuple[Role, list[int], Stack]]  # of a role: the numbers of its co
 
 
 def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
-    """The tasks that run together, in the order in which they begin; of a Block launch each by itself."""
+    """Return the tasks that run together, in the order in which they begin; of a Block launch each by itself."""
     groups: dict[int, list[TaskWork]] = {}
     for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
         groups.setdefault(task.union, []).append(task)
@@ -77,7 +77,7 @@ class Paces:
         self._known: dict[Role, Pace] = {}
 
     def at(self, role: Role) -> Pace:
-        """The pace of a core of *role*."""
+        """Return the pace of a core of *role*."""
         pace = self._known.get(role)
         if pace is None:
             memory_core, sharers, beside = role
@@ -111,7 +111,7 @@ class GroupedTasks:
         return found_in_cache(self.groups, self._board.l2)
 
     def timed(self, paces: Paces) -> Iterator[list[list[TimedLog]]]:
-        """The logs of each kind at *paces*, as many kinds at once as have `MOST_ROWS` rows."""
+        """Yield the logs of each kind at *paces*, as many kinds at once as have `MOST_ROWS` rows."""
         waiting: list[GroupKey] = []
         rows = 0
         for key in self.kinds:
@@ -128,7 +128,7 @@ class GroupedTasks:
         yield self._together(waiting, stacks, paces)
 
     def _stacked(self, keys: Sequence[GroupKey]) -> Stacks:
-        """The logs of the kinds *keys*, by the roles of their cores."""
+        """Return the logs of the kinds *keys*, by the roles of their cores."""
         logs = [log for key in keys for log, _, _ in key]
         members: dict[Role, list[int]] = {}
         for number, role in enumerate([role for key in keys for role in self.roles[key]]):
@@ -148,6 +148,6 @@ class GroupedTasks:
 
 
 def timed_group(group: Sequence[TaskWork], board: Board, beside: int) -> list[TimedLog]:
-    """The logs of *group*, of a launch with *beside* tasks on a cluster, at the paces of their cores."""
+    """Return the logs of *group*, of a launch with *beside* tasks on a cluster, at the paces of their cores."""
     ((found,),) = GroupedTasks(group, board, beside).timed(Paces(board))
     return found

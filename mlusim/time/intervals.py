@@ -37,7 +37,7 @@ class Pieces:
         return len(self.row)
 
     def chosen(self, which: Any) -> "Pieces":
-        """Those that *which*, an index or a mask, chooses."""
+        """Return those that *which*, an index or a mask, chooses."""
         columns = (self.row, self.where, self.start, self.end, self.step)
         return Pieces(*(column[which] for column in columns))
 
@@ -69,7 +69,7 @@ class _Kept:
 
 
 def pieces(track: Track, steps: CoreSteps | None) -> Pieces:
-    """The pieces of a core, by row; *steps* None: it kept none."""
+    """Return the pieces of a core, by row; *steps* None: it kept none."""
     kept = _Kept.of(track, steps)
     made = [*_rows(track, kept), _flights(track, kept), _waits(track, kept), _queues(track, kept)]
     if kept is not None:
@@ -90,7 +90,7 @@ def _made(row: Any, where: Any, start: Any, lasting: Any, step: Any) -> Pieces:
 
 
 def _owners(kept: _Kept | None, rows: Numbers) -> Numbers:
-    """The steps that *rows* belong to, -1 where that is not known."""
+    """Return the steps that *rows* belong to, -1 where that is not known."""
     if kept is None:
         return np.full(len(rows), -1)
     owners = kept.steps.rows

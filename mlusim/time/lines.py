@@ -56,7 +56,7 @@ class _LineSums:
 
 
 def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) -> tuple[Line, ...]:
-    """The lines of a launch in the order of the files and lines.  Raises `UsageError` where it kept no steps."""
+    """Return the lines of a launch in the order of the files and lines.  Raises `UsageError` where it kept no steps."""
     if not tasks or any(task.steps is None for task in tasks):
         raise UsageError(
             "the launch kept no instructions, so nothing is known of its lines; launch it timed and with "

@@ -121,7 +121,7 @@ class Log:
         return True
 
     def finished(self) -> CoreLog:
-        """The log, whose last row was written."""
+        """Return the log, whose last row was written."""
         self._pack()
         return CoreLog(tuple(self._chunks))
 
@@ -151,7 +151,7 @@ class Log:
 
 
 def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
-    """The distinct ones of *rows*, of which there is one at least, in order, and which of them each row is.
+    """Return the distinct ones of *rows*, of which there is one at least, in order, and which of them each row is.
 
     Rows are told apart by their bytes, in 10 us for a few of them, of which `np.unique` takes 70.  Their type has a
     name: NumPy asks a function in Python about ``(np.void, n)``, and drops a Ctrl-C that comes meanwhile.

@@ -72,7 +72,7 @@ class Pace:
     def of(
         cls, board: Board, *, memory_core: bool, sharers: int = 1, beside: int = 1, bound: Bound = Bound.USUAL
     ) -> "Pace":
-        """The pace of a core of *board*; *bound*: at an end of the constants' bands.
+        """Return the pace of a core of *board*; *bound*: at an end of the constants' bands.
 
         *sharers* cores of its cluster use the SRAM, *beside* run a task, the core among them.
         """

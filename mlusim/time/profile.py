@@ -126,7 +126,7 @@ class _LaunchSums:
 
 
 def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions: int) -> Profile:
-    """The profile of a launch whose *work* was predicted to run in *spans*; *unions*: clusters of a union."""
+    """Return the profile of a launch whose *work* was predicted to run in *spans*; *unions*: clusters of a union."""
     sums, uses, waves, at = _LaunchSums(), dict[tuple[int, int], _Use](), dict[int, int](), 0
     known = dict(zip(work.kinds, _alone(work, board), strict=True))
     for key, group in zip(work.keys, work.groups, strict=True):
@@ -156,7 +156,7 @@ def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions:
 
 
 def home(span: TaskSpan, task: TaskWork, board: Board, unions: int) -> tuple[int, int]:
-    """The cluster and the core of the board that ran *task*."""
+    """Return the cluster and the core of the board that ran *task*."""
     if unions:
         return span.slot * unions + task.cluster, task.core
     return divmod(span.slot, board.arch.cores_per_cluster)
@@ -168,7 +168,7 @@ def _use(where: tuple[int, int], use: _Use, board: Board) -> CoreUse:
 
 
 def _alone(work: GroupedTasks, board: Board) -> Iterator[list[_Alone]]:
-    """The cores of each kind of *work*, as many at once as are timed together."""
+    """Yield the cores of each kind of *work*, as many at once as are timed together."""
     for together in work.timed(Paces(board)):
         found = [tracks(logs, board) for logs in together]
         each = iter(_figures([track for group in found for track in group]))

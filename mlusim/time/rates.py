@@ -68,7 +68,7 @@ class BoardValue:
         return bool(self.measured) and board.name not in self.measured
 
     def ends(self, board: "Board") -> tuple[float, float] | None:
-        """The band on *board*: wider where the value is inherited."""
+        """Return the band on *board*: wider where the value is inherited."""
         if self.band is None or not self.inherited(board):
             return self.band
         shorter, longer = self.band
@@ -79,7 +79,7 @@ class BoardValue:
         )
 
     def at(self, bound: Bound, board: "Board") -> float:
-        """The value at an end of the band on *board*, or the usual one."""
+        """Return the value at an end of the band on *board*, or the usual one."""
         ends = self.ends(board)
         if ends is None or bound is Bound.USUAL:
             return self.value
@@ -112,7 +112,7 @@ class Rate:
         return (self.usual, *self.own)
 
     def on(self, board: "Board") -> BoardValue:
-        """The value on *board*: its own, that of its series, or the usual one."""
+        """Return the value on *board*: its own, that of its series, or the usual one."""
         for where in (board.name, series_of(board)):
             for value in self.own:
                 if value.where == where:
@@ -120,7 +120,7 @@ class Rate:
         return self.usual
 
     def at(self, bound: Bound, board: "Board") -> float:
-        """The number that holds on *board* at an end of its band."""
+        """Return the number that holds on *board* at an end of its band."""
         return self.on(board).at(bound, board)
 
 
@@ -130,7 +130,7 @@ def printed_rows(board: "Board") -> bool:
 
 
 def series_of(board: "Board") -> str:
-    """The series of *board*, as values are given for it: "MLU3xx" for MLU370."""
+    """Return the series of *board*, as values are given for it: "MLU3xx" for MLU370."""
     return f"MLU{board.arch.generation}xx"
 
 

@@ -186,7 +186,7 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
 
 
 def _drained(clocks: Iterable[CoreReplay]) -> float:
-    """The bytes of all *clocks* since they were last asked."""
+    """Return the bytes of all *clocks* since they were last asked."""
     nbytes = 0.0
     for clock in clocks:
         nbytes += clock.moved

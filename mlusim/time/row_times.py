@@ -65,7 +65,7 @@ class TracedClock(CoreReplay):
         return None
 
     def _act(self, kind: int, argument: int, flight: float, channel: int) -> tuple[float, float, float]:
-        """The flight, wait or end of a row: first and last moment, and the cause."""
+        """Return the flight, wait or end of a row: first and last moment, and the cause."""
         here = self.now
         if kind == WAIT:
             self._wait(argument)
@@ -78,7 +78,7 @@ class TracedClock(CoreReplay):
         return here, here, self.idle()
 
     def _cause(self, streams: int, here: float) -> int:
-        """The stream that finished last, if a wait from *here* on waited for it."""
+        """Return the stream that finished last, if a wait from *here* on waited for it."""
         if self.now <= here:
             return 0
         done = ((FOR_IO, self.io_done), (FOR_MOVE, self.move_done), (FOR_COMPUTE, self.compute))
@@ -147,7 +147,7 @@ class Spans:
 
 
 def joined(spans: Spans) -> Spans:
-    """The union of the intervals of each owner, in order."""
+    """Return the union of the intervals of each owner, in order."""
     order = np.lexsort((spans.starts, spans.owner))
     owner, starts, ends = spans.owner[order], spans.starts[order], spans.ends[order]
     by_end = np.lexsort((ends, owner))

@@ -82,18 +82,18 @@ class Table:
         return _OTHERS[number] if number < 0 else self.intrinsics[number]
 
     def add(self, key: Any, step: LoggedStep) -> int:
-        """The number of *step*, which is new; it will be known by *key*."""
+        """Return the number of *step*, which is new; it will be known by *key*."""
         self.numbers[key] = len(self.steps)
         self.steps.append(step)
         return len(self.steps) - 1
 
     def number(self, step: LoggedStep) -> int:
-        """The number of *step*."""
+        """Return the number of *step*."""
         found = self.numbers.get(step)
         return self.add(step, step) if found is None else found
 
     def place(self, frame: FrameType) -> int:
-        """The number of the kernel's line at or above *frame*."""
+        """Return the number of the kernel's line at or above *frame*."""
         kernel = kernel_frame(frame)
         if kernel is None:
             return 0
@@ -231,12 +231,12 @@ class NotedLog(Log):
         return None
 
     def finished(self) -> CoreLog:
-        """The log, whose last row was written."""
+        """Return the log, whose last row was written."""
         self._settle()
         return super().finished()
 
     def steps(self) -> CoreSteps:
-        """The steps, when the log is finished."""
+        """Return the steps, when the log is finished."""
         turns, owners = (np.array(part, np.int64) for part in (self._turns, self._owners))
         times = np.bincount(np.concatenate([turns, owners]), minlength=len(self._table.steps))
         for number, more in self._more.items():
@@ -271,7 +271,7 @@ class NotedLog(Log):
         self._keep(self._new(key) if number is None else number)
 
     def _new(self, key: tuple[tuple[int, int, int], bool, tuple[int, ...]]) -> int:
-        """The number of a step that is new: whose, whether it is an instruction's first, what it added."""
+        """Return the number of a step that is new: whose, whether it is an instruction's first, what it added."""
         at, issued, added = key
         row = (*_HEAD, *added, *_NO_SCALARS)
         return self._table.add(key, LoggedStep(At(*at), int(issued), added[IO] + added[MOVE], row))

@@ -51,7 +51,7 @@ class TimedLog:
     moved: int
 
     def rows(self) -> Iterator[list[tuple[float, ...]]]:
-        """The rows in order, as a clock takes them, a chunk at a time."""
+        """Yield the rows in order, as a clock takes them, a chunk at a time."""
         first = 0
         for distinct, turns in self.log.chunks:
             chunk = self.ready[first : first + len(distinct)]
@@ -59,7 +59,7 @@ class TimedLog:
             yield [chunk[turn] for turn in turns.tolist()]
 
     def all_parts(self) -> Times:
-        """The times of the rows, in order."""
+        """Return the times of the rows, in order."""
         found, first = [], 0
         for distinct, turns in self.log.chunks:
             found.append(self.parts[first : first + len(distinct)][turns])
@@ -89,7 +89,7 @@ class Stack:
 
     @classmethod
     def of(cls, logs: Sequence[CoreLog]) -> "Stack":
-        """The stack of *logs*."""
+        """Return the stack of *logs*."""
         chunks = [distinct for log in logs for distinct, _ in log.chunks]
         rows = np.concatenate(chunks) if chunks else np.zeros((0, COLUMNS), np.int64)
         ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
@@ -100,7 +100,7 @@ class Stack:
         return cls(tuple(logs), rows, ends, times, _added(times * nbytes, ends).tolist(), known)
 
     def at(self, pace: Pace) -> list[TimedLog]:
-        """Each of the logs at *pace*."""
+        """Return each of the logs at *pace*."""
         parts = parts_of(self.rows, pace)
         kinds, arguments, own, nbytes, ways = self.known
         front, computed = parts[:, FRONT], parts[:, VECTOR] + parts[:, TENSOR]
@@ -124,7 +124,7 @@ def _busy(rows: Rows, parts: Times) -> Times:
 
 
 def _added(values: Any, ends: Sequence[int]) -> Any:
-    """The sums of *values* from one of *ends* to the next."""
+    """Return the sums of *values* from one of *ends* to the next."""
     found = np.zeros((len(ends), *values.shape[1:]), values.dtype)
     lasts = np.array(ends)
     firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))

@@ -141,7 +141,7 @@ class Timeline(Sequence[TaskSpan]):
         return bool(self._tasks) and all(task.steps is not None for task in self._tasks)
 
     def scenes(self, most: int = MOST_SPANS, slots: Collection[int] | None = None) -> Iterator[Scene]:
-        """Each task or union in the order of their start, with *most* spans in all; only those on *slots* where given.
+        """Yield each task or union in the order of their start, with *most* spans in all; only those on *slots* where given.
 
         Of the one in which they run out the first spans are given, of those behind it none.
         """
@@ -218,7 +218,7 @@ def _scene(placed: _Placed, most: int) -> Scene:
 
 
 def _first(members: Sequence[_Member], most: int) -> tuple[list[_Member], bool]:
-    """The members with the *most* pieces that begin first, and whether these are all."""
+    """Return the members with the *most* pieces that begin first, and whether these are all."""
     starts = np.concatenate([member.pieces.start for member in members])
     if len(starts) <= most:
         return list(members), True
@@ -356,5 +356,5 @@ class Forecast:
         return self._profile
 
     def on(self, board: Board) -> "Forecast":
-        """The same work on another board."""
+        """Return the same work on another board."""
         return Forecast(self.tasks, board, self.unions)

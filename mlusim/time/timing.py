@@ -92,7 +92,7 @@ class Slot:
 
 
 def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.USUAL) -> Prediction:
-    """The time of a launch whose *work*, tasks or unions of tasks, runs on *slots* places of *board*.
+    """Return the time of a launch whose *work*, tasks or unions of tasks, runs on *slots* places of *board*.
 
     *bound* takes every constant at an end of its band.
     """
@@ -132,7 +132,7 @@ def times(work: GroupedTasks, board: Board, slots: int, bounds: Iterable[Bound])
 def _ran(
     work: GroupedTasks, board: Board, slots: int, bound: Bound
 ) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
-    """Each kind of group by itself, what each group needs, and where and when it runs."""
+    """Return each kind of group by itself, what each group needs, and where and when it runs."""
     paces, most, apart = Paces(board, bound), ceiling(board, bound), TASK_START.at(bound, board) / 1000
     found = (_alone(logs, board, bound) for together in work.timed(paces) for logs in together)
     alone = dict(zip(work.kinds, found, strict=True))
@@ -168,7 +168,7 @@ def _spans(
 
 
 def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
-    """The memory where the last group waits for its share; else the pipe that is busiest in it."""
+    """Return the memory where the last group waits for its share; else the pipe that is busiest in it."""
     if slot.end - slot.start > 1.001 * alone_us:
         return "IO-DMA"
     busiest = [max(core.busy[n] for core in last.cores) for n in range(len(PIPES))]
@@ -236,7 +236,7 @@ class _Sharing:
         self._slots = min(slots, 1 + int(within / apart)) if apart else slots
 
     def durations(self, active: Sequence[int]) -> dict[int, float]:
-        """The duration of each of *active* from beginning to end, all of them being there."""
+        """Return the duration of each of *active* from beginning to end, all of them being there."""
         ordered = sorted(active, key=lambda g: self._needs[g][1])
         found, below = {}, 0.0
         for nth, g in enumerate(ordered):

@@ -93,7 +93,7 @@ class CopyLoad(NamedTuple):
 
 
 def scattered(elements: int, transactions: int, *, stores: bool) -> CopyLoad:
-    """The load of *elements* off-chip elements at places of their own: each takes its cycles, its lines among them.
+    """Return the load of *elements* off-chip elements at places of their own: each takes its cycles, its lines among them.
 
     What a line takes at the memory's pace is taken off in cycles as if the core ran at 1 GHz.
     """
@@ -179,7 +179,7 @@ def charge_flight(mlu: Counted, pipe: Pipe, nbytes: int) -> None:
 
 
 def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
-    """The load of a copy from *reads* (None: a fill) to *writes*."""
+    """Return the load of a copy from *reads* (None: a fill) to *writes*."""
     sides = (writes,) if reads is None else (reads, writes)
     if pipe is not _IO:
         lines = max(side.nbytes // side.size * -(-side.size // LINE) for side in sides)
@@ -217,7 +217,7 @@ def rows_load(
     size: int,
     rows: int,
 ) -> CopyLoad:
-    """The `load_of` a 2-D copy, for shapes that kernels repeat.
+    """Return the `load_of` a 2-D copy, for shapes that kernels repeat.
 
     *to* and *frm* are the first bytes' places in their transactions; the strides of a single segment do not matter.
     """

@@ -85,7 +85,7 @@ class HostSources:
 
 
 def built(sources: HostSources) -> Path:
-    """The program, or the library, of *sources*.  What the compiler warns of goes to standard error when it runs.
+    """Return the program, or the library, of *sources*.  What the compiler warns of goes to standard error when it runs.
 
     Raises `HostBuildError`, with the compiler's own words, and `UsageError` where there is no compiler.
     """
@@ -177,7 +177,7 @@ def _files(sources: HostSources, scratch: Path) -> Iterator[str]:
 
 
 def _overlay(sources: HostSources, scratch: Path) -> list[str]:
-    """The flag by which the compiler reads other texts under the names of files."""
+    """Return the flag by which the compiler reads other texts under the names of files."""
     if not sources.instead:
         return []
     roots = []
@@ -231,7 +231,7 @@ def _bound(kept: Path) -> None:
 
 
 def toolkit_folder(board: str = "") -> Path:
-    """The toolkit folder of the cache for *board*, by name, made where there is none.
+    """Return the toolkit folder of the cache for *board*, by name, made where there is none.
 
     Raises `UsageError` where nothing can be kept, or there is no compiler.
     """
@@ -244,7 +244,7 @@ def toolkit_folder(board: str = "") -> Path:
 
 
 def _toolkit(board: Board, home: Path) -> Path:
-    """The toolkit folder of the cache for *board*, made where there is none."""
+    """Return the toolkit folder of the cache for *board*, made where there is none."""
     folder = _place(board, home)
     if not _complete(board, home):
         make_own_folder(folder.parent)
@@ -281,7 +281,7 @@ def _place(board: Board, home: Path) -> Path:
 
 
 def _state(board: Board) -> str:
-    """The state of what programs are built with, for *board*."""
+    """Return the state of what programs are built with, for *board*."""
     clang = host_compiler()
     return cache.key_of(
         embedded.state(),

@@ -138,7 +138,7 @@ def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
 
 
 def read(words: Sequence[str]) -> CompileCommand:
-    """The command that *words* are.  Raises `UsageError` for flags that are none."""
+    """Return the command that *words* are.  Raises `UsageError` for flags that are none."""
     command = CompileCommand()
     language, at = "", 0
     while at < len(words):
@@ -236,7 +236,7 @@ class CompilerDriver:
             return self._link(objects) if command.linking else 0
 
     def _target(self, path: str, number: int, scratch: str) -> str | None:
-        """The file that is made of an input; None where clang knows, or writes to the terminal."""
+        """Return the file that is made of an input; None where clang knows, or writes to the terminal."""
         command = self.command
         if command.linking:
             return str(Path(scratch) / f"{number}-{Path(path).stem}.o")
@@ -287,7 +287,7 @@ class CompilerDriver:
         return ["-include", str(self.home / "include" / name)]
 
     def _bang(self, path: str, target: str | None, modes: Sequence[str], more: Sequence[str]) -> list[str]:
-        """The words behind clang's name that compile a file with kernels."""
+        """Return the words behind clang's name that compile a file with kernels."""
         command = self.command
         return [
             *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
@@ -304,7 +304,7 @@ class CompilerDriver:
         ]
 
     def _standard(self) -> str:
-        """The standard of C++ for files with kernels.  Raises `UsageError` for one that they are not compiled as."""
+        """Return the standard of C++ for files with kernels.  Raises `UsageError` for one that they are not compiled as."""
         given = [flag for flag in self.command.flags if flag.startswith(("-std=", "--std="))]
         return standard(given[-1].partition("=")[2]) if given else prelude.LANGUAGE
 

@@ -31,7 +31,7 @@ class Compiler:
 
 
 def host_compiler() -> Compiler:
-    """The compiler of this machine.  Raises `UsageError` where there is none, or none that is new enough."""
+    """Return the compiler of this machine.  Raises `UsageError` where there is none, or none that is new enough."""
     return _found(os.environ.get(CHOICE), os.environ.get("PATH"))
 
 
@@ -79,13 +79,13 @@ def _install() -> str:
 
 
 def _wheel() -> Path | None:
-    """The folder of the ``ziglang`` package; None where it is not installed."""
+    """Return the folder of the ``ziglang`` package; None where it is not installed."""
     spec = importlib.util.find_spec("ziglang")
     return None if spec is None or not spec.origin else Path(spec.origin).parent
 
 
 def _asked(words: tuple[str, ...]) -> Compiler | None:
-    """The clang that *words* call; None where they call none."""
+    """Return the clang that *words* call; None where they call none."""
     try:
         done = subprocess.run(  # noqa: S603 - the compiler that was named or found
             [*words, "-print-resource-dir"], capture_output=True, text=True, check=False

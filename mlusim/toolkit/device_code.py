@@ -49,7 +49,7 @@ def _embedded(source: RecordSource) -> EmbeddedRecord:
 
 
 def text_of(source: RecordSource) -> str:
-    """The typed form of *source* for each architecture, to be read by people.  Raises as `form_of`."""
+    """Return the typed form of *source* for each architecture, to be read by people.  Raises as `form_of`."""
     return "".join(
         f"// {board.arch.name}\n{ir_text.module_text(form_of(source, board))}\n" for board in source.boards
     )

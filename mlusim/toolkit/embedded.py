@@ -100,7 +100,7 @@ def pack(made: EmbeddedRecord) -> bytes:
 
 
 def digest(path: str) -> str:
-    """A short name for the content of a file; "" where it cannot be read."""
+    """Return a short name for the content of a file; "" where it cannot be read."""
     try:
         return blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()
     except OSError:
@@ -122,7 +122,7 @@ def _name(source: RecordSource) -> str:
 
 @functools.cache
 def state() -> str:
-    """The state of the front end, the instruction set and the parser's library."""
+    """Return the state of the front end, the instruction set and the parser's library."""
     return cache.stamp_of(_files())
 
 

@@ -138,7 +138,7 @@ class GivenFlag:
 
 
 def taken(words: Sequence[str], at: int) -> GivenFlag | None:
-    """The flag of the table that begins at *words[at]*; None for one that is clang's own.
+    """Return the flag of the table that begins at *words[at]*; None for one that is clang's own.
 
     Raises `UsageError` for a flag of the vendor's that the table lacks, and for one without its value.
     """
@@ -167,7 +167,7 @@ def taken(words: Sequence[str], at: int) -> GivenFlag | None:
 
 
 def standard(value: str) -> str:
-    """The standard of C++ for kernels that *value* names.  Raises `UsageError` for another."""
+    """Return the standard of C++ for kernels that *value* names.  Raises `UsageError` for another."""
     family, plus, year = value.partition("++")
     if family not in ("c", "gnu") or not plus or year not in STANDARDS:
         known = ", ".join(f"c++{year}" for year in dict.fromkeys(STANDARDS.values()))
@@ -178,7 +178,7 @@ def standard(value: str) -> str:
 
 
 def architecture(value: str) -> str:
-    """The architecture that *value* names: itself, an older number, or a board's.  Raises `UsageError`."""
+    """Return the architecture that *value* names: itself, an older number, or a board's.  Raises `UsageError`."""
     plain = value.strip()
     if plain in ARCHES:
         return plain

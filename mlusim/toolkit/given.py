@@ -52,7 +52,7 @@ class GivenArguments:
     arrays: list[tuple[int, "np.ndarray[Any, Any]"]] = field(factory=list)
 
     def call(self, symbol: str, given: Sequence[Any]) -> CallBytes:
-        """The call with the arguments *given*.  Raises `UsageError` for what does not fit."""
+        """Return the call with the arguments *given*.  Raises `UsageError` for what does not fit."""
         arguments = [self._argument(p, a) for p, a in zip(self.function.parameters, given, strict=True)]
         return CallBytes(symbol, self.pieces, arguments, self.links)
 
@@ -85,7 +85,7 @@ class GivenArguments:
     def _value(
         self, parameter: ir.Local, kind: t.Type, given: Any
     ) -> tuple[bytes, Sequence[tuple[int, int]]]:
-        """The bytes of a value, and where in them addresses of pieces belong."""
+        """Return the bytes of a value, and where in them addresses of pieces belong."""
         if isinstance(kind, t.Arithmetic):
             return self._number(parameter, kind, given), ()
         if isinstance(kind, t.Record):
@@ -176,7 +176,7 @@ class GivenArguments:
         return number
 
     def _object(self, to: t.Type, values: Mapping[str, Any]) -> int:
-        """A record with these members; those that it lacks are left out."""
+        """Return a record with these members; those that it lacks are left out."""
         name = getattr(to, "name", "")
         known = [to, *(form.records.get(name) for form in self.forms)]
         record = next((r for r in known if isinstance(r, t.Record) and r.fields), None)
@@ -218,7 +218,7 @@ class GivenArguments:
 
 
 def packed(kind: t.Type, value: Any) -> bytes:
-    """The bytes of a number of type *kind*, or of an address."""
+    """Return the bytes of a number of type *kind*, or of an address."""
     if not isinstance(kind, t.Arithmetic):
         return struct.pack("<Q", value)
     if kind == t.BFLOAT16:
@@ -227,7 +227,7 @@ def packed(kind: t.Type, value: Any) -> bytes:
 
 
 def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
-    """The type of NumPy of elements of *kind*; None where any will do."""
+    """Return the type of NumPy of elements of *kind*; None where any will do."""
     if not isinstance(kind, t.Arithmetic):
         return None
     if kind == t.BFLOAT16:

@@ -23,7 +23,7 @@ PUBLIC = Path("mluops")
 
 
 def host_functions(module: "Module") -> Iterator[tuple[int, ir.Function]]:
-    """The functions of the host that Python may call, each with the number of its file: no methods, and no ``main``."""
+    """Yield the functions of the host that Python may call, each with the number of its file: no methods, and no ``main``."""
     supplied = str(prelude.INCLUDE)
     for number, file in enumerate(module.files):
         for function in file.form.functions.values():
@@ -100,7 +100,7 @@ class HostCalls:
         )
 
     def _whole(self, sources: HostSources) -> Path:
-        """The library of *sources*, without the bodies of functions that do not compile.
+        """Return the library of *sources*, without the bodies of functions that do not compile.
 
         Raises `HostBuildError`, with the first error, where one stands outside of the functions' bodies.
         """

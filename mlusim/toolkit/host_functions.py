@@ -102,7 +102,7 @@ def _signature(function: ir.Function) -> str:
 
 
 def _where(name: str, arguments: tuple[Any, ...]) -> tuple[Device, Handle | None, tuple[Any, ...]]:
-    """The device, the handle where one is given, and the arguments of the function itself."""
+    """Return the device, the handle where one is given, and the arguments of the function itself."""
     if arguments and isinstance(arguments[0], Device):
         return arguments[0], None, arguments[1:]
     handle = next((a for a in arguments if isinstance(a, Handle)), None)

@@ -23,7 +23,7 @@ HEAD = struct.Struct("<I")
 
 
 def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
-    """A record of *source*, as clang embeds it, with what its kernels reach of *forms*, one for each board."""
+    """Return a record of *source*, as clang embeds it, with what its kernels reach of *forms*, one for each board."""
     contents = [form_data.write(Translated(device_side(form), (), {})) for form in forms]
     head = {
         "mlusim": mlusim.__version__,
@@ -54,7 +54,7 @@ def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
 
 
 def offered(form: ir.TranslationUnit, source: str) -> list[str]:
-    """The symbols of the functions of the device that *source* has for other files: not static, and in no header."""
+    """Return the symbols of the functions of the device that *source* has for other files: not static, and in no header."""
     own = (
         f for f in form.functions.values() if f.kind == "device" and not f.external and f.span.file == source
     )
@@ -62,7 +62,7 @@ def offered(form: ir.TranslationUnit, source: str) -> list[str]:
 
 
 def wanted(form: ir.TranslationUnit, source: str) -> list[str]:
-    """The symbols of the functions of the device that other files must define for what *source* has."""
+    """Return the symbols of the functions of the device that other files must define for what *source* has."""
     first = [f.symbol for f in form.functions.values() if f.kind == "kernel"]
     reached = sorted(_closure(form, [*first, *offered(form, source)], {}))
     return [one for one in reached if form.functions[one].external and form.functions[one].kind == "device"]
@@ -88,7 +88,7 @@ def _closure(
 
 
 def _reached(node: Any, variables: dict[str, ir.Global]) -> Iterator[str]:
-    """The symbols of functions in *node*; its variables at file scope are added to *variables*."""
+    """Yield the symbols of functions in *node*; its variables at file scope are added to *variables*."""
     for one in walk(node):
         if isinstance(one, ir.GlobalPlace):
             variables[one.variable.symbol] = one.variable

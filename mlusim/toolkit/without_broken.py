@@ -29,7 +29,7 @@ class BrokenFunction:
 
 
 def broken_functions(functions: Iterable[ir.Function], said: str) -> list[BrokenFunction] | None:
-    """The functions whose bodies have the errors in what the compiler *said*; None where one stands elsewhere."""
+    """Return the functions whose bodies have the errors in what the compiler *said*; None where one stands elsewhere."""
     known = [(f, f.hosted) for f in functions if f.hosted is not None]
     found: dict[ir.Span, BrokenFunction] = {}
     for error in _ERROR.finditer(said):
@@ -50,13 +50,13 @@ def broken_functions(functions: Iterable[ir.Function], said: str) -> list[Broken
 
 
 def first_error(said: str) -> str:
-    """The first error in what the compiler *said*, with its place; "" where it has none."""
+    """Return the first error in what the compiler *said*, with its place; "" where it has none."""
     found = _ERROR.search(said)
     return "" if found is None else found[0].replace(": fatal error: ", ": ").replace(": error: ", ": ")
 
 
 def without(broken: Sequence[BrokenFunction]) -> Mapping[str, str] | None:
-    """The files of *broken* functions, each with bodies that say what is wrong; None where a macro wrote a body."""
+    """Return the files of *broken* functions, each with bodies that say what is wrong; None where a macro wrote a body."""
     texts: dict[str, bytes] = {}
     for one in sorted(
         broken, key=lambda one: one.body[1:3], reverse=True

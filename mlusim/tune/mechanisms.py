@@ -15,7 +15,7 @@ LEAST = 0.01  # of the time, below which a difference is not worth a word
 
 
 def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
-    """The time of *launches* in us by mechanism, and under ``cores`` how many cores of a launch work at most.
+    """Return the time of *launches* in us by mechanism, and under ``cores`` how many cores of a launch work at most.
 
     A pipe's is how long it is busy, in the mean of the cores that work; ``waits at barriers`` how long they wait there for others,
     ``waits for memory`` by how much their tasks are longer for sharing the off-chip memory, ``balance`` for how long a core has no
@@ -45,7 +45,7 @@ def moved(own: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> st
 
 
 def differences(own: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> list[str]:
-    """Each mechanism in which *own* differs from *best*, which takes *time_us*, by enough for a word; the largest first."""
+    """Return each mechanism in which *own* differs from *best*, which takes *time_us*, by enough for a word; the largest first."""
     apart = {name: own[name] - best[name] for name in MECHANISMS}
     chief = sorted((n for n in apart if abs(apart[n]) > LEAST * time_us), key=lambda n: -abs(apart[n]))
     return [f"{name} {apart[name]:+,.2f} us" for name in chief]

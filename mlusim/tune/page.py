@@ -33,7 +33,7 @@ class TunePart:
 
 
 def page_text(documents: Sequence[Mapping[str, Any]], command: str) -> str:
-    """The page of *documents*, one for each board; *command* made them.
+    """Return the page of *documents*, one for each board; *command* made them.
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """

@@ -40,7 +40,7 @@ def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str,
 
 
 def _band(one: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """The band of what is ranked by, which follows from that of the time."""
+    """Return the band of what is ranked by, which follows from that of the time."""
     low, high = one["time_band"]
     if name == OBJECTIVES[TIME]:
         return low, high
@@ -53,7 +53,7 @@ def _meet(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 def settings_told(one: Mapping[str, Any]) -> str:
-    """The settings of a candidate's document, in a line."""
+    """Return the settings of a candidate's document, in a line."""
     return " ".join(f"{name}={value}" for name, value in one["parameters"].items())
 
 
@@ -84,7 +84,7 @@ def notes(document: Mapping[str, Any]) -> list[str]:
 
 
 def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """The candidates that are *out*, those of one verdict and reason together: their names, the verdict, the reason."""
+    """Return the candidates that are *out*, those of one verdict and reason together: their names, the verdict, the reason."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in out:
         found.setdefault((one["verdict"], one["why"]), []).append(settings_told(one))

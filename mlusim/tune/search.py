@@ -29,7 +29,7 @@ def drawn(parameters: Sequence[TuneParameter], number: int, seed: int) -> list[S
 
 
 def _at(parameters: Sequence[TuneParameter], place: int) -> Settings:
-    """The combination at *place* of the grid."""
+    """Return the combination at *place* of the grid."""
     found = []
     for parameter in reversed(parameters):
         place, own = divmod(place, len(parameter.values))

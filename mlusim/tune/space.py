@@ -53,7 +53,7 @@ class _Word:
 
 
 def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter, ...]:
-    """The parameters that *words* of ``--param`` name, in their order, of *call*.
+    """Return the parameters that *words* of ``--param`` name, in their order, of *call*.
 
     ``-DNAME`` is a macro; ``dim`` and ``kind`` are those of the launch; any other name is an argument where the kernel has one of that
     name, or else a macro that the source uses.  Raises `UsageError` for anything else, and `SourceError` where the source does not
@@ -89,7 +89,7 @@ def _word(text: str) -> _Word:
 
 
 def _values(text: str, word: str) -> Sequence[str]:
-    """The values that *text* stands for: itself, or the numbers of ``LOW..HIGH`` or ``LOW..HIGH:STEP``."""
+    """Return the values that *text* stands for: itself, or the numbers of ``LOW..HIGH`` or ``LOW..HIGH:STEP``."""
     found = _RANGE.fullmatch(text)
     if found is None:
         return (text,)
@@ -169,19 +169,19 @@ def _refuse_unused(name: str, own: Sequence[str], call: KernelCall) -> None:
 
 
 def _texts(call: KernelCall) -> dict[str, str]:
-    """The user's files that the source of *call* consists of."""
+    """Return the user's files that the source of *call* consists of."""
     facts = call.recorded()[0]["sources"]
     paths = [Path(facts["folder"]) / path for path in facts["digests"]]
     return {str(path): path.read_text(errors="replace") for path in paths}
 
 
 def _identifiers(texts: Mapping[str, str]) -> set[str]:
-    """The words in *texts* that may be names."""
+    """Return the words in *texts* that may be names."""
     return set(re.findall(r"\b[A-Za-z_]\w*\b", " ".join(texts.values())))
 
 
 def grid(parameters: Sequence[TuneParameter]) -> list[Settings]:
-    """Every combination of values, the last parameter changing first.  Raises `UsageError` where they are too many."""
+    """Return every combination of values, the last parameter changing first.  Raises `UsageError` where they are too many."""
     number = math.prod(len(parameter.values) for parameter in parameters)
     if number > MOST:
         raise UsageError(

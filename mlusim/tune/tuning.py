@@ -93,7 +93,7 @@ class TuneTask:
     limit: Limit = USUAL
 
     def call(self, settings: Settings, board: str) -> KernelCall:
-        """The call with *settings* on *board*."""
+        """Return the call with *settings* on *board*."""
         sources = Sources(self.paths, find_board(board), self.include, dict(self.define))
         own = KernelCall(
             sources,
@@ -135,7 +135,7 @@ def task_of(
     limit: Limit,
     criterion: Criterion = USUAL_CRITERION,
 ) -> TuneTask:
-    """The task of trying *wanted* of *call*, each launch under *limit*.  Raises `UsageError` for a reference that is not there."""
+    """Return the task of trying *wanted* of *call*, each launch under *limit*.  Raises `UsageError` for a reference that is not there."""
     digests = with_settings(call, wanted[0]).recorded()[0]["sources"]["digests"]
     texts = [*call.arguments.values(), *(text for _, text in criterion.expect)]
     texts += [setting.value for settings in wanted for setting in settings]
@@ -160,7 +160,7 @@ def task_of(
 
 
 def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criterion) -> str:
-    """A word for the files of the source, those that arguments name, and the reference's module."""
+    """Return a word for the files of the source, those that arguments name, and the reference's module."""
     found = hashlib.sha256(repr(sorted(digests.items())).encode())
     code = getattr(function_of(criterion.reference, criterion.folder), "__code__", None)
     for text in [*dict.fromkeys(texts), *([code.co_filename] if code else [])]:
@@ -175,7 +175,7 @@ def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criter
 
 
 def tried(job: TuneJob) -> dict[str, Any]:
-    """The document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
+    """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
     found = _empty(job)
     try:
         with limiting(job.task.limit):
@@ -201,7 +201,7 @@ def tried(job: TuneJob) -> dict[str, Any]:
 
 
 def _empty(job: TuneJob) -> dict[str, Any]:
-    """The document of a candidate of which nothing is known yet."""
+    """Return the document of a candidate of which nothing is known yet."""
     return {
         "parameters": {s.name: s.value for s in job.settings}, "board": job.board, "verdict": OK, "fits": True, "right": None,
         "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
@@ -342,7 +342,7 @@ def _work(job: TuneJob) -> TuneAnswer:
 
 
 def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any], bool]:
-    """The document of *job*, and whether it is of an accident that another attempt may not have."""
+    """Return the document of *job*, and whether it is of an accident that another attempt may not have."""
     try:
         answer = future.result()
     except WorkerDied as error:
@@ -356,7 +356,7 @@ def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any]
 
 
 def _word(task: TuneTask) -> str:
-    """A word that changes with whatever a document depends on beside the settings."""
+    """Return a word that changes with whatever a document depends on beside the settings."""
     return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
 
 

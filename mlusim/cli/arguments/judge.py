@@ -15,7 +15,7 @@ LEAST = 64 << 20
 
 
 def size(text: str) -> int:
-    """A number of bytes, for argparse: "2GiB", "512MiB", with the units of ``--limit``."""
+    """Return a number of bytes, for argparse: "2GiB", "512MiB", with the units of ``--limit``."""
     number = number_in(text.strip())
     if number is None or not math.isfinite(number):
         raise ArgumentTypeError(f"{text!r} is no size; write it as 2GiB or 512MiB")
@@ -25,7 +25,7 @@ def size(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A time, for argparse."""
+    """Return a time, for argparse."""
     try:
         value = float(text)
     except ValueError:

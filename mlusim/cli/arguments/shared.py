@@ -17,7 +17,7 @@ USUAL_THRESHOLD = "5%"
 
 
 def whole(text: str) -> int:
-    """A whole number, for argparse."""
+    """Return a whole number, for argparse."""
     try:
         return int(text, 0)
     except ValueError:
@@ -25,7 +25,7 @@ def whole(text: str) -> int:
 
 
 def workers(text: str) -> int:
-    """A number of processes, for argparse."""
+    """Return a number of processes, for argparse."""
     number = whole(text)
     if number < 1:
         raise ArgumentTypeError(f"{number} is too few; give 1 or more")
@@ -33,7 +33,7 @@ def workers(text: str) -> int:
 
 
 def threshold(text: str) -> float:
-    """A fraction, for argparse: "5%", "0.5 %" or "0.05"."""
+    """Return a fraction, for argparse: "5%", "0.5 %" or "0.05"."""
     number, percent, rest = text.strip().partition("%")
     try:
         value = float(number)

@@ -38,7 +38,7 @@ def attach(console: "CommandContext", number: int, lines: list[str]) -> None:
 
 
 def told(console: "CommandContext", number: int) -> str:
-    """The commands that are executed at a breakpoint."""
+    """Return the commands that are executed at a breakpoint."""
     lines = console.attached.get(number, [])
     return f"breakpoint {number}: {'; '.join(lines) if lines else 'no commands'}"
 
@@ -54,7 +54,7 @@ def save(console: "CommandContext", words: str) -> str:
 
 
 def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
-    """The commands that set a breakpoint again."""
+    """Yield the commands that set a breakpoint again."""
     location, place = made.location, made.words
     verb = "tbreak" if made.temporary else "break"
     if isinstance(location, Watchpoint):

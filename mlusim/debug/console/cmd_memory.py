@@ -90,7 +90,7 @@ def _known(session: "DebugSession") -> "dict[str, Any]":
 
 
 def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
-    """The element or elements that brackets with commas or a colon mean, which are no expression of Python; else None."""
+    """Return the element or elements that brackets with commas or a colon mean, which are no expression of Python; else None."""
     if not words.endswith("]"):
         return None
     try:
@@ -174,7 +174,7 @@ def _other(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarray[An
 
 
 def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
-    """The elements of another place of the device, as they are now; None where *text* is none."""
+    """Return the elements of another place of the device, as they are now; None where *text* is none."""
     try:
         span = resolve(text, session.look(), session.core(), session.frame())
         return array_of(session.look(), session.core(), span)
@@ -254,7 +254,7 @@ def _told(session: "DebugSession", origin: Origin, level: int = 0) -> "list[str]
 
 
 def _when(session: "DebugSession", origin: Origin) -> str:
-    """The predicted time of a write, where `info time` has asked for the launch's."""
+    """Return the predicted time of a write, where `info time` has asked for the launch's."""
     clock = session.runs.recorded(origin.launch).clock
     known = clock.at(origin.task, origin.moment) if clock is not None else None
     return f", {known[1]:.3f} us" if known is not None and known[0] == origin.moment else ""

@@ -23,7 +23,7 @@ class CountedVerb(Protocol):
 
 
 def _counted(verb: CountedVerb) -> "Callable[[CommandContext, str], str]":
-    """The command of a verb with ``[N] [all]``."""
+    """Return the command of a verb with ``[N] [all]``."""
 
     def command(console: "CommandContext", words: str) -> str:
         count, everyone = _count_all(words)
@@ -34,7 +34,7 @@ def _counted(verb: CountedVerb) -> "Callable[[CommandContext, str], str]":
 
 
 def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[CommandContext, str], str]":
-    """The command of a verb with ``[N]``."""
+    """Return the command of a verb with ``[N]``."""
 
     def command(console: "CommandContext", words: str) -> str:
         count, everyone = _count_all(words)
@@ -47,7 +47,7 @@ def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[Command
 
 
 def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> "Callable[[CommandContext, str], str]":
-    """The command of a verb without arguments."""
+    """Return the command of a verb without arguments."""
 
     def command(console: "CommandContext", words: str) -> str:
         if words:
@@ -101,7 +101,7 @@ def _number(text: str, what: str) -> int:
 
 
 def _count_all(words: str) -> tuple[int, bool]:
-    """A count, 1 without one, and whether ``all`` was said."""
+    """Return a count, 1 without one, and whether ``all`` was said."""
     given = words.split()
     everyone = "all" in given
     rest = [word for word in given if word != "all"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def help_(console: "CommandContext", words: str) -> str:
-    """The table of commands, or one of them."""
+    """Return the table of commands, or one of them."""
     if words:
         return help_text(find_command(words.split(maxsplit=1)[0], console.commands))
     parts = []

@@ -59,7 +59,7 @@ def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) ->
 
 
 def _conditions(words: str) -> tuple[str, dict[str, Any]]:
-    """The place, and what was said behind it: ``task N``, ``ignore N``, ``if EXPR``."""
+    """Return the place, and what was said behind it: ``task N``, ``ignore N``, ``if EXPR``."""
     said: dict[str, Any] = {}
     found = _IF.search(words)
     if found is not None:
@@ -93,7 +93,7 @@ def _told(session: "DebugSession", made: Breakpoint) -> str:
 
 
 def describe(made: Breakpoint) -> str:
-    """A breakpoint in one line."""
+    """Return a breakpoint in one line."""
     location = made.location
     text = f"{made.kind} {made.number}: {location.text}"
     if isinstance(location, Watchpoint):

@@ -56,7 +56,7 @@ def undisplay(console: "CommandContext", words: str) -> str:
 
 
 def displays_text(console: "CommandContext") -> str:
-    """Every displayed expression with its value here; where it has none, why."""
+    """Return every displayed expression with its value here; where it has none, why."""
     session = console.session
     lines = []
     for number, text in console.displays.items():

@@ -23,7 +23,7 @@ def pairs(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def declared_as(kind: str, name: str) -> str:
-    """A variable as C declares it: ``const float *src``; without a type its name."""
+    """Return a variable as C declares it: ``const float *src``; without a type its name."""
     if not kind:
         return name
     head, bracket, sizes = kind.partition("[")

@@ -37,7 +37,7 @@ class Command:
 
 
 def find_command(name: str, commands: Iterable[Command]) -> Command:
-    """The command called *name*, or the only one that begins so; raises `UsageError` for none and for several."""
+    """Return the command called *name*, or the only one that begins so; raises `UsageError` for none and for several."""
     every = tuple(commands)
     for command in every:
         if name == command.name or name in command.aliases:

@@ -66,7 +66,7 @@ class Console(CommandContext):
         return Reply("\n".join(text for text in texts if text), reply.ok, reply.leaves)
 
     def _attached(self, before: Stop) -> list[str]:
-        """The commands of the breakpoints at which the session stops now and did not *before*."""
+        """Return the commands of the breakpoints at which the session stops now and did not *before*."""
         stop = self.session.stop
         if stop is before:
             return []

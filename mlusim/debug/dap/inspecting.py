@@ -153,7 +153,7 @@ def _assigned(state: State, frame: FrameAt, name: str, text: str) -> Body:
 
 
 def _evaluate(state: State, arguments: Arguments) -> Body:
-    """The value of an expression; in the console of the editor a command of the debugger, too."""
+    """Return the value of an expression; in the console of the editor a command of the debugger, too."""
     frame = _frame(state, arguments)
     text = str(arguments["expression"]).strip()
     if arguments.get("context") == "repl" and _is_command(state, text):
@@ -197,7 +197,7 @@ def _evaluated(state: State, text: str) -> values.Variable:
 
 
 def _frame(state: State, arguments: Arguments) -> FrameAt:
-    """The frame that a request names, or the one in focus."""
+    """Return the frame that a request names, or the one in focus."""
     number = arguments.get("frameId")
     if number is None:
         return FrameAt(state.session.focus or "", state.session.level)

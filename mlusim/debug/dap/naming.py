@@ -41,7 +41,7 @@ class VariableGroup:
 
 
 def child_of(held: VariableGroup, name: str) -> str:
-    """The expression for the part of *held* that is called *name*."""
+    """Return the expression for the part of *held* that is called *name*."""
     if held.whole is None:
         found = next((one for one in held.variables if one.name == name), None)
         return found.path or found.place or name if found is not None else name
@@ -51,7 +51,7 @@ def child_of(held: VariableGroup, name: str) -> str:
 
 
 def name_in(state: "State", reference: object, name: str) -> str:
-    """The expression for *name*, which a request took from a group of values, or typed."""
+    """Return the expression for *name*, which a request took from a group of values, or typed."""
     if not isinstance(reference, int) or reference < 1:
         return name
     held: VariableGroup = state.target(reference, VariableGroup)
@@ -71,7 +71,7 @@ def memory_reference(session: "DebugSession", one: Variable) -> str | None:
 
 
 def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
-    """The bytes from *offset* behind a reference on; raises `UsageError` for what is none."""
+    """Return the bytes from *offset* behind a reference on; raises `UsageError` for what is none."""
     found = _REFERENCE.match(reference)
     if found is None:
         raise UsageError(f"{reference!r} is no place in memory; the values of pointers and regions have one")

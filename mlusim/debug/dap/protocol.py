@@ -28,7 +28,7 @@ class Connection:
         self._closed = False
 
     def messages(self) -> Iterator[Message]:
-        """Every message until the stream ends; raises `UsageError` for what is none."""
+        """Yield every message until the stream ends; raises `UsageError` for what is none."""
         while (size := self._size()) is not None:
             if not 0 < size <= LARGEST:
                 raise UsageError(
@@ -46,7 +46,7 @@ class Connection:
             yield message
 
     def _size(self) -> int | None:
-        """The length that a header gives; None at the end of the stream."""
+        """Return the length that a header gives; None at the end of the stream."""
         size = None
         while line := self._source.readline(4096):
             text = line.decode("ascii", "replace").strip()

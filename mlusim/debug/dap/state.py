@@ -58,7 +58,7 @@ class State:
     # -- numbers ---------------------------------------------------------------------------------
 
     def number(self, target: Any) -> int:
-        """A number for *target*, which `target` gives back until the next stop."""
+        """Return a number for *target*, which `target` gives back until the next stop."""
         self.targets.append(target)
         return len(self.targets)
 
@@ -106,7 +106,7 @@ class State:
         )
 
     def first_thread(self) -> int:
-        """The number of the first task that runs; of the launch itself where none does."""
+        """Return the number of the first task that runs; of the launch itself where none does."""
         cores = [] if not self.session.launches or self.session.position.at_end else self.session.look().cores
         return (
             thread_number(f"task {cores[0].place.task}{'m' * cores[0].place.memory_core}")
@@ -132,7 +132,7 @@ class State:
 
 
 def breakpoint_body(number: int, made: Breakpoint) -> dict[str, Any]:
-    """A breakpoint as the protocol has it."""
+    """Return a breakpoint as the protocol has it."""
     location = made.location
     body: dict[str, Any] = {"id": number, "verified": type(location).__name__ != "PendingLocation"}
     if isinstance(location, LineLocation):
@@ -145,18 +145,18 @@ def breakpoint_body(number: int, made: Breakpoint) -> dict[str, Any]:
 
 
 def source_of(file: str) -> dict[str, Any]:
-    """A file as the protocol has it."""
+    """Return a file as the protocol has it."""
     return {"name": file.replace("\\", "/").rpartition("/")[2], "path": file}
 
 
 def thread_number(name: str) -> int:
-    """The number of a task's thread: two for each task, the second is its cluster's memory core."""
+    """Return the number of a task's thread: two for each task, the second is its cluster's memory core."""
     digits = name.removeprefix("task ")
     return 2 * int(digits.rstrip("m")) + digits.endswith("m") + 1
 
 
 def thread_name(number: Any) -> str | None:
-    """The task of a thread's number; None for the launch itself."""
+    """Return the task of a thread's number; None for the launch itself."""
     if not isinstance(number, int) or number < 1 or number >= ENDED_THREAD:
         return None
     return parse_name(f"{(number - 1) // 2}{'m' * ((number - 1) % 2)}")

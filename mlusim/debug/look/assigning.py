@@ -21,7 +21,7 @@ def assigned(
     extra: Mapping[str, Any],
     bind: Callable[[FrameType, str, Any], None],
 ) -> "Assignment | None":
-    """The assignment of *given* to *target* of C in *frame*; None where either is Python's, or no expression at all.
+    """Return the assignment of *given* to *target* of C in *frame*; None where either is Python's, or no expression at all.
 
     *bind* gives a local of a frame a value.  Raises `UsageError` for a value that C does not convert to the target's type.
     """

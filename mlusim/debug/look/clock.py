@@ -42,13 +42,13 @@ class PredictedTimes:
     unknown: int
 
     def at(self, core: str, moment: int) -> tuple[int, float] | None:
-        """The last moment of *core* up to *moment* whose time is known, and that time; None where there is none."""
+        """Return the last moment of *core* up to *moment* whose time is known, and that time; None where there is none."""
         known = self.moments.get(core, [])
         at = bisect_right(known, moment) - 1
         return (known[at], self.times[core][at]) if at >= 0 else None
 
     def first(self, core: str, time_us: float) -> int | None:
-        """The first moment of *core* that begins at *time_us* or later; None behind its last."""
+        """Return the first moment of *core* that begins at *time_us* or later; None behind its last."""
         at = bisect_left(self.times.get(core, []), time_us)
         known = self.moments.get(core, [])
         return known[at] if at < len(known) else None
@@ -80,7 +80,7 @@ class _Issues(Observer):
 
 
 def clock_of(runs: "RunMaker", launch: int) -> PredictedTimes:
-    """The clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
+    """Return the clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
 
     Raises `UsageError` where the launch fails, because a launch that does not end has no time.
     """

@@ -35,7 +35,7 @@ class DeclaringCall:
 
 
 def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, DType | None]:
-    """The variable that the kernel keeps a declaration in, as its source has it, and the element type.
+    """Return the variable that the kernel keeps a declaration in, as its source has it, and the element type.
 
     ``row``, ``pair[1]`` for an element of a list; None for what cannot be told.
     """
@@ -58,7 +58,7 @@ def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, D
 
 
 def _in_c(lines: list[str], line: int) -> Iterator[DeclaringCall]:
-    """The arrays that one line of BANG C declares in a memory of the chip."""
+    """Yield the arrays that one line of BANG C declares in a memory of the chip."""
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     space = _QUALIFIED.search(text)
     if space is not None:
@@ -80,7 +80,7 @@ def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
 
 @functools.lru_cache(maxsize=32)
 def _declarations(source: str) -> tuple[DeclaringCall, ...]:
-    """Every declaration of a module, in the order of its source."""
+    """Return every declaration of a module, in the order of its source."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -99,14 +99,14 @@ def _declarations(source: str) -> tuple[DeclaringCall, ...]:
 
 
 def _space(node: ast.AST | None) -> str:
-    """The memory that a call declares, or nothing."""
+    """Return the memory that a call declares, or nothing."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
     return _CALLS.get(node.func.attr, "") if isinstance(node.func.value, ast.Name) else ""
 
 
 def _kept(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, str, bool]]:
-    """The declarations in *value*, and how *target* names them."""
+    """Yield the declarations in *value*, and how *target* names them."""
     if isinstance(target, ast.Tuple | ast.List):
         if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
             for one, given in zip(target.elts, value.elts, strict=True):

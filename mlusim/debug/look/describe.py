@@ -68,7 +68,7 @@ def named(
 
 
 def access_text(paused: PausedRun, access: Access) -> str:
-    """The bytes of an access: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides where it has some."""
+    """Return the bytes of an access: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides where it has some."""
     name, begins, dtype = named(paused, access.allocation, max(access.start, 0), access.size)
     first = access.start - begins
     if dtype is not None and first % dtype.size == 0 and access.size % dtype.size == 0:
@@ -113,7 +113,7 @@ def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
 
 
 def value_text(value: Any, paused: PausedRun | None = None) -> str:
-    """A value of the kernel on one line."""
+    """Return a value of the kernel on one line."""
     if isinstance(value, Ptr):
         return pointer_text(value, paused)
     if isinstance(value, np.ndarray):
@@ -134,7 +134,7 @@ def value_text(value: Any, paused: PausedRun | None = None) -> str:
 
 
 def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4) -> str:
-    """A pointer: type, memory, region, first values, with poison marked."""
+    """Return a pointer: type, memory, region, first values, with poison marked."""
     view = pointer.view
     head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
     place = address_text(pointer, paused)
@@ -248,7 +248,7 @@ def _place_lines(paused: PausedRun, stop: Stop) -> list[str]:
 
 
 def launch_text(paused: PausedRun) -> str:
-    """The launch in one line: the kernel, its grid, its kind, the board."""
+    """Return the launch in one line: the kernel, its grid, its kind, the board."""
     request = paused.session.request
     return (
         f"{request.kernel.name} with dim {' x '.join(map(str, request.dim))}, {request.kind.name}, "

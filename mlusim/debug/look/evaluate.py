@@ -60,7 +60,7 @@ class Probe:
 
 
 def pointer_at(allocation: Allocation, offset: int, dtype: DType) -> Ptr:
-    """A pointer of the debugger's own to byte *offset* of *allocation*."""
+    """Return a pointer of the debugger's own to byte *offset* of *allocation*."""
     index, phase = divmod(offset, dtype.size)
     return Ptr(View(allocation, dtype, Probe(), phase), index)
 
@@ -112,7 +112,7 @@ class Expression:
     _trees: "dict[int, Tree | NoExpression]" = field(factory=dict)
 
     def tree(self, scope: "FrameNames") -> Tree:
-        """The expression of C, in which a struct of *scope* is a type.  Raises `NoExpression`."""
+        """Return the expression of C, in which a struct of *scope* is a type.  Raises `NoExpression`."""
         known = self._trees.get(id(scope.module))
         if known is None:
             try:
@@ -133,7 +133,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """An expression of Python or of C; raises `UsageError` for what is neither."""
+    """Return an expression of Python or of C; raises `UsageError` for what is neither."""
     try:
         with unwarned():
             tree = ast.parse(text.strip(), "<expression>", "eval")
@@ -158,7 +158,7 @@ def evaluate(
     core: "Core | None",
     extra: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The value of *expression* in the variables of *frame*; *extra* names count where the frame has no such name.
+    """Return the value of *expression* in the variables of *frame*; *extra* names count where the frame has no such name.
 
     In a frame of BANG C it has C's types; what is no expression of C there, as a call, is Python's.  Only the
     builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises `UsageError` with the
@@ -192,7 +192,7 @@ def typed(
     core: "Core | None",
     extra: Mapping[str, Any] | None = None,
 ) -> "Typed | None":
-    """The value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
+    """Return the value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
     scope = c_scope(frame, extra)
     if scope is None:
         return None
@@ -231,7 +231,7 @@ def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
 
 
 def condition(text: str) -> Any:
-    """A test of *text* on a core and a frame: whether it holds, or a note where it cannot be evaluated."""
+    """Return a test of *text* on a core and a frame: whether it holds, or a note where it cannot be evaluated."""
     code = parse(text)
 
     def test(core: "Core | None", frame: FrameType | None) -> bool | str:
@@ -248,7 +248,7 @@ def condition(text: str) -> Any:
 
 
 def names_of_code(code: CodeType, module: Mapping[str, Any]) -> list[str]:
-    """The variables of a function of *module*, as its source names them."""
+    """Return the variables of a function of *module*, as its source names them."""
     names = module[SCOPES].function(code) if SCOPES in module else None
     if names is not None:
         return list(names.written)
@@ -256,7 +256,7 @@ def names_of_code(code: CodeType, module: Mapping[str, Any]) -> list[str]:
 
 
 def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any]) -> list[str]:
-    """The names in *text* that none of the functions *codes* has, nor their *module*, nor Python."""
+    """Return the names in *text* that none of the functions *codes* has, nor their *module*, nor Python."""
     known: set[str] = {"np", *module, *BUILTINS}
     for code in codes:
         known |= {*names_of_code(code, module), *code.co_names}

@@ -21,7 +21,7 @@ BARE = re.compile(r"(?:(?P<of>tensor|region)\.)?(?P<name>[A-Za-z_]\w*)$")
 
 
 def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr | None:
-    """The pointer called *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
+    """Return the pointer called *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
 
     ``region.NAME`` and ``tensor.NAME`` say which, where a region and a tensor share a name.
     """
@@ -41,7 +41,7 @@ def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | 
 
 
 def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:
-    """The tensor that *pointer* stands at the beginning of, if it does."""
+    """Return the tensor that *pointer* stands at the beginning of, if it does."""
     for allocation, argument in paused.tensors.values():
         if allocation is pointer.view.allocation and isinstance(argument, DeviceTensor):
             return argument if pointer.offset == 0 and pointer.dtype == argument.dtype else None
@@ -56,7 +56,7 @@ def names_of(paused: PausedRun, core: "Core | None") -> dict[str, Any]:
 
 
 def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:
-    """A pointer to each tensor of the launch, by the name of its parameter."""
+    """Return a pointer to each tensor of the launch, by the name of its parameter."""
     found = {}
     for name, (allocation, argument) in paused.tensors.items():
         offset = 0 if isinstance(argument, DeviceTensor) else argument.offset
@@ -65,7 +65,7 @@ def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:
 
 
 def region_pointers(paused: PausedRun, core: "Core | None") -> dict[str, Ptr]:
-    """A pointer to each region of the plans in *core*'s memories, by name."""
+    """Return a pointer to each region of the plans in *core*'s memories, by name."""
     found: dict[str, Ptr] = {}
     for placement in paused.placements(core):
         buffer = placement.allocation
@@ -77,7 +77,7 @@ def region_pointers(paused: PausedRun, core: "Core | None") -> dict[str, Ptr]:
 
 
 def declared_pointers(paused: PausedRun, core: "Core | None") -> Mapping[str, Ptr]:
-    """A pointer to each declaration of *core* and its cluster that one variable alone keeps, by that name."""
+    """Return a pointer to each declaration of *core* and its cluster that one variable alone keeps, by that name."""
     if core is None:
         return {}
     mine: list[Allocation] = [a for arena in core.arenas.values() for a in arena.allocations]

@@ -53,7 +53,7 @@ class Logged:
     read_owners: tuple[str | None, ...]
 
     def touches(self, byte: Byte) -> Access | None:
-        """The access that writes *byte*, if one does; the last, where several do."""
+        """Return the access that writes *byte*, if one does; the last, where several do."""
         for access, owner in reversed(tuple(zip(self.step.writes, self.owners, strict=True))):
             if access.allocation.space is byte.space and owner == byte.owner:
                 at = byte.address - access.allocation.address
@@ -205,14 +205,14 @@ class OriginSearch:
         return made
 
     def _home(self, byte: Byte, launch: int) -> Allocation | None:
-        """The tensor's own allocation that a byte of GDRAM lies in, as *launch* was given it."""
+        """Return the tensor's own allocation that a byte of GDRAM lies in, as *launch* was given it."""
         if byte.space is not GDRAM or not launch:
             return None
         homes = self._all.recorded(launch).homes
         return next((a for a in homes if a.address <= byte.address < a.address + a.nbytes), None)
 
     def _earlier(self, home: Allocation | None, launch: int) -> int:
-        """The last launch before *launch* that was given the same tensor, or 0."""
+        """Return the last launch before *launch* that was given the same tensor, or 0."""
         earlier = range(launch - 1, 0, -1)
         return next((n for n in earlier if home in self._all.recorded(n).homes), 0)
 
@@ -231,7 +231,7 @@ class OriginSearch:
     def _sources(
         self, byte: Byte, logged: Logged, written: Access, launch: int
     ) -> Iterator[tuple[Byte, str]]:
-        """The bytes that the one was made of, and their names."""
+        """Yield the bytes that the one was made of, and their names."""
         paused = self._logs[launch][1]
         gathered = _gathered(logged, written)
         if gathered is not None:
@@ -308,12 +308,12 @@ def _spelling(step: Step) -> str:
 
 
 def _width(access: Access, written: Access) -> int:
-    """The bytes of one element, as well as sizes tell."""
+    """Return the bytes of one element, as well as sizes tell."""
     return 4 if access.size % 4 == 0 and written.size % 4 == 0 else 2 if access.size % 2 == 0 else 1
 
 
 def _lane(offset: int, written: Access, read: Access, name: str) -> int:
-    """The byte of *read*, in its order, that goes with byte *offset* of *written*."""
+    """Return the byte of *read*, in its order, that goes with byte *offset* of *written*."""
     if written.nbytes == read.nbytes:
         return offset
     if "cycle" in name:

@@ -49,11 +49,11 @@ class PausedRun:
         return isinstance(self.observed, Tracer)
 
     def core(self, name: str) -> "Core | None":
-        """The core called *name*, if it has begun and not ended."""
+        """Return the core called *name*, if it has begun and not ended."""
         return next((core for core in self.observed.cores if name_of(core) == name), None)
 
     def stack(self, core: "Core") -> list[FrameType]:
-        """The kernel frames of *core*, innermost first."""
+        """Return the kernel frames of *core*, innermost first."""
         return stack_of(core, self.stop.error if core is self.observed.failed else None)
 
     @property
@@ -71,7 +71,7 @@ class PausedRun:
         return {region.name for _, region in self.nram_regions}
 
     def placements(self, core: "Core | None") -> tuple[Placement, ...]:
-        """The plans that lie in the memories of *core*, the latest first."""
+        """Return the plans that lie in the memories of *core*, the latest first."""
         return () if core is None else core.placements.live[::-1]
 
     # -- memory --------------------------------------------------------------------------------
@@ -108,13 +108,13 @@ class PausedRun:
         )
 
     def base(self, space: Space) -> int:
-        """The address at which offsets into *space* begin."""
+        """Return the address at which offsets into *space* begin."""
         arch = self.session.board.arch
         bases = {NRAM: arch.nram_base, WRAM: arch.wram_base, SRAM: arch.sram_base}
         return bases.get(space, GDRAM_BASE if space is GDRAM else LDRAM_BASE)
 
     def regions_at(self, allocation: Allocation, offset: int) -> dict[str, tuple[int, Any]]:
-        """The regions of plans that hold byte *offset* of *allocation*, by name: where each begins, and itself."""
+        """Return the regions of plans that hold byte *offset* of *allocation*, by name: where each begins, and itself."""
         found: dict[str, tuple[int, Any]] = {}
         for core in self.cores:
             for placement in self.placements(core):
@@ -125,14 +125,14 @@ class PausedRun:
 
 
 def tensor_of(argument: Any) -> Allocation | None:
-    """The allocation behind an argument of a launch, if it is a tensor or a pointer."""
+    """Return the allocation behind an argument of a launch, if it is a tensor or a pointer."""
     if isinstance(argument, DeviceTensor):
         return argument.allocation
     return argument.view.allocation if isinstance(argument, Ptr) else None
 
 
 def need_core(paused: PausedRun, name: str) -> "Core":
-    """The core called *name*; raises `UsageError` with what has become of it."""
+    """Return the core called *name*; raises `UsageError` with what has become of it."""
     found = paused.core(name)
     if found is None:
         alive = ", ".join(name_of(c) for c in paused.cores[:8]) or "none"

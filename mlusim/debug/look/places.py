@@ -31,7 +31,7 @@ _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
 
 
 def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan:
-    """The bytes that *text* means on *core*, in the variables of *frame*.
+    """Return the bytes that *text* means on *core*, in the variables of *frame*.
 
     A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), both to the end of what is
     declared there or with a count of bytes (``nram+0x100:64``), a region of the plan, a tensor or pointer
@@ -92,7 +92,7 @@ def _capacity(space: Space, paused: PausedRun) -> int:
 
 
 def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:
-    """The allocation that *span* lies in, and the byte of it at which it begins.
+    """Return the allocation that *span* lies in, and the byte of it at which it begins.
 
     Raises `UsageError` for bytes that belong to nothing that is alive.
     """
@@ -185,7 +185,7 @@ def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 def _based(
     text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None
 ) -> tuple[Ptr | None, tuple[int, ...] | None]:
-    """The pointer that brackets are behind, and the shape, where it is a whole tensor's."""
+    """Return the pointer that brackets are behind, and the shape, where it is a whole tensor's."""
     name = text.strip()
     pointer = named(name, paused, core, frame)
     if pointer is not None:
@@ -198,7 +198,7 @@ def _based(
 def _elements(
     item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: "Core | None"
 ) -> tuple[int, int]:
-    """The first element that *item* means and the one behind the last."""
+    """Return the first element that *item* means and the one behind the last."""
 
     class Index:
         def __getitem__(self, item: Any) -> Any:

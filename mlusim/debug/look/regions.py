@@ -67,7 +67,7 @@ class RegionState:
 
 
 def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
-    """The regions of the plans in *core*'s memories, each once; none without a plan."""
+    """Return the regions of the plans in *core*'s memories, each once; none without a plan."""
     found: dict[str, RegionState] = {}
     for placement in paused.placements(core):
         buffer = placement.allocation
@@ -142,7 +142,7 @@ def _state(
 
 
 def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[str, str, int]:
-    """The least and the greatest value, and how many are no numbers."""
+    """Return the least and the greatest value, and how many are no numbers."""
     if array.dtype.kind in "iu":
         kept = array[~fresh]
         return (str(kept.min()), str(kept.max()), 0) if kept.size else ("-", "-", 0)
@@ -225,7 +225,7 @@ def _formatted(array: np.ndarray[Any, Any], letter: str) -> list[str]:
 
 
 def array_of(paused: PausedRun, core: "Core | None", span: ByteSpan) -> np.ndarray[Any, Any]:
-    """The elements of *span* as a copy, in the tensor's shape where it is a whole tensor; bytes without a type."""
+    """Return the elements of *span* as a copy, in the tensor's shape where it is a whole tensor; bytes without a type."""
     allocation, start = locate(span, paused, core)
     nbytes = min(span.nbytes, allocation.nbytes - start)
     dtype = span.dtype.dtype if span.dtype is not None else np.dtype(np.uint8)
@@ -274,7 +274,7 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[ByteSpan, Core | None]":
-    """The bytes of *span* in another paused: of the core with the same name.
+    """Return the bytes of *span* in another paused: of the core with the same name.
 
     Raises `UsageError` where that core does not run there.
     """

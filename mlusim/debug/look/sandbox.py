@@ -84,7 +84,7 @@ def check(tree: ast.AST) -> None:
 
 
 def names_in(code: CodeType) -> Iterator[str]:
-    """The names that *code* may look up, in its comprehensions too."""
+    """Yield the names that *code* may look up, in its comprehensions too."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -52,7 +52,7 @@ class BarrierState:
 
 
 def tasks(paused: PausedRun) -> list[TaskState]:
-    """The tasks that have begun and not ended."""
+    """Return the tasks that have begun and not ended."""
     return [task(paused, core) for core in paused.cores]
 
 
@@ -68,7 +68,7 @@ def others(paused: PausedRun) -> tuple[int, int]:
 
 
 def task(paused: PausedRun, core: "Core") -> TaskState:
-    """The state of the task of *core*, its place, and what it waits for."""
+    """Return the state of the task of *core*, its place, and what it waits for."""
     place, stack = core.place, paused.stack(core)
     state, waits = _doing(paused, core)
     where = ""
@@ -81,7 +81,7 @@ def task(paused: PausedRun, core: "Core") -> TaskState:
 
 
 def _doing(paused: PausedRun, core: "Core") -> tuple[str, str]:
-    """The state of a core, and what it waits for."""
+    """Return the state of a core, and what it waits for."""
     if core is paused.observed.failed:
         return "failed", ""
     if core is paused.stop.core:
@@ -101,7 +101,7 @@ def _doing(paused: PausedRun, core: "Core") -> tuple[str, str]:
 
 
 def _absent(core: "Core") -> str:
-    """The name of a core that has not arrived, and whether it ever can."""
+    """Return the name of a core that has not arrived, and whether it ever can."""
     return f"{name_of(core)} (ended)" if core.ended else name_of(core)
 
 
@@ -109,7 +109,7 @@ def _absent(core: "Core") -> str:
 
 
 def pipes(paused: PausedRun, core: "Core") -> list[PipeState]:
-    """The five pipes of *core*."""
+    """Return the five pipes of *core*."""
     current = paused.stop.op if paused.stop.core is core else None
     return [
         PipeState(
@@ -142,7 +142,7 @@ def _flight(paused: PausedRun, flight: Flight) -> str:
 
 
 def barriers(paused: PausedRun) -> list[BarrierState]:
-    """The barriers that some cores have reached and others have not."""
+    """Return the barriers that some cores have reached and others have not."""
     meetings = dict.fromkeys(core.waiting for core in paused.cores if isinstance(core.waiting, Meeting))
     meetings |= dict.fromkeys(half for core in paused.cores for half in core.union.splits.begun)
     return [
@@ -158,14 +158,14 @@ def barriers(paused: PausedRun) -> list[BarrierState]:
 
 
 def _title(meeting: Meeting) -> str:
-    """The barrier's name; of one in two halves its number too, and how many arrivals it has of how many."""
+    """Return the barrier's name; of one in two halves its number too, and how many arrivals it has of how many."""
     if not isinstance(meeting, Half):
         return meeting.name
     return f"{meeting.name} {meeting.ident}, {len(meeting.arrived)} of {meeting.count} arrived"
 
 
 def mutexes(paused: PausedRun) -> list[tuple[str, str]]:
-    """The mutexes that are held: their two numbers, and the core that holds each."""
+    """Return the mutexes that are held: their two numbers, and the core that holds each."""
     return [(f"{first}, {second}", name_of(core)) for (first, second), core in paused.session.locks.items()]
 
 

@@ -75,7 +75,7 @@ class Pins:
 
     @classmethod
     def of(cls, body: Callable[..., Any], owned: Owned) -> "Pins":
-        """Those that *body* and the functions it can reach name."""
+        """Return those that *body* and the functions it can reach name."""
         found: dict[Any, tuple[_Cell | _Global, Any]] = {}
         for function in functions_of(body, owned):
             for cell in function.__closure__ or ():
@@ -91,7 +91,7 @@ class Pins:
         return cls(tuple(variable for variable, _ in pairs), tuple(value for _, value in pairs))
 
     def hold(self) -> Hold:
-        """The bindings for one more run."""
+        """Return the bindings for one more run."""
         return Hold(self.variables, list(self.values))
 
 

@@ -99,7 +99,7 @@ class KeptLaunch:
     def again(
         self, observers: Iterable[Any], snapshot: Snapshot | None = None, *, timing: bool = False
     ) -> "tuple[Session, dict[Allocation, Allocation]]":
-        """The same launch once more, not yet run, from its beginning or from *snapshot*.
+        """Return the same launch once more, not yet run, from its beginning or from *snapshot*.
 
         It works on copies of the tensors; the second value says which copy stands for which tensor.
         Raises `UsageError` where the tensors' first bytes have been given up.
@@ -122,7 +122,7 @@ class KeptLaunch:
 
 
 def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:
-    """The argument of a second run: a tensor or pointer into a copy, or anything else as it is."""
+    """Return the argument of a second run: a tensor or pointer into a copy, or anything else as it is."""
     original = allocation_of(argument)
     if original is None or original not in kept:
         return argument

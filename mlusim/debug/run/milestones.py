@@ -59,7 +59,7 @@ class Milestones:
             self._marks, self._stride = self._marks[1::2], self._stride * 2
 
     def mark(self, moment: int) -> tuple[int, int] | None:
-        """The last mark at or before *moment*: its moment, and which rare event it is."""
+        """Return the last mark at or before *moment*: its moment, and which rare event it is."""
         at = bisect_right(self._marks, (moment, 1 << 62))
         return self._marks[at - 1] if at else None
 
@@ -80,6 +80,6 @@ class Milestones:
         self._snapshots, self._spacing = [], SPACING
 
     def snapshot(self, moment: int) -> Snapshot | None:
-        """The last snapshot at or before *moment*."""
+        """Return the last snapshot at or before *moment*."""
         before = [one for one in self._snapshots if one.moment <= moment]
         return before[-1] if before else None

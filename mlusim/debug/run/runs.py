@@ -47,13 +47,13 @@ class RunMaker:
         return LaunchRun(recorded, *arguments, holder=self.holder, **options)
 
     def recorded(self, launch: int) -> KeptLaunch:
-        """The launch with that number; raises `UsageError` where there is none."""
+        """Return the launch with that number; raises `UsageError` where there is none."""
         if not 1 <= launch <= len(self._host.launches):
             raise UsageError(f"there is no launch {launch}; the program has begun {len(self._host.launches)}")
         return self._host.launches[launch - 1]
 
     def _visited(self, launch: int) -> KeptLaunch:
-        """The launch, which alone keeps snapshots from now on."""
+        """Return the launch, which alone keeps snapshots from now on."""
         recorded = self.recorded(launch)
         for other in self._host.launches:
             if other is not recorded:
@@ -61,7 +61,7 @@ class RunMaker:
         return recorded
 
     def to(self, position: Position, since: int | None = None) -> LaunchRun:
-        """A run at *position*, watched from moment *since* on; raises `UsageError` where there is none."""
+        """Return a run at *position*, watched from moment *since* on; raises `UsageError` where there is none."""
         recorded = self._visited(position.launch)
         if since is None:
             since = END if position.at_end else position.moment - LOOKBACK
@@ -75,7 +75,7 @@ class RunMaker:
     def aside(
         self, position: Position, *, since: int | None = None, watching: RunListener | None = None
     ) -> LaunchRun:
-        """A run for another look, at *position*, with a log of its writes where asked, or at the end before it.
+        """Return a run for another look, at *position*, with a log of its writes where asked, or at the end before it.
 
         It is watched from moment *since* on, or as late as can be; the caller abandons it.
         """
@@ -139,7 +139,7 @@ class RunMaker:
             run.abandon()
 
     def issue(self, launch: int, number: int) -> Stop | None:
-        """The stop at the *number*-th instruction of a launch."""
+        """Return the stop at the *number*-th instruction of a launch."""
         if number == 0:
             return None
         run = self._make(self.recorded(launch))

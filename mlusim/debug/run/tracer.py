@@ -313,7 +313,7 @@ class Tracer(RunObserver):
     # -- lines ---------------------------------------------------------------------------------
 
     def frame_of(self, core: Core) -> FrameType | None:
-        """The kernel frame that *core* is in, from inside the run."""
+        """Return the kernel frame that *core* is in, from inside the run."""
         running = self.session is not None and self.session.scheduler.running is core
         if running:
             return kernel_frame(sys._getframe())  # noqa: SLF001 - the kernel, behind mlusim's own frames

@@ -25,7 +25,7 @@ def name_at(place: "TaskPlace") -> str:
 
 
 def full_name(core: "Core") -> str:
-    """The name, with the cluster for a memory core."""
+    """Return the name, with the cluster for a memory core."""
     place = core.place
     return (
         f"{name_of(core)} (memory core of cluster {place.cluster_id})" if place.memory_core else name_of(core)
@@ -33,7 +33,7 @@ def full_name(core: "Core") -> str:
 
 
 def parse_name(text: str) -> str:
-    """The name that the user means by ``3``, ``task 3`` or ``4m``; raises `UsageError` for anything else."""
+    """Return the name that the user means by ``3``, ``task 3`` or ``4m``; raises `UsageError` for anything else."""
     found = _NAME.match(text.strip())
     if found is None:
         raise UsageError(

@@ -16,7 +16,7 @@ LONGEST = 48  # characters of a path that is shown with its folders
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:
-    """The variables of a frame by name; of BANG C those that are in scope, by their names in the source.
+    """Return the variables of a frame by name; of BANG C those that are in scope, by their names in the source.
 
     A variable of C whose address is taken is shown with its value.
     """
@@ -28,7 +28,7 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
 
 
 def parameters_of(frame: FrameType) -> Sequence[str]:
-    """The names of what the function of a frame is given, as its source has them."""
+    """Return the names of what the function of a frame is given, as its source has them."""
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     scopes = frame.f_globals.get(SCOPES)
@@ -69,7 +69,7 @@ class Owned:
 
 
 def _package_of(filename: str) -> str:
-    """The folder of the package that *filename* belongs to, or the file itself outside any package."""
+    """Return the folder of the package that *filename* belongs to, or the file itself outside any package."""
     path = Path(filename)
     if not (path.parent / "__init__.py").is_file():
         return filename
@@ -80,7 +80,7 @@ def _package_of(filename: str) -> str:
 
 
 def kernel_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames at and above *frame* that are not mlusim's, innermost first."""
+    """Yield the frames at and above *frame* that are not mlusim's, innermost first."""
     found = kernel_frame(frame)
     while found is not None:
         yield found
@@ -88,7 +88,7 @@ def kernel_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def stack_of(core: "Core", error: BaseException | None = None) -> list[FrameType]:
-    """The kernel's frames on a parked *core*, innermost first; after *error* those that it came through."""
+    """Return the kernel's frames on a parked *core*, innermost first; after *error* those that it came through."""
     if error is not None:
         raised = [tb.tb_frame for tb in _tracebacks(error.__traceback__)]
         return [frame for frame in reversed(raised) if kernel_frame(frame) is frame]
@@ -96,7 +96,7 @@ def stack_of(core: "Core", error: BaseException | None = None) -> list[FrameType
 
 
 def line_of(frame: FrameType, error: BaseException | None = None) -> int:
-    """The line that *frame* is at, or was at when *error* came through it."""
+    """Return the line that *frame* is at, or was at when *error* came through it."""
     for tb in _tracebacks(error.__traceback__ if error is not None else None):
         if tb.tb_frame is frame:
             return tb.tb_lineno

@@ -28,7 +28,7 @@ class UserFunction:
 
 
 def reachable(body: Any, owned: Owned) -> list[UserFunction]:
-    """The kernel *body* and every function of the user's that it names, directly or through others."""
+    """Return the kernel *body* and every function of the user's that it names, directly or through others."""
     return [UserFunction(f.__name__, f.__code__) for f in functions_of(body, owned)]
 
 
@@ -46,7 +46,7 @@ def functions_of(body: Any, owned: Owned) -> list[FunctionType]:
 
 
 def _function(value: Any) -> FunctionType | None:
-    """The plain function behind a kernel, a wrapper or a method."""
+    """Return the plain function behind a kernel, a wrapper or a method."""
     for _ in range(8):
         if isinstance(value, FunctionType):
             return value
@@ -55,7 +55,7 @@ def _function(value: Any) -> FunctionType | None:
 
 
 def _own(value: Any, name: str) -> Any:
-    """An attribute that *value* has, else None: a ``__getattr__`` of a user's object is not asked, it may do anything."""
+    """Return an attribute that *value* has, else None: a ``__getattr__`` of a user's object is not asked, it may do anything."""
     try:
         inspect.getattr_static(value, name)
         return getattr(value, name)
@@ -92,7 +92,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _lines(code: CodeType) -> set[int]:
-    """The lines of *code* without its first, unless it has no other: a function that stands on one line."""
+    """Return the lines of *code* without its first, unless it has no other: a function that stands on one line."""
     lines = {line for _, _, line in code.co_lines() if line is not None}
     return lines - {code.co_firstlineno} or lines
 
@@ -112,7 +112,7 @@ def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tupl
 
 
 def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> UserFunction:
-    """The function called *name*: of those *near*, else of any module of the user's that is loaded.
+    """Return the function called *name*: of those *near*, else of any module of the user's that is loaded.
 
     A template's name is that of its one instantiation.
     """
@@ -134,7 +134,7 @@ def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> User
 
 
 def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) -> tuple[str, int]:
-    """The full file name for *file*, if its *line* has code.
+    """Return the full file name for *file*, if its *line* has code.
 
     Raises `UsageError` for an unknown or ambiguous file and for a line without code.
     """
@@ -171,7 +171,7 @@ def knows_file(name: str, near: Iterable[UserFunction], owned: Owned) -> bool:
 
 
 def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[int]:
-    """The lines of the loaded file called *name* that have code, ascending; none where nothing of it is loaded."""
+    """Return the lines of the loaded file called *name* that have code, ascending; none where nothing of it is loaded."""
     found = [f for f in near if _ends(f.code.co_filename, name)] or [
         f for f in _loaded(owned, name) if _ends(f.code.co_filename, name)
     ]
@@ -190,7 +190,7 @@ def _in_file(file: str, owned: Owned) -> list[UserFunction]:
 
 
 def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
-    """Every function at the top of a loaded module of the user's, and every method of its classes.
+    """Yield every function at the top of a loaded module of the user's, and every method of its classes.
 
     Of modules whose file is not called *name* none is given, where there is a name: to look at all values of a program
     that has loaded much takes seconds.

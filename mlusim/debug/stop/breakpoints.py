@@ -358,7 +358,7 @@ class Breakpoint(Stopper):
         return None if why is None else self._holds(why, core, tracer, frame)
 
     def _holds(self, why: str, core: "Core | None", tracer: Tracing, frame: FrameType | None) -> str | None:
-        """The reason, where task, condition and counts allow it; no core: the launch has come to its end."""
+        """Return the reason, where task, condition and counts allow it; no core: the launch has come to its end."""
         if self.task is not None and (core is None or name_of(core) != self.task):
             return None
         note = ""

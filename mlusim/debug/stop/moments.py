@@ -29,7 +29,7 @@ LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault",
 
 
 def parse_time(text: str) -> float | None:
-    """The microseconds of ``12.5us``; None for what is no time."""
+    """Return the microseconds of ``12.5us``; None for what is no time."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
     return float(found[1]) if found is not None else None
 
@@ -103,5 +103,5 @@ class Tracing(Protocol):
         ...
 
     def frame_of(self, core: "Core") -> FrameType | None:
-        """The kernel frame that *core* is in."""
+        """Return the kernel frame that *core* is in."""
         ...

@@ -51,7 +51,7 @@ class Source(Widget):
         self.post_message(self.Clicked(self._first + event.y - 1))
 
     def render(self) -> RenderResult:
-        """The lines that fit, the current one in the middle."""
+        """Return the lines that fit, the current one in the middle."""
         views = self._views
         if views is None or not views.source:
             return Text("no source")
@@ -99,7 +99,7 @@ class Pane(VerticalScroll):
 
 
 def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str = "") -> str:
-    """The tasks as a narrow table: the one in focus marked, then how many there are besides.
+    """Return the tasks as a narrow table: the one in focus marked, then how many there are besides.
 
     Lines of *file*, which is on the screen, go without its name.
     """

@@ -53,7 +53,7 @@ class Views:
 
 
 def look(console: "Console", place: str = "", letters: str = "") -> Views:
-    """The views of the place where the session stands; *place* is what the memory view shows, in the form *letters*."""
+    """Return the views of the place where the session stands; *place* is what the memory view shows, in the form *letters*."""
     session = console.session
     if not session.launches:
         return Views(title=session.program.name, where=console.stop_text())
@@ -89,7 +89,7 @@ def _stack(session: "DebugSession") -> str:
 
 
 def _variables(session: "DebugSession") -> str:
-    """The variables of the function in focus, arguments behind the others."""
+    """Return the variables of the function in focus, arguments behind the others."""
     shown = [v for s in values.scopes(session) if s.kind in ("locals", "arguments") for v in s.variables]
     return pairs((v.name, v.text) for v in shown) or "no task is in the kernel here"
 
@@ -109,7 +109,7 @@ def _pipes(session: "DebugSession") -> str:
 
 
 def _nram(session: "DebugSession") -> str:
-    """A map of what lies in the task's NRAM, and how much of each memory is declared."""
+    """Return a map of what lies in the task's NRAM, and how much of each memory is declared."""
     lines = [f"{m.name}: {m.text}" for m in values.memories(session.core())]
     rows = [r for r in values.on_chip(session) if r.memory == "NRAM"]
     extent = max((r.offset + r.nbytes for r in rows), default=1)
@@ -136,7 +136,7 @@ def _stops(session: "DebugSession", file: str) -> dict[int, int]:
 
 
 def _memory(console: "Console", place: str, letters: str) -> tuple[str, str]:
-    """The place that is shown, and its elements: the one asked for, else the task's first declaration, else a tensor."""
+    """Return the place that is shown, and its elements: the one asked for, else the task's first declaration, else a tensor."""
     session = console.session
     paused, core = session.look(), session.core()
     names = [place] if place else []

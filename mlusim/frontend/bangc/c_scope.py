@@ -49,7 +49,7 @@ class FunctionNames:
         return {s.local: s.span for s in walk(self.function.body) if isinstance(s, ir.Declare)}
 
     def meant(self, frame: FrameType) -> dict[str, ir.Local]:
-        """The variable that each name means where *frame* is, as C has it: in scope there, and declared before.
+        """Return the variable that each name means where *frame* is, as C has it: in scope there, and declared before.
 
         While its own declaration is executed, a variable has no value yet: the name still means what it did before.
         """
@@ -95,24 +95,24 @@ class FrameNames:
         return self.names.meant(self.frame)
 
     def record(self, name: str) -> t.Record | None:
-        """The struct called *name*."""
+        """Return the struct called *name*."""
         found = self.module.records.get(name)
         if found is not None:
             return found
         return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
 
     def types(self) -> dict[str, str]:
-        """The types of the variables that have a value here, as the source writes them, by their names in the source."""
+        """Return the types of the variables that have a value here, as the source writes them, by their names in the source."""
         held = self.frame.f_locals
         return {name: v.spelling for name, v in self._meant.items() if v.name in held}
 
     def values(self) -> dict[str, Any]:
-        """The values of those variables, by the same names."""
+        """Return the values of those variables, by the same names."""
         held = self.frame.f_locals
         return {name: held[v.name] for name, v in self._meant.items() if v.name in held}
 
     def value_of(self, tree: Tree) -> Typed:
-        """The value of *tree* here."""
+        """Return the value of *tree* here."""
         return value_of(tree, self)
 
     def assignment(self, tree: Tree, value: Typed, bind: Bind) -> Assignment:
@@ -121,11 +121,11 @@ class FrameNames:
 
     @staticmethod
     def of_python(value: Any, text: str = "") -> Typed:
-        """A value of Python with the type that it has in C."""
+        """Return a value of Python with the type that it has in C."""
         return Typed(value, _type_of(value), None, text)
 
     def find(self, name: str) -> Typed:
-        """A variable.  Raises `NoExpression` where there is none of that name."""
+        """Return a variable.  Raises `NoExpression` where there is none of that name."""
         local = self.local(name)
         if local is not None:
             raw = self.frame.f_locals.get(local.name, _NOTHING)
@@ -150,7 +150,7 @@ class FrameNames:
         return self.of_python(value, name)
 
     def local(self, name: str) -> ir.Local | None:
-        """The local that *name* means here."""
+        """Return the local that *name* means here."""
         return self._meant.get(name)
 
 
@@ -161,7 +161,7 @@ class Scopes:
     plans: Sequence[LinkPlan]
 
     def function(self, code: CodeType) -> FunctionNames | None:
-        """The names of the function whose code is *code*; None where it is none of them."""
+        """Return the names of the function whose code is *code*; None where it is none of them."""
         for part in (part for plan in self.plans for part in plan.parts):
             for symbol, own in part.code.items():
                 if own is code:
@@ -169,7 +169,7 @@ class Scopes:
         return None
 
     def frame(self, frame: FrameType, extra: Mapping[str, Any] | None = None) -> FrameNames | None:
-        """The names of a frame of one of them, and *extra* names besides; None of any other."""
+        """Return the names of a frame of one of them, and *extra* names besides; None of any other."""
         found = self.function(frame.f_code)
         return None if found is None else FrameNames(frame, found, extra or {})
 
@@ -194,7 +194,7 @@ def _shown(value: Any, kind: t.Type) -> Any:
 
 
 def _type_of(value: Any) -> t.Type:
-    """The type of C that a value of Python has."""
+    """Return the type of C that a value of Python has."""
     if isinstance(value, bool):
         return t.BOOL
     if isinstance(value, int):

@@ -78,7 +78,7 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
 
 
 def _through(pointer: Any, given: Typed, target: Typed) -> Assignment:
-    """The assignment to what *pointer* points to."""
+    """Return the assignment to what *pointer* points to."""
     value = _fit(given, target)
 
     def put() -> None:

@@ -132,7 +132,7 @@ _ESCAPES = MappingProxyType({"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39
 
 
 def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree:
-    """The tree of an expression; *records* says whether a name is a struct's.  Raises `NoExpression`."""
+    """Return the tree of an expression; *records* says whether a name is a struct's.  Raises `NoExpression`."""
     try:
         reader = _Reader(list(_tokens(text)), records)
         tree = reader.expression()
@@ -143,7 +143,7 @@ def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree
 
 
 def guess_c(text: str) -> Tree:
-    """The tree of an expression where no struct is known: a name in parentheses is a type only where it must be one."""
+    """Return the tree of an expression where no struct is known: a name in parentheses is a type only where it must be one."""
     try:
         return parse_c(text)
     except NoExpression:
@@ -171,7 +171,7 @@ class _Reader:
     at: int = 0
 
     def peek(self, ahead: int = 0) -> tuple[str, str]:
-        """The next token, which stays."""
+        """Return the next token, which stays."""
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ("end", "")
 
     def take(self, op: str = "") -> str:
@@ -231,7 +231,7 @@ class _Reader:
         return self.behind(self.primary())
 
     def behind(self, base: Tree) -> Tree:
-        """A primary expression with its subscripts and member accesses."""
+        """Return a primary expression with its subscripts and member accesses."""
         while self.peek()[1] in ("[", ".", "->", "("):
             op = self.take()
             if op == "(":
@@ -246,7 +246,7 @@ class _Reader:
         return base
 
     def primary(self) -> Tree:
-        """A literal, a name, or parentheses."""
+        """Return a literal, a name, or parentheses."""
         kind, word = self.peek()
         if word == "(":
             self.take()
@@ -298,7 +298,7 @@ def _number(word: str) -> Number:
 
 
 def names_of_tree(tree: Any) -> Iterator[str]:
-    """The variables that *tree* names."""
+    """Yield the variables that *tree* names."""
     if isinstance(tree, Name):
         yield tree.text
     elif hasattr(tree, "__attrs_attrs__"):

@@ -86,7 +86,7 @@ def _number(value: Any, kind: t.Type) -> Any:
 
 
 def value_of(tree: Tree, scope: "FrameNames") -> Typed:
-    """The value of *tree*.  Raises `NoExpression` or `UsageError` with the reason where it has none."""
+    """Return the value of *tree*.  Raises `NoExpression` or `UsageError` with the reason where it has none."""
     match tree:
         case Number():
             return Typed(tree.value, tree.type)
@@ -193,7 +193,7 @@ def _address_value(given: Typed) -> int:
 
 
 def decayed(given: Typed) -> Typed:
-    """An array as the pointer to its first element."""
+    """Return an array as the pointer to its first element."""
     if isinstance(given.type, t.Array):
         return Typed(given.value, t.Pointer(given.type.of), None, given.text)
     return given
@@ -285,7 +285,7 @@ def _cast(given: Typed, to: t.Type) -> Typed:
 
 
 def _refused(given: Typed, reason: str) -> NoExpression:
-    """The error for *given*; `Foreign` where it is a value of Python, which Python may accept."""
+    """Return the error for *given*; `Foreign` where it is a value of Python, which Python may accept."""
     return Foreign(reason) if isinstance(given.type, t.Void) else NoExpression(reason)
 
 

@@ -25,7 +25,7 @@ MOST_FOLDERS = 16
 
 
 def key_of(*parts: str | bytes) -> str:
-    """A short name for what follows from *parts*."""
+    """Return a short name for what follows from *parts*."""
     made = hashlib.blake2b(digest_size=16)
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part
@@ -34,7 +34,7 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def stamp_of(paths: Iterable[Path]) -> str:
-    """A name for the state of files: their names, sizes and times of change."""
+    """Return a name for the state of files: their names, sizes and times of change."""
     found = []
     for path in sorted(paths):
         state = path.stat()

@@ -7,7 +7,7 @@ DEEP = 512
 
 
 def circles(calls: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """The functions that call themselves, at whatever distance; *calls* has what each function calls."""
+    """Return the functions that call themselves, at whatever distance; *calls* has what each function calls."""
     found = set()
     for symbol, called_here in calls.items():
         seen: set[str] = set()

@@ -81,7 +81,7 @@ class Body:
         self.prepared(mlu, arguments)()
 
     def prepared(self, mlu: Any, arguments: Sequence[Any]) -> "RepeatedRun":
-        """The function on the core of *mlu*, to be called for one task after another with the same *arguments*."""
+        """Return the function on the core of *mlu*, to be called for one task after another with the same *arguments*."""
         if self.bang_arch != mlu.BANG_ARCH:
             raise LaunchError(
                 f"{self.form.name} was loaded for __BANG_ARCH__ {self.bang_arch} and this board has {mlu.BANG_ARCH}; "
@@ -173,7 +173,7 @@ class BangKernel(Kernel):
 
 
 def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:
-    """A kernel's argument as its code wants it."""
+    """Return a kernel's argument as its code wants it."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):
         if argument is None:

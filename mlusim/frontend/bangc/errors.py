@@ -61,7 +61,7 @@ class SourceError(UsageError):
 
 
 def _unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
-    """All names that the source does not have, where the first error is not the only one about a name."""
+    """Return all names that the source does not have, where the first error is not the only one about a name."""
     names = dict.fromkeys(name for d in diagnostics for name in _MISSING.findall(d.message))
     return f"; not known: {', '.join(names)}" if len(names) > 1 else ""
 

@@ -18,7 +18,7 @@ class File:
     initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
 
     def function(self, symbol: str, *, deep: bool = False, checked: bool = False) -> Rendered:
-        """The function called *symbol*, rendered.
+        """Return the function called *symbol*, rendered.
 
         A *deep* one calls itself and looks how often it is inside itself; a *checked* one reports values that change
         without a word.
@@ -30,7 +30,7 @@ class File:
         return found
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:
-        """The value of a host variable at file scope that is no constant, and what it refers to; None without one."""
+        """Return the value of a host variable at file scope that is no constant, and what it refers to; None without one."""
         expression = self.form.initialisers.get(symbol)
         if expression is None:
             return None

@@ -12,7 +12,7 @@ _BITS_OF_BFLOAT16 = 2  # bytes; files have no bfloat16, and integers carry it
 
 
 def limits_of(parameter: ir.Local) -> tuple[int, int]:
-    """The least and the greatest whole number that *parameter* takes as it is; an empty range where it takes none."""
+    """Return the least and the greatest whole number that *parameter* takes as it is; an empty range where it takes none."""
     kind = parameter.type
     if isinstance(kind, t.Arithmetic) and kind.whole and kind.kind != "bool":
         return kind.low, kind.high
@@ -65,13 +65,13 @@ def misfit(kind: t.Type, argument: Any) -> str | None:
 
 
 def _said(value: float) -> str:
-    """A number as a sentence has room for it."""
+    """Return a number as a sentence has room for it."""
     long = isinstance(value, int) and value.bit_length() > LONG
     return f"a number of {int(value).bit_length()} bits" if long else repr(value)
 
 
 def other_elements(have: DType, to: t.Type) -> DType | None:
-    """The elements that a pointer to *to* takes, where *have* is another kind; bytes and untyped memory take all."""
+    """Return the elements that a pointer to *to* takes, where *have* is another kind; bytes and untyped memory take all."""
     if not isinstance(to, t.Arithmetic) or to.size == 1 or to == t.DOUBLE:
         return None
     wanted = t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))]

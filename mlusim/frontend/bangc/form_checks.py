@@ -121,7 +121,7 @@ def _members(kind: t.Record) -> Iterator[str]:
 
 
 def _whole(kind: t.Record) -> Iterator[str]:
-    """A size that is not that of the members, where those are all there is in a record."""
+    """Yield a size that is not that of the members, where those are all there is in a record."""
     if kind.fields and not (kind.others or kind.virtual) and all(_exact(f) for f in kind.fields):
         last = max(f.offset + f.type.size for f in kind.fields)
         if kind.size != -(-max(last, 1) // kind.align) * kind.align:
@@ -129,7 +129,7 @@ def _whole(kind: t.Record) -> Iterator[str]:
 
 
 def _known(kind: t.Type) -> int:
-    """The bytes of a type; 0 where they are the library's matter, and no code in C is made of it."""
+    """Return the bytes of a type; 0 where they are the library's matter, and no code in C is made of it."""
     return 0 if isinstance(_plain(kind), t.ClassType | t.FunctionType | t.Void) else kind.size
 
 

@@ -102,7 +102,7 @@ _SPACE = {
 
 @functools.cache
 def _hints(cls: Any) -> tuple[tuple[str, Any], ...]:
-    """The fields of *cls* and the types of their values."""
+    """Return the fields of *cls* and the types of their values."""
     hints = typing.get_type_hints(cls, {**_SPACE, "Mapping": Mapping})
     fields = cls._fields if issubclass(cls, ir.Span) else [f.name for f in attrs.fields(cls)]
     return tuple((name, hints[name]) for name in fields)
@@ -122,7 +122,7 @@ def schema() -> str:
 
 @functools.cache
 def _parts(hint: Any) -> tuple[Any, ...]:
-    """The alternatives of a type, flat."""
+    """Return the alternatives of a type, flat."""
     if isinstance(hint, builtin_types.UnionType) or typing.get_origin(hint) is typing.Union:
         return tuple(part for one in typing.get_args(hint) for part in _parts(one))
     return (hint,)
@@ -130,7 +130,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 @functools.cache
 def _inside(hint: Any) -> Any:
-    """The type of the elements of a tuple."""
+    """Return the type of the elements of a tuple."""
     return typing.get_args(next(p for p in _parts(hint) if typing.get_origin(p) is tuple))[0]
 
 
@@ -149,7 +149,7 @@ class FormWriter:
         return id(node) if type(node) in _BY_OBJECT else node
 
     def add(self, root: Any) -> int:
-        """The number of *root*'s row, which stands behind those of what it refers to."""
+        """Return the number of *root*'s row, which stands behind those of what it refers to."""
         records, stack, open_ = [], [root], set()
         while stack:
             node = stack[-1]
@@ -240,7 +240,7 @@ class FormReader:
         self._plans = {n: self._plan(cls) for n, cls in enumerate(CLASSES)}
 
     def read(self, root: Any) -> Translated:
-        """The file whose row has the number *root*.  Raises `DataError` where the document is no form."""
+        """Return the file whose row has the number *root*.  Raises `DataError` where the document is no form."""
         record = _NUMBERS[t.Record]
         for number, row in enumerate(self._rows):
             if row[0] == record:
@@ -394,7 +394,7 @@ def _declared(function: ir.Function) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A constant: a number, a text, nothing, or several of them."""
+    """Return a constant: a number, a text, nothing, or several of them."""
     return tuple(map(_plain, value)) if type(value) is list else value
 
 
@@ -403,7 +403,7 @@ def _raise(text: str) -> Any:
 
 
 def read(content: bytes) -> Translated:
-    """The file that `write` made *content* of.  Raises `DataError` for anything else."""
+    """Return the file that `write` made *content* of.  Raises `DataError` for anything else."""
     try:
         return _read(content)
     except DataError:

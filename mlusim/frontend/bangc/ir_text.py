@@ -10,7 +10,7 @@ _INDENT = "    "
 
 
 def module_text(module: ir.TranslationUnit) -> str:
-    """All of *module*: its variables at file scope, then its functions."""
+    """Return all of *module*: its variables at file scope, then its functions."""
     parts = [f"{g.space or 'host'} {g.type} {g.name}" for g in module.globals.values()]
     return "\n".join([*parts, *(function_text(f) for f in module.functions.values())])
 
@@ -25,7 +25,7 @@ def function_text(function: ir.Function) -> str:
 
 
 def expression_text(node: Any) -> str:
-    """An expression or a place."""
+    """Return an expression or a place."""
     return _EXPRESSIONS[type(node)](node)
 
 

@@ -7,7 +7,7 @@ from mlusim.frontend.bangc import ir
 
 
 def named_kernels(functions: Iterable[ir.Function]) -> dict[str, tuple[ir.Function, ...]]:
-    """The kernels by the shortest of their names that no other has: ``K``, ``a::K``, ``a::K(float *)``.
+    """Return the kernels by the shortest of their names that no other has: ``K``, ``a::K``, ``a::K(float *)``.
 
     Static kernels of several files may share all of them.
     """
@@ -31,12 +31,12 @@ def _shortest(
 
 
 def qualified(function: ir.Function) -> str:
-    """The name behind the namespaces around it, ``a::K``."""
+    """Return the name behind the namespaces around it, ``a::K``."""
     return function.scope + function.name
 
 
 def signature(function: ir.Function) -> str:
-    """The qualified name with the types of the parameters."""
+    """Return the qualified name with the types of the parameters."""
     return f"{qualified(function)}({', '.join(p.spelling for p in function.parameters)})"
 
 

@@ -55,7 +55,7 @@ class LinkPlan:
 
 
 def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.Function] | None":
-    """The definition of *symbol*: that of *file*, otherwise another's."""
+    """Return the definition of *symbol*: that of *file*, otherwise another's."""
     for candidate in (file, *files):
         found = candidate.form.functions.get(symbol)
         if found is not None and not found.external and found.hosted is None:
@@ -64,7 +64,7 @@ def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.
 
 
 def link(files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = False) -> LinkPlan:
-    """All that *symbol* of *file* reaches; each file keeps its own variables.
+    """Return all that *symbol* of *file* reaches; each file keeps its own variables.
 
     *checked* code reports values that change without a word.
     """
@@ -125,7 +125,7 @@ def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:
 
 
 def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable[..., Any]:
-    """A function that says, where it is called, why it is not there."""
+    """Return a function that says, where it is called, why it is not there."""
     declared = function or unit.form.functions.get(symbol)
     name = declared.name if declared is not None else symbol
     problem = None if function is None else function.problem

@@ -21,7 +21,7 @@ def prepare(boards: Sequence[Board], standard: str) -> None:
 
 
 def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
-    """A file parsed and lowered here and now.
+    """Return a file parsed and lowered here and now.
 
     Raises as `parsed` does, and `SourceError` where every kernel, or in a file without one every function, has an error.
     """

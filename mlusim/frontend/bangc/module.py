@@ -49,7 +49,7 @@ class Module:
             self.files.append(File(unit.form))
 
     def functions_of(self, kind: str) -> Iterator[tuple[File, ir.Function]]:
-        """The functions of one kind ("kernel", "device", "host") that the files define, each with its file."""
+        """Yield the functions of one kind ("kernel", "device", "host") that the files define, each with its file."""
         for file in self.files:
             for function in file.form.functions.values():
                 if function.kind == kind and not function.external:
@@ -159,7 +159,7 @@ class Module:
         return UsageError(f"there is no {what} in {', '.join(map(shown_file, self.paths))}; {hint}")
 
     def kernel_of_symbol(self, symbol: str) -> BangKernel:
-        """The kernel that host code launches.  Raises `UsageError` where no file defines it."""
+        """Return the kernel that host code launches.  Raises `UsageError` where no file defines it."""
         found = self._launched.get(symbol)
         if found is None:
             for file, function in self.functions_of("kernel"):

@@ -15,7 +15,7 @@ _HALF = struct.Struct("<e")
 
 
 def single_rounder() -> Callable[[float], float]:
-    """A function that rounds to float; it owns four bytes, so each thread wants its own."""
+    """Return a function that rounds to float; it owns four bytes, so each thread wants its own."""
     cell = memoryview(bytearray(4)).cast("f")
 
     def f32(x: float) -> float:
@@ -141,7 +141,7 @@ def compare(op: str, a: Any, b: Any) -> bool:
 
 
 def converted(value: Any, to: t.Arithmetic) -> Any:
-    """A number as one of type *to*."""
+    """Return a number as one of type *to*."""
     if to.kind == "bool":
         return bool(value)
     if to.kind == "float":
@@ -159,7 +159,7 @@ def _real(value: Any) -> float:
 
 
 def usual(a: t.Arithmetic, b: t.Arithmetic) -> t.Arithmetic:
-    """The type in which C computes with *a* and *b*."""
+    """Return the type in which C computes with *a* and *b*."""
     for real in (t.DOUBLE, t.FLOAT, t.HALF, t.BFLOAT16):
         if real in (a, b):
             return real
@@ -170,7 +170,7 @@ def usual(a: t.Arithmetic, b: t.Arithmetic) -> t.Arithmetic:
 
 
 def promoted(a: t.Arithmetic) -> t.Arithmetic:
-    """The type that C computes in for one operand of type *a*."""
+    """Return the type that C computes in for one operand of type *a*."""
     if a.kind == "float" or a.size > 4:
         return a
     return t.UINT32 if a.kind == "uint" and a.size == 4 else t.INT32

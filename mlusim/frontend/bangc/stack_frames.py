@@ -23,7 +23,7 @@ class StackFrames:
         self._found: dict[str, Frame] = {}
 
     def most(self, symbol: str) -> Frame:
-        """The variables of the function *symbol*, and of those that it calls, that are alive where they take most."""
+        """Return the variables of the function *symbol*, and of those that it calls, that are alive where they take most."""
         function = self._functions.get(symbol)
         if function is None:
             return 0, ()
@@ -34,7 +34,7 @@ class StackFrames:
         return self._found[symbol]
 
     def _peak(self, node: Any, live: Frame, function: ir.Function) -> Frame:
-        """The most that is alive in *node*, where *live* is alive in front of it."""
+        """Return the most that is alive in *node*, where *live* is alive in front of it."""
         best = live
         if node.__class__ is tuple:
             for part in node:

@@ -71,7 +71,7 @@ def made(value: Any, kind: t.Type, layout: Any) -> Any:
 
 
 def packed(value: Any, kind: t.Type, pointer: Callable[[Ptr], int]) -> bytes:
-    """The bytes of C of *value*, which fits *kind*; *pointer* names a pointer by a word."""
+    """Return the bytes of C of *value*, which fits *kind*; *pointer* names a pointer by a word."""
     raw = bytearray(kind.size)
     _pack(raw, 0, value, kind, pointer)
     return bytes(raw)
@@ -93,7 +93,7 @@ def _pack(raw: bytearray, at: int, value: Any, kind: t.Type, pointer: Callable[[
 
 
 def number(value: Any, kind: t.Arithmetic) -> bytes:
-    """The bytes of the number *value* as a *kind*."""
+    """Return the bytes of the number *value* as a *kind*."""
     given = converted(value.item() if hasattr(value, "item") else value, kind)
     if kind.kind != "float":
         return (int(given) & (1 << 8 * kind.size) - 1).to_bytes(kind.size, "little")

@@ -65,7 +65,7 @@ def _fresh(form: ir.TranslationUnit) -> bool:
 
 
 def _own() -> str:
-    """The state of the front end itself."""
+    """Return the state of the front end itself."""
     here = Path(__file__).parent
     files: list[Any] = [*here.glob("*.py"), *(here / "lower").glob("*.py"), *(here / "ir").glob("*.py")]
     return cache.stamp_of([*files, *(here / "parse").glob("*.py")])

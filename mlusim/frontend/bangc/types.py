@@ -108,7 +108,7 @@ class Record:
     others: "tuple[Record, ...]" = ()  # bases behind the first, whose members lie elsewhere in it
 
     def field(self, name: str) -> Field:
-        """The member called *name*."""
+        """Return the member called *name*."""
         return next(f for f in self.fields if f.name == name)
 
     @property
@@ -126,7 +126,7 @@ class Record:
         return f"a tuple of {', '.join(f.name for f in self.fields)}"
 
     def paired(self, given: object) -> list[tuple[Field, object]] | None:
-        """The first members, each with its value of the sequence *given*; None where that is none, or too long."""
+        """Return the first members, each with its value of the sequence *given*; None where that is none, or too long."""
         if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > len(self.fields):
             return None
         return list(zip(self.fields, given, strict=False))

@@ -29,7 +29,7 @@ def _parts(mlu: Mlu, n: int, mask: Ptr | None) -> Iterator[tuple[int, int]]:
 
 
 def _check(helper: Helper, mlu: Mlu, offset: Any, mask: Any, stride: Any, direction: Any, n: Any) -> int:
-    """The number of pieces; *offset* and *mask* have room for them."""
+    """Return the number of pieces; *offset* and *mask* have room for them."""
     pieces = helper.count(mlu, "n", n)
     helper.count(mlu, "stride", stride, 0)
     if not isinstance(direction, Direction):

@@ -124,7 +124,7 @@ def _generate(
 
 
 def _blocks(mlu: Mlu, low: int, high: int, subsequence: int, seed: int) -> list[Register]:
-    """The words of the blocks from (*low*, *high*) on, one register for each word, one lane for each block."""
+    """Return the words of the blocks from (*low*, *high*) on, one register for each word, one lane for each block."""
     counter = [vv_uint32() for _ in range(4)]
     products = [vv_uint32() for _ in range(2)]
     mlu.vv_index(counter[0], uint32(low), 1)

@@ -17,7 +17,7 @@ _MIN, _MAX, _FLOAT2HALF = (Helper(f"__mluop_{name}") for name in ("min", "max", 
 
 
 def mluop_min(mlu: Mlu, a: Any, b: Any) -> Any:
-    """The smaller of two numbers, as C writes it: ``a < b ? a : b``, so *b* where one is NaN.
+    """Return the smaller of two numbers, as C writes it: ``a < b ? a : b``, so *b* where one is NaN.
 
     Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
     """
@@ -25,7 +25,7 @@ def mluop_min(mlu: Mlu, a: Any, b: Any) -> Any:
 
 
 def mluop_max(mlu: Mlu, a: Any, b: Any) -> Any:
-    """The larger of two numbers, as C writes it: ``a > b ? a : b``, so *b* where one is NaN.
+    """Return the larger of two numbers, as C writes it: ``a > b ? a : b``, so *b* where one is NaN.
 
     Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
     """

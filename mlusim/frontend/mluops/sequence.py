@@ -34,7 +34,7 @@ _BASE, _EXPAND, _VV, _STAGE, _SEQ, _TFUSE, _INDICES = (
 def _ask(
     helper: Helper, mlu: Mlu, dst: Ptr, name: str, count: Any, dtypes: tuple[DType, ...] = NUMBERS
 ) -> int:
-    """The number of elements, which dst has room for."""
+    """Return the number of elements, which dst has room for."""
     number = helper.count(mlu, name, count)
     helper.vectors(mlu, number, dtypes, dst=dst)
     return number

@@ -17,7 +17,7 @@ _MOST_BOXES = 20_000  # looked at before the question is given back
 def ways(
     problem: Problem, name: str, ranges: Mapping[str, Interval]
 ) -> tuple[tuple[Constraint, ...], tuple[Constraint, ...]] | None:
-    """The constraints that only tighten as *name* grows, and those that only loosen; None: one may do both."""
+    """Return the constraints that only tighten as *name* grows, and those that only loosen; None: one may do both."""
     tighter: list[Constraint] = []
     looser: list[Constraint] = []
     for constraint in problem.constraints:
@@ -48,7 +48,7 @@ def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[in
 
 
 def _below(across: Search, along: Search, whole: "_Box", ranges: Mapping[str, Interval]) -> "_Box":
-    """The part of *whole* in which the answer lies: up to where the constraints that tighten in x alone leave room."""
+    """Return the part of *whole* in which the answer lies: up to where the constraints that tighten in x alone leave room."""
     found = ways(across.problem, across.name, ranges)
     if found is None:
         return whole
@@ -76,7 +76,7 @@ class _Box:
         return points | {along.name: Interval(along.value(self.low), along.value(self.high))}
 
     def halves(self) -> Iterator["_Box"]:
-        """The box cut in two, across the side with the larger ratio of its ends: sizes are products."""
+        """Yield the box cut in two, across the side with the larger ratio of its ends: sizes are products."""
         across = (self.right + 1) * (self.low + 1) >= (self.high + 1) * (self.left + 1)
         if self.low == self.high or (across and self.left < self.right):
             middle = (self.left + self.right) // 2
@@ -89,7 +89,7 @@ class _Box:
 
 
 def _last_with_any(across: Search, along: Search, whole: _Box) -> int | None:
-    """The number of the last candidate of *across* at which a candidate of *along* fits; None: there is none.
+    """Return the number of the last candidate of *across* at which a candidate of *along* fits; None: there is none.
 
     Boxes come in the order of their right ends, so the first that holds throughout has the answer.
     """

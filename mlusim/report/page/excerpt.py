@@ -98,7 +98,7 @@ class _Piece:
 
 
 def excerpt_of(launch: "Launch") -> Excerpt | None:
-    """The piece of *launch* that stands for it; None where it does nothing.
+    """Return the piece of *launch* that stands for it; None where it does nothing.
 
     It is the whole of some cores if that is short, else its middle: the first cores, and the one that ends last.
     """
@@ -145,7 +145,7 @@ def excerpt_of(launch: "Launch") -> Excerpt | None:
 
 
 def _slots(launch: "Launch") -> list[int]:
-    """The places of the board that are shown: of unions one, of Block tasks several; with the one that ends last."""
+    """Return the places of the board that are shown: of unions one, of Block tasks several; with the one that ends last."""
     ends: dict[int, float] = {}
     for span in launch.timeline:
         if max(span.busy_us) > 0 or span.end_us > span.start_us:

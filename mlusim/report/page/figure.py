@@ -44,7 +44,7 @@ _SETTINGS: Mapping[str, Any] = MappingProxyType(
 
 
 def _settings() -> Any:
-    """A fresh copy, for `rc_context` to take."""
+    """Return a fresh copy, for `rc_context` to take."""
     return dict(_SETTINGS)
 
 
@@ -101,7 +101,7 @@ class Picture:
         self._tips[name] = words
 
     def render(self) -> str:
-        """The whole as one SVG element."""
+        """Return the whole as one SVG element."""
         import matplotlib as mpl  # noqa: PLC0415 - an extra
 
         out = io.StringIO()
@@ -128,7 +128,7 @@ class Picture:
 
 
 def _font(found: re.Match[str]) -> str:
-    """The size and the weight; the family is the page's."""
+    """Return the size and the weight; the family is the page's."""
     return f"font-size: {found[2]}" + (f"; font-weight: {found[1]}" if found[1] else "")
 
 

@@ -65,7 +65,7 @@ def html_text(
     found: BaselineComparison | None = None,
     command: str = "",
 ) -> str:
-    """The page, with the *studies* of other boards and the comparison with a stored run, *found*.
+    """Return the page, with the *studies* of other boards and the comparison with a stored run, *found*.
 
     *command* is what made it.  Raises `UsageError` where the extra mlusim[report] is not installed.
     """
@@ -131,7 +131,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
 
 
 def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVerdict]]:
-    """Each rule's verdict with the operators that it is of."""
+    """Return each rule's verdict with the operators that it is of."""
     names: dict[Rule, list[str]] = {}
     for record in records:
         own = names.setdefault(record.rule, [])

@@ -47,7 +47,7 @@ def page_text(
     found: BaselineComparison | None = None,
     command: str = "",
 ) -> str:
-    """The page of *launches*, with a *study* of other boards and the comparison with a stored run, where there are any.
+    """Return the page of *launches*, with a *study* of other boards and the comparison with a stored run, where there are any.
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """

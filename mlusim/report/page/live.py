@@ -39,7 +39,7 @@ class Boxes:
         self._bands.append([row, _short(low), _short(high)])
 
     def data(self) -> str:
-        """The chart as text for the page."""
+        """Return the chart as text for the page."""
         return text(
             {
                 "kind": "boxes",
@@ -58,7 +58,7 @@ def points(
     roofs: Iterable[tuple[str, Sequence[float], Sequence[float]]],
     dots: Iterable[tuple[float, float, str, str]],
 ) -> str:
-    """A chart of *dots* (x, y, colour, tip) under *roofs* (name, xs, ys) on logarithmic *axes*, as text for the page."""
+    """Return a chart of *dots* (x, y, colour, tip) under *roofs* (name, xs, ys) on logarithmic *axes*, as text for the page."""
     return text(
         {
             "kind": "points",

@@ -26,7 +26,7 @@ class Named:
 
 
 def legend(layout: Layout) -> list[Named]:
-    """The regions whose names the picture has no room for, or cuts, in the order of the picture."""
+    """Return the regions whose names the picture has no room for, or cuts, in the order of the picture."""
     at, names = ruler(layout, int(WIDTH), 3), _names(layout)
     return [
         Named(_color(segment, names), stage.name, _facts(segment))
@@ -46,7 +46,7 @@ def _color(segment: BarSegment, names: Sequence[str]) -> str:
 
 
 def _room(segment: BarSegment) -> int:
-    """The characters that the picture has room for in *segment*."""
+    """Return the characters that the picture has room for in *segment*."""
     return int((float(segment.width) - 6) / _CHARACTER)
 
 

@@ -17,7 +17,7 @@ _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
 
 
 def color(position: int) -> str:
-    """The colour, and the class, of the series at *position*."""
+    """Return the colour, and the class, of the series at *position*."""
     return f"c{position}" if position < SERIES else "other"
 
 
@@ -111,7 +111,7 @@ class _Roofline:
 
 
 def _tick(power: int) -> str:
-    """A power of ten without a fraction: "100M", "1T"."""
+    """Return a power of ten without a fraction: "100M", "1T"."""
     return count(10.0**power).replace(".00", "").replace(".0", "")
 
 
@@ -120,7 +120,7 @@ def _decades(values: Sequence[float]) -> tuple[int, int]:
 
 
 def roofline_data(records: Sequence[CallRecord], board: Board, colors: Mapping[str, str]) -> str:
-    """The chart of `roofline`."""
+    """Return the chart of `roofline`."""
     dots = []
     for record in records:
         found = record.efficiency
@@ -176,7 +176,7 @@ def traffic(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
 
 
 def traffic_data(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
-    """The chart of `traffic`."""
+    """Return the chart of `traffic`."""
     shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
     chart = Boxes([f"{r.operator} {r.title}" for r in shown], "multiples of the theory's bytes", marks=(1.0,))
     for row, record in enumerate(shown):
@@ -192,7 +192,7 @@ def traffic_data(records: Sequence[CallRecord], directions: Sequence[str]) -> st
 
 
 def memory_data(records: Sequence[CallRecord]) -> str:
-    """The chart of `memory`."""
+    """Return the chart of `memory`."""
     shown = [record for record in records if record.launches]
     chart = Boxes([f"{r.operator} {r.title}" for r in shown], "% of the NRAM", marks=(100.0,))
     for row, record in enumerate(shown):
@@ -208,7 +208,7 @@ def off_chip_directions(records: Sequence[CallRecord]) -> list[str]:
 
 
 def memory(records: Sequence[CallRecord]) -> str:
-    """The most NRAM that a core declared in each call, as a share of what a kernel may use."""
+    """Return the most NRAM that a core declared in each call, as a share of what a kernel may use."""
     shown = [record for record in records if record.launches]
     marks = [(_BARS * n / 4, f"{25 * n}%", False) for n in range(5)]
     picture, axes, rows = _bar_picture("NRAM used", shown, marks)
@@ -231,7 +231,7 @@ def _multiple(record: CallRecord, nbytes: int) -> float:
 def _bar_picture(
     title: str, records: Sequence[CallRecord], marks: Sequence[tuple[float, str, bool]]
 ) -> tuple[Picture, Any, list[tuple[CallRecord, float]]]:
-    """A picture with a labelled row for each record under its operator's name, its axes, and where the rows are.
+    """Return a picture with a labelled row for each record under its operator's name, its axes, and where the rows are.
 
     *marks* are lines of the axis: place, label, whether it is the one to compare with.
     """

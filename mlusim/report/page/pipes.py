@@ -84,7 +84,7 @@ _ALONE: Mapping[str, str] = MappingProxyType(
 
 
 def chart_html(excerpt: Excerpt) -> str:
-    """The chart with its headline and its legend, as HTML that stands alone in a notebook, light or dark."""
+    """Return the chart with its headline and its legend, as HTML that stands alone in a notebook, light or dark."""
     colors = ";".join(f"--{name}:{value}" for name, value in _ALONE.items())
     font = "font:12px system-ui,-apple-system,'Segoe UI',sans-serif"
     picture = pipe_picture(excerpt).replace("<svg ", '<svg style="display:block;width:100%;height:auto" ', 1)
@@ -100,7 +100,7 @@ def chart_html(excerpt: Excerpt) -> str:
 
 
 def pipe_picture(excerpt: Excerpt) -> str:
-    """The chart as one SVG element; each bar has words for the pointer."""
+    """Return the chart as one SVG element; each bar has words for the pointer."""
     tops, height = _tops(excerpt.rows)
     whole = TOP + height + FOOT + (16 if excerpt.partial else 0)
     axis = Axis(excerpt.start_us, excerpt.end_us, WIDTH)
@@ -146,7 +146,7 @@ def _frame(axis: Axis, height: float) -> str:
 
 
 def _starting(excerpt: Excerpt, axis: Axis, height: float) -> list[str]:
-    """The time before the first task begins, where the piece has it."""
+    """Return the time before the first task begins, where the piece has it."""
     if excerpt.start_us >= excerpt.begins_us:
         return []
     width = axis.units(min(excerpt.begins_us, excerpt.end_us) - excerpt.start_us)
@@ -194,7 +194,7 @@ def _look(bar: ExcerptBar) -> str:
 
 
 def _arrow(begin: tuple[float, float], end: tuple[float, float], *, dashed: bool) -> str:
-    """A line from *begin* to *end* with a head that touches *end*."""
+    """Return a line from *begin* to *end* with a head that touches *end*."""
     (x, y), (u, v) = begin, end
     length = max(((u - x) ** 2 + (v - y) ** 2) ** 0.5, 1e-9)
     dx, dy = (u - x) / length, (v - y) / length
@@ -237,7 +237,7 @@ def _words(x: float, y: float, words: str, side: str, look: str = "soft") -> str
 
 
 def pipe_data(excerpt: Excerpt) -> str:
-    """The chart of `pipe_picture` for the page's script."""
+    """Return the chart of `pipe_picture` for the page's script."""
     tops, height = _tops(excerpt.rows)
     middles = [(top + ROW / 2) / ROW for top in tops]
     work: dict[str, list[list[Any]]] = {}

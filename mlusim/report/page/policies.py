@@ -29,7 +29,7 @@ class Policies:
 
 
 def side_by_side(records: Sequence[CallRecord]) -> Policies | None:
-    """The calls of *records* by policy; None where no call ran by more than one."""
+    """Return the calls of *records* by policy; None where no call ran by more than one."""
     calls: dict[tuple[str, str, str], list[CallRecord]] = {}
     for record in records:
         calls.setdefault((record.operator, record.case or "own arrays", record.board), []).append(record)

@@ -24,7 +24,7 @@ _FILTERS: Mapping[str, Any] = {
 
 
 def rendered(template: str, version: str, **contents: Any) -> str:
-    """The page that *template* makes of *contents*.
+    """Return the page that *template* makes of *contents*.
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """
@@ -45,7 +45,7 @@ def rendered(template: str, version: str, **contents: Any) -> str:
 
 
 def _worth_showing(shown: Any) -> Iterable[Any]:
-    """The launches of a record that have lines worth a picture; of a launch itself, the launch."""
+    """Return the launches of a record that have lines worth a picture; of a launch itself, the launch."""
     return worth_showing(shown) if hasattr(shown, "launches") else [shown] if shown.lines else []
 
 

@@ -38,13 +38,13 @@ class Listing:
 
 
 def worth_showing(record: CallRecord) -> tuple[LaunchRecord, ...]:
-    """The launches of *record* that kept their instructions and take a tenth of its time or more."""
+    """Return the launches of *record* that kept their instructions and take a tenth of its time or more."""
     total = sum(launch.time_us for launch in record.launches)
     return tuple(launch for launch in record.launches if launch.lines and launch.time_us >= WORTH * total)
 
 
 def listings(launch: LaunchRecord | Launch) -> list[Listing]:
-    """The files of *launch*'s lines, with the time of each line; what no line is of comes last."""
+    """Return the files of *launch*'s lines, with the time of each line; what no line is of comes last."""
     total = sum(line.time_us for line in launch.lines) or 1.0
     most = max((line.time_us for line in launch.lines), default=0.0) or 1.0
     made = []

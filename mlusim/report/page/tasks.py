@@ -66,7 +66,7 @@ def timeline(title: str, launches: Sequence[Ran | LaunchRecord], board: Board) -
 
 
 def timeline_data(launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
-    """The chart of `timeline`."""
+    """Return the chart of `timeline`."""
     total = sum(launch.time_us for launch in launches) or 1.0
     every = sorted(_bars(launches, board), key=lambda bar: (bar.core, bar.start))
     rows = 1 + max((bar.core for bar in every), default=0)
@@ -114,7 +114,7 @@ def _stretch(launch: Ran | LaunchRecord, cost: float) -> float:
 
 
 def _placed(launch: Ran | LaunchRecord, board: Board) -> Iterator[tuple[int, TaskSpan]]:
-    """Each IPU task with the number of its core on the board."""
+    """Yield each IPU task with the number of its core on the board."""
     unions = int(launch.kind.removeprefix("UNION")) if launch.kind.startswith("UNION") else 0
     width = max(1, unions * board.arch.cores_per_cluster)
     tasks = sorted((s for s in launch.spans if not s.memory_core), key=lambda s: (s.slot, s.start_us, s.task))
@@ -124,7 +124,7 @@ def _placed(launch: Ran | LaunchRecord, board: Board) -> Iterator[tuple[int, Tas
 
 
 def _merged(bars: list[_Bar], unit: float) -> Iterator[_Bar]:
-    """The bars, with neighbours that no eye could tell apart made one."""
+    """Yield the bars, with neighbours that no eye could tell apart made one."""
     held: _Bar | None = None
     for bar in bars:
         near = held is not None and (bar.core, bar.pipe) == (held.core, held.pipe)

@@ -22,7 +22,7 @@ NOTE = (
 
 
 def why_table(records: Sequence[CallRecord], board: str) -> RenderableType:
-    """The numbers that explain the calls on *board*; launches that were not timed have none."""
+    """Return the numbers that explain the calls on *board*; launches that were not timed have none."""
     made = [(record, explained(record)) for record in records if record.board == board]
     pipes = [pipe for pipe in _PIPES if any((why.busy or {}).get(pipe, 0.0) > 0 for _, why in made)]
     numbers = ["moved", "pad", *(_PIPES[pipe] for pipe in pipes), "two", "slow", "cores", "waves"]
@@ -49,7 +49,7 @@ def _cells(why: Explanation, pipes: Sequence[str]) -> Iterator[str]:
 
 
 def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
-    """A sentence for each call: its class, and why; then what would help."""
+    """Yield a sentence for each call: its class, and why; then what would help."""
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         yield Text.assemble((name, "bold"), f": {explained(record).sentence}")

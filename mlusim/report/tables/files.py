@@ -19,7 +19,7 @@ EXPLAINED = ("overlap", "balance", "slowest", "working", "cores", "waves", "last
 
 
 def document(records: Sequence[CallRecord], version: str) -> dict[str, Any]:
-    """The document of ``report --json``; *version* is mlusim's."""
+    """Return the document of ``report --json``; *version* is mlusim's."""
     return {
         "mlusim": version,
         "boards": boards_of(records),
@@ -31,7 +31,7 @@ def document(records: Sequence[CallRecord], version: str) -> dict[str, Any]:
 
 
 def boards_of(records: Iterable[CallRecord]) -> list[str]:
-    """The boards of *records*, in their order."""
+    """Return the boards of *records*, in their order."""
     return list(dict.fromkeys(record.board for record in records))
 
 
@@ -118,7 +118,7 @@ COLUMNS = (
 
 
 def markdown_text(records: Sequence[CallRecord], version: str) -> str:
-    """The vendor's performance table for each board, then accuracy, then what is below the bar and why."""
+    """Return the vendor's performance table for each board, then accuracy, then what is below the bar and why."""
     parts = [f"**{headline(verdicts(records))}**"]
     for board in boards_of(records):
         own = [record for record in records if record.board == board]

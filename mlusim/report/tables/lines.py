@@ -29,7 +29,7 @@ NOTE = (
 
 
 def lines_table(record: CallRecord) -> RenderableType:
-    """A table for each launch of *record* that kept its instructions: its lines, the dearest first."""
+    """Return a table for each launch of *record* that kept its instructions: its lines, the dearest first."""
     parts: list[RenderableType] = []
     for launch in record.launches:
         if launch.lines:
@@ -38,7 +38,7 @@ def lines_table(record: CallRecord) -> RenderableType:
 
 
 def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> RenderableType:
-    """The lines of *launch*, which kept its instructions, the dearest first; at most *most* by themselves."""
+    """Return the lines of *launch*, which kept its instructions, the dearest first; at most *most* by themselves."""
     total = sum(line.time_us for line in launch.lines)
     ordered = sorted(launch.lines, key=lambda line: -line.time_us)
     dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us][:most]
@@ -87,6 +87,6 @@ def _cells(line: Line, total: float) -> Iterator[str]:
 
 
 def source_lines(lines: Sequence[Line]) -> dict[str, list[str]]:
-    """The text of each file that *lines* are of, where it can still be read; without ends of lines."""
+    """Return the text of each file that *lines* are of, where it can still be read; without ends of lines."""
     files = dict.fromkeys(line.file for line in lines if line.line)
     return {file: [text.rstrip("\n") for text in linecache.getlines(file)] for file in files}

@@ -60,12 +60,12 @@ def _notes(first: str, records: Sequence[CallRecord]) -> Text:
 
 
 def heading(operator: str) -> NameCell:
-    """The line above the cases of *operator*."""
+    """Return the line above the cases of *operator*."""
     return NameCell(operator, style="bold")
 
 
 def case_cell(record: CallRecord) -> NameCell:
-    """The case of *record*, under its operator."""
+    """Return the case of *record*, under its operator."""
     return NameCell(record.title, indent=2)
 
 
@@ -114,7 +114,7 @@ def _short(nbytes: int) -> str:
 
 
 def problems(records: Sequence[CallRecord]) -> Iterator[Text]:
-    """A line for each call that is not clean: the sentence of its fault, refusal or finding."""
+    """Yield a line for each call that is not clean: the sentence of its fault, refusal or finding."""
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         if record.fault is not None or record.status != record.expected:
@@ -221,7 +221,7 @@ def _predicted(time_us: float, ends: tuple[float, float] | None) -> str:
 
 
 def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
-    """Every reason, and the numbers behind them."""
+    """Yield every reason, and the numbers behind them."""
     for reason in why.reasons:
         yield "because", reason
     if why.busy:

@@ -58,12 +58,12 @@ class WhatIfStudy:
         return any(not row.failure for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``what-if --json``."""
+        """Return the document of ``what-if --json``."""
         return asdict(self)
 
 
 def representatives(records: Sequence[CallRecord]) -> list[tuple[str, str]]:
-    """The (operator, case) pairs worth a study: of each operator the largest call that is quickly run again.
+    """Return the (operator, case) pairs worth a study: of each operator the largest call that is quickly run again.
 
     The largest is that with the most theory bytes among those of at most `WORK`; where all take more, the
     one that takes least.  Calls that fail, refuse or have no case are none.
@@ -103,7 +103,7 @@ def what_if_table(study: WhatIfStudy) -> RenderableType:
 
 
 def cells(row: WhatIfRow) -> Iterator[str]:
-    """The numbers of *row* in words, dashes where it has none."""
+    """Yield the numbers of *row* in words, dashes where it has none."""
     yield "-" if row.time_us is None else microseconds(row.time_us)
     yield band(row.time_band)
     yield "-" if row.speed_up is None else f"{row.speed_up:.2f}x"
@@ -117,7 +117,7 @@ def cells(row: WhatIfRow) -> Iterator[str]:
 
 
 def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:
-    """Each sentence that says why with the boards that it is about; failures last."""
+    """Return each sentence that says why with the boards that it is about; failures last."""
     found: dict[str, list[str]] = {}
     for row in sorted(study.rows, key=lambda row: bool(row.failure)):
         sentence = f"fails: {general(row)}" if row.failure else f"{row.how}: {row.why}"
@@ -127,12 +127,12 @@ def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:
 
 
 def general(row: WhatIfRow) -> str:
-    """The sentence of a failure in words that other boards of the architecture may share."""
+    """Return the sentence of a failure in words that other boards of the architecture may share."""
     return row.failure.replace(row.board, "the board")
 
 
 def what_if_markdown(study: WhatIfStudy) -> str:
-    """The same as a table in Markdown, under a heading."""
+    """Return the same as a table in Markdown, under a heading."""
     heads = (
         "board",
         "arch",

@@ -66,7 +66,7 @@ def build_libraries(directory: str | os.PathLike[str], compiler: Sequence[str] =
 
 
 def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
-    """The folder of the user's cache with the libraries as *compiler* makes them, compiled where it has none.
+    """Return the folder of the user's cache with the libraries as *compiler* makes them, compiled where it has none.
 
     Raises `UsageError` where the compiler fails, or where there is no cache.
     """

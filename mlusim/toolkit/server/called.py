@@ -59,7 +59,7 @@ class CalledSession(ProgramSession):
         return allocation.address + pointer.offset
 
     def pointing(self, address: int) -> Ptr | None:
-        """The device pointer that *address* is; None where no memory of the device is."""
+        """Return the device pointer that *address* is; None where no memory of the device is."""
         return None if self.memory_at(address).find(address) is None else self._pointing(address)
 
     def take_stores(self) -> None:
@@ -187,7 +187,7 @@ class CallingProcess:
         self._session: CalledSession | None = None
 
     def session(self) -> CalledSession:
-        """The simulator's side, for which the process is started."""
+        """Return the simulator's side, for which the process is started."""
         if self._running is None:
             self._begin()
         assert self._session is not None

@@ -64,7 +64,7 @@ class HostWords:
         self.stores.made.append((self.address + n * struct.calcsize(form), struct.pack(f"<{form}", value)))
 
     def cast(self, layout: Any) -> "HostArray":
-        """The same bytes as elements of *layout*."""
+        """Return the same bytes as elements of *layout*."""
         return HostArray(self.data, layout.dtype)
 
 
@@ -174,5 +174,5 @@ def _parts(payload: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def status_of(error: MlusimError) -> int:
-    """The status of a call that raised *error*."""
+    """Return the status of a call that raised *error*."""
     return NOT_SUPPORTED if isinstance(error, Unsupported | UsageError) else BAD_PARAM

@@ -121,7 +121,7 @@ class MappedMemory:
             self._pieces[start] = LentPiece(tensor, start, start + nbytes, 0)
 
     def window(self, address: int, nbytes: int) -> Bytes:
-        """The bytes of the map that stand for *address* and on."""
+        """Return the bytes of the map that stand for *address* and on."""
         first = address - self._first_address
         return self._memory[first : first + nbytes]
 
@@ -153,7 +153,7 @@ class MappedMemory:
         return self.device.base
 
     def find(self, address: int) -> Piece | None:
-        """The piece in which *address* lies; one behind its last byte is still of it."""
+        """Return the piece in which *address* lies; one behind its last byte is still of it."""
         at = bisect_right(self._starts, address) - 1
         if at < 0:
             return None
@@ -164,7 +164,7 @@ class MappedMemory:
         return piece if address <= piece.stop else None
 
     def span(self, address: int, nbytes: int, what: str) -> Piece:
-        """The piece that has *nbytes* bytes at *address*.  Raises `UsageError` with *what* wants them where none has."""
+        """Return the piece that has *nbytes* bytes at *address*.  Raises `UsageError` with *what* wants them where none has."""
         piece = self.find(address)
         if piece is None or address == piece.stop:
             raise self.mistaken(
@@ -195,12 +195,12 @@ class MappedMemory:
         return next((p for p in reversed(self._freed.values()) if p.start <= address < p.stop), None)
 
     def mistaken(self, address: int, message: str) -> HostMistake:
-        """The mistake of using *address*, where no memory is, or none any more."""
+        """Return the mistake of using *address*, where no memory is, or none any more."""
         freed = self.find(address) is None and self._freed_at(address) is not None
         return HostMistake("hostcheck-use-after-free" if freed else "hostcheck-no-memory", message)
 
     def pieces(self) -> list[Piece]:
-        """Those that were not freed."""
+        """Return those that were not freed."""
         return [piece for piece in self._pieces.values() if not isinstance(piece, LentPiece)]
 
     def clear(self, caller: int) -> None:

@@ -94,7 +94,7 @@ def _place_in(path: str, offset: int) -> Place:
 
 
 def batched(lines: list[str]) -> list[tuple[str, str]]:
-    """The lines in pairs."""
+    """Return the lines in pairs."""
     return list(zip(lines[::2], lines[1::2], strict=False))
 
 

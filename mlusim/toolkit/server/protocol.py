@@ -53,7 +53,7 @@ class ProgramSocket:
         self._buffer = bytearray(PACKET)
 
     def receive(self) -> ProgramRequest | None:
-        """The next request; None where the program is gone."""
+        """Return the next request; None where the program is gone."""
         try:
             got = self.socket.recv_into(self._buffer)
         except ConnectionError:

@@ -97,7 +97,7 @@ class QueueOrder:
             del self._works[key]
 
     def place(self, queue: int) -> Clock:
-        """The clock of a notifier that is placed in *queue* now."""
+        """Return the clock of a notifier that is placed in *queue* now."""
         return self._known(queue)
 
     def queue_waits(self, queue: int, clock: Clock) -> None:
@@ -105,7 +105,7 @@ class QueueOrder:
         self._queues[queue] = _join(self._known(queue), clock)
 
     def unwaited(self) -> list[QueueWork]:
-        """The last work of each queue that the host has not waited for."""
+        """Return the last work of each queue that the host has not waited for."""
         return list({work.queue: work for work in self._works.values()}.values())
 
     def _known(self, queue: int) -> Clock:
@@ -157,7 +157,7 @@ class GatheredAccesses:
 
 
 def bytes_at(allocation: Allocation | None, low: int, nbytes: int) -> Bytes:
-    """The *nbytes* bytes from *low* on of *allocation*; None: of the host, from an address on."""
+    """Return the *nbytes* bytes from *low* on of *allocation*; None: of the host, from an address on."""
     return {allocation: ByteRuns(np.array([low], np.int64), np.array([low + nbytes], np.int64))}
 
 
@@ -182,7 +182,7 @@ def _key(touched: Bytes) -> tuple[Any, ...]:
 
 
 def _between(work: QueueWork, touched: Touched) -> QueueClash | None:
-    """The first bytes that both touch and at least one of them writes."""
+    """Return the first bytes that both touch and at least one of them writes."""
     for firsts, wrote, seconds, does in (
         (work.touched.writes, True, touched.reads, "reads"),
         (work.touched.writes, True, touched.writes, "writes"),

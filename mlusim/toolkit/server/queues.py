@@ -44,7 +44,7 @@ class NativeQueue:
             self.at(self.steps)
 
     def at(self, step: int) -> float:
-        """The clock in us behind *step*."""
+        """Return the clock in us behind *step*."""
         while len(self._times) <= step:
             given = self._pending.pop(0)
             now = self._times[-1]

@@ -24,7 +24,7 @@ _STUB = re.compile(r"(\d+)__device_stub__")
 
 
 def symbol_of_stub(symbol: str) -> str:
-    """A kernel's own mangled name: the parser, which sees the host's side, gives that of the stub."""
+    """Return a kernel's own mangled name: the parser, which sees the host's side, gives that of the stub."""
     return _STUB.sub(lambda found: str(int(found[1]) - len("__device_stub__")), symbol)
 
 
@@ -45,7 +45,7 @@ class RecordModule:
 
 
 def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:
-    """The module of a record's bytes behind its head, for the architecture *bang_arch* (None: the first that it has).
+    """Return the module of a record's bytes behind its head, for the architecture *bang_arch* (None: the first that it has).
 
     Of *others*, the program's records, those are joined that define what it only declares.
     Raises `UsageError` for a record that is broken, of another version, or without that architecture.
@@ -64,7 +64,7 @@ def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = N
 
 
 def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:
-    """The source, the board and the form of a record."""
+    """Return the source, the board and the form of a record."""
     head, start = _head(payload)
     if head.get("mlusim") != mlusim.__version__ or head.get("schema") != form_data.schema():
         raise UsageError(

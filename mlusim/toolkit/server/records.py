@@ -6,7 +6,7 @@ from typing import Any
 
 
 def load(payload: bytes, others: Sequence[bytes], bang_arch: int) -> Any:
-    """The module whose kernels are had by their symbols, with what *others*, the program's records, define for it.
+    """Return the module whose kernels are had by their symbols, with what *others*, the program's records, define for it.
 
     Raises `UsageError` for a record of another version, and for one without code for *bang_arch*.
     """

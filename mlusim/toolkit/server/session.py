@@ -188,7 +188,7 @@ class ProgramSession:
         raise UsageError(f"the program asks for {request.op}, which this version of mlusim does not know")
 
     def board(self, request: ProgramRequest) -> BoardMemory:
-        """The device that *request* is for.  Raises `DriverRefusal` where there is none."""
+        """Return the device that *request* is for.  Raises `DriverRefusal` where there is none."""
         if not 0 <= request.device < len(self.boards):
             raise DriverRefusal(
                 NO_DEVICE,
@@ -197,7 +197,7 @@ class ProgramSession:
         return self.boards[request.device]
 
     def memory_at(self, address: int) -> MappedMemory:
-        """The memory in whose addresses *address* lies; that of the last device where it lies in none."""
+        """Return the memory in whose addresses *address* lies; that of the last device where it lies in none."""
         return next(
             (b.memory for b in self.boards if b.memory.find(address) is not None), self.boards[-1].memory
         )
@@ -216,12 +216,12 @@ class ProgramSession:
         return ProgramReply()
 
     def sizes(self, request: ProgramRequest) -> ProgramReply:
-        """The sizes of a kernel's parameters."""
+        """Return the sizes of a kernel's parameters."""
         found = self._loaded_for(request.words[0], self.board(request).device)
         return ProgramReply(payload=struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes))
 
     def _loaded_for(self, stub: int, device: Device) -> LoadedKernel:
-        """The kernel of *stub* for the architecture of *device*, loaded when it is first asked for."""
+        """Return the kernel of *stub* for the architecture of *device*, loaded when it is first asked for."""
         named = self._kernels.get(stub)
         if named is None:
             raise DriverRefusal(NO_KERNEL, "what is launched is no kernel of this program")
@@ -422,7 +422,7 @@ class ProgramSession:
     # -- queues and notifiers --------------------------------------------------------------------
 
     def queue(self, handle: int, request: ProgramRequest) -> NativeQueue:
-        """The queue that *handle* names.  Raises `DriverRefusal` where there is none."""
+        """Return the queue that *handle* names.  Raises `DriverRefusal` where there is none."""
         if handle in (0, UNWAITED):
             return self.board(request).usual
         found = self._queues.get(handle)
@@ -433,7 +433,7 @@ class ProgramSession:
         return found
 
     def notifier(self, handle: int) -> NativeNotifier:
-        """The notifier that *handle* names.  Raises `DriverRefusal` where there is none."""
+        """Return the notifier that *handle* names.  Raises `DriverRefusal` where there is none."""
         found = self._notifiers.get(handle)
         if found is None:
             raise DriverRefusal(
@@ -529,14 +529,14 @@ class ProgramSession:
         return ProgramReply(status, stores)
 
     def _found(self, address: int) -> Any:
-        """The device pointer that an address is; None where no memory of a device is."""
+        """Return the device pointer that an address is; None where no memory of a device is."""
         near = self.memory_at(address).find(address)
         return None if near is None else self._pointing(address)
 
     # -- the board -------------------------------------------------------------------------------
 
     def attribute(self, request: ProgramRequest) -> ProgramReply:
-        """An attribute of the board, by its name."""
+        """Return an attribute of the board, by its name."""
         name = request.payload.decode()
         answer = ATTRIBUTES.get(name)
         if answer is None:

@@ -26,7 +26,7 @@ _STATEMENTS = (Evaluate, If, Loop, Switch, Return)
 
 
 def parts_of(node: Any) -> list[tuple[Any, ...]]:
-    """The statements in a statement that is no loop and no switch: a break in them belongs to what is around it."""
+    """Return the statements in a statement that is no loop and no switch: a break in them belongs to what is around it."""
     if isinstance(node, If):
         return [node.then, node.other]
     if isinstance(node, Block):

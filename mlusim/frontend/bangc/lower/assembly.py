@@ -60,7 +60,7 @@ def _texts(scope: FunctionScope, node: Node) -> Iterator[str]:
 
 
 def _of_macro(scope: FunctionScope, name: str, seen: set[str]) -> Iterator[str]:
-    """The assembly in the definition of a macro, or in those that it uses."""
+    """Yield the assembly in the definition of a macro, or in those that it uses."""
     if name in seen:
         return
     seen.add(name)
@@ -95,7 +95,7 @@ def _inside(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """The sections between colons that are not in strings or parentheses."""
+    """Return the sections between colons that are not in strings or parentheses."""
     parts, depth, quoted = [""], 0, False
     for mark in text:
         if mark == '"':

@@ -14,7 +14,7 @@ def binds(node: Node) -> bool:
 
 
 def declare(scope: FunctionScope, node: Node) -> list[Statement]:
-    """The value, held by a variable that the source does not name, and its parts by name."""
+    """Return the value, held by a variable that the source does not name, and its parts by name."""
     declaration = node.decl
     assert declaration is not None
     initial = declaration.initialiser
@@ -31,7 +31,7 @@ def declare(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def bound(scope: FunctionScope, node: Node, value: Expr) -> Declare:
-    """The parts of *value* by the names that *node* declares."""
+    """Return the parts of *value* by the names that *node* declares."""
     declaration = node.decl
     assert declaration is not None
     local = scope.unnamed(declaration)

@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 
 def value(scope: FunctionScope, node: Node) -> Expr:
-    """The value of a list in braces."""
+    """Return the value of a list in braces."""
     if isinstance(node.type, t.Array | t.Record):
         return compose(scope, node, node.type)
     scope.refuse_class(node.type, node.span)
@@ -33,7 +33,7 @@ def value(scope: FunctionScope, node: Node) -> Expr:
 
 
 def compose(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
-    """The value of an array or a record from a list in braces, the inner braces of which may be left out."""
+    """Return the value of an array or a record from a list in braces, the inner braces of which may be left out."""
     given = iter(node.children)
     return _filled(scope, given, kind, node)
 
@@ -60,7 +60,7 @@ def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: N
 
 
 def _rest(scope: FunctionScope, kind: t.Array | t.Record, first: int, end: int, span: Span) -> list[Expr]:
-    """The parts of a *kind* from *first* to before *end*, which the list leaves out."""
+    """Return the parts of a *kind* from *first* to before *end*, which the list leaves out."""
     if isinstance(kind, t.Array):
         return [made(scope, kind.of, span) for _ in range(first, end)]
     usual = scope.around.unit.reader.member_values(kind)
@@ -85,7 +85,7 @@ def _designates(child: Node) -> bool:
 
 
 def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, span: Span) -> int:
-    """The number of the part of a *kind* that *child* is the value of."""
+    """Return the number of the part of a *kind* that *child* is the value of."""
     designator, *others = child.children[:-1]
     if others:
         scope.refuse(
@@ -120,7 +120,7 @@ def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Ty
 
 
 def _listed(scope: FunctionScope, child: Node, part: t.Type) -> Expr:
-    """A part from inner braces."""
+    """Return a part from inner braces."""
     made = calls.listed(scope, child, part) if isinstance(part, t.Record) else None
     if made is not None:
         return made
@@ -130,7 +130,7 @@ def _listed(scope: FunctionScope, child: Node, part: t.Type) -> Expr:
 
 
 def _object(scope: FunctionScope, child: Node, part: t.Record) -> Expr | None:
-    """A copy of the object that *child* is, or what a constructor makes of it; None of the first of several values."""
+    """Return a copy of the object that *child* is, or what a constructor makes of it; None of the first of several values."""
     if isinstance(child.type, t.Record) and part in (child.type, *child.type.bases):
         return copies.of_node(scope, child, part)
     return calls.converted(scope, child, part)
@@ -144,7 +144,7 @@ def zero(kind: t.Type, span: Span) -> Expr:
 
 
 def initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
-    """The value that a member is declared with."""
+    """Return the value that a member is declared with."""
     if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
         return compose(scope, node, kind)
     return calls.argument(scope, node, kind)  # a reference is bound
@@ -166,7 +166,7 @@ def made(scope: FunctionScope, kind: t.Type, span: Span) -> Expr:
 
 
 def plain(scope: FunctionScope, kind: t.Record, span: Span) -> Expr:
-    """An object without a constructor of its own: members as they are declared, its base as that is made."""
+    """Return an object without a constructor of its own: members as they are declared, its base as that is made."""
     if not has_values(scope, kind):
         return Compose((), kind, span)
     usual = scope.around.unit.reader.member_values(kind)
@@ -195,7 +195,7 @@ def _reads(node: Node) -> bool:
 
 
 def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: Span) -> Expr:
-    """An object whose members are made one after the other, for some read others."""
+    """Return an object whose members are made one after the other, for some read others."""
     held = LocalStorage(scope.temporary(kind, span), kind, span)
     here = t.Pointer(kind)
     this = LocalStorage(scope.hold(here, span), here, span)
@@ -227,7 +227,7 @@ def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span
 
 
 def construct(scope: FunctionScope, constructor: Declaration, this: Expr, span: Span) -> Call:
-    """The call of a constructor without arguments for the object at *this*."""
+    """Return the call of a constructor without arguments for the object at *this*."""
     given = calls.passed(scope, Node("CALL_EXPR", span, None), constructor, [])
     return Call(scope.around.need(constructor), constructor.title, (this, *given), t.VOID, span)
 
@@ -244,7 +244,7 @@ def has_values(scope: FunctionScope, kind: t.Type) -> bool:
 
 
 def constructor_of(scope: FunctionScope, kind: t.Record) -> Declaration | None:
-    """The constructor without arguments that does something."""
+    """Return the constructor without arguments that does something."""
     for found in scope.around.unit.reader.constructors(kind):
         if calls.acts(found) and all(p.default is not None for p in found.parameters):
             return found

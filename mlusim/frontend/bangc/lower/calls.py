@@ -38,7 +38,7 @@ _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first u
 
 
 def call(scope: FunctionScope, node: Node) -> Expr:
-    """The expression that a call is."""
+    """Return the expression that a call is."""
     target = node.decl
     if target is None and len(node.children) == 1 and _elided(node, node.children[0]):
         return expressions.value(scope, node.children[0])
@@ -84,7 +84,7 @@ def _through_pointer(scope: FunctionScope, node: Node) -> Expr:
 
 
 def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
-    """An object that is made something else: a lambda without captures a pointer to a function."""
+    """Return an object that is made something else: a lambda without captures a pointer to a function."""
     reference = next((c for c in node.children if c.kind == "MEMBER_REF_EXPR"), None)
     if reference is None or not reference.children:
         return expressions.known(scope, node)
@@ -122,7 +122,7 @@ def _ordinary(scope: FunctionScope, node: Node, target: Declaration, arguments: 
 
 
 def _given(node: Node) -> list[Node]:
-    """The arguments that the source has, in order."""
+    """Return the arguments that the source has, in order."""
     inner = [c for c in node.children if c.type is not None]
     inner = [c for c in inner if not (c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE)]
     target = node.decl
@@ -236,7 +236,7 @@ def _refers(kind: t.Type) -> bool:
 
 
 def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
-    """A function of the C library that is another one in kernels; the rest is the host's."""
+    """Return a function of the C library that is another one in kernels; the rest is the host's."""
     if target.name in _ON_DEVICE:
         return _ON_DEVICE[target.name](scope, node, target)
     instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""
@@ -284,7 +284,7 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
 
 
 def _operand(scope: FunctionScope, pointer: Expr, kind: t.Pointer) -> Expr:
-    """A pointer that an instruction is given: a variable that it leads to is memory, records are bytes."""
+    """Return a pointer that an instruction is given: a variable that it leads to is memory, records are bytes."""
     local = to_memory(pointer)
     inner = pointer.value if isinstance(pointer, Convert) else pointer
     of = element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
@@ -301,7 +301,7 @@ def _operand(scope: FunctionScope, pointer: Expr, kind: t.Pointer) -> Expr:
 
 
 def _reference(node: Node) -> Node | None:
-    """The ``object.method`` of a call; an operator that is written as one has none."""
+    """Return the ``object.method`` of a call; an operator that is written as one has none."""
     named = (c for c in node.children if c.kind == "MEMBER_REF_EXPR")
     return next((c for c in named if c.decl is not None and c.decl.kind == "CXX_METHOD"), None)
 
@@ -367,7 +367,7 @@ def built(
     given: list[Node],
     own: tuple[Declaration, ...] = (),
 ) -> Expr:
-    """An object that a constructor of the sources makes; *own* are members that the constructor does not know."""
+    """Return an object that a constructor of the sources makes; *own* are members that the constructor does not know."""
     local = scope.temporary(kind, node.span)
     held = LocalStorage(local, kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
@@ -389,7 +389,7 @@ def built(
 
 
 def listed(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
-    """An object from inner braces, where its class has constructors: the library names none of them there."""
+    """Return an object from inner braces, where its class has constructors: the library names none of them there."""
     found = scope.around.unit.reader.constructors(kind)
     acting = [c for c in found if acts(c) and not c.makes_copy]
     if not acting or kind.name.startswith("std::pair<"):  # whose constructor sets its members
@@ -401,7 +401,7 @@ def listed(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
 
 
 def converted(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
-    """An object of a class with constructors from one value, which the library shows without them; None of another."""
+    """Return an object of a class with constructors from one value, which the library shows without them; None of another."""
     found = [c for c in scope.around.unit.reader.constructors(kind) if not c.implicit and not c.makes_copy]
     if not found or kind.name.startswith("std::"):
         return None

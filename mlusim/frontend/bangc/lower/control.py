@@ -21,7 +21,7 @@ Lower = Callable[[FunctionScope, Node], list[Statement]]  # what makes statement
 
 
 def block(scope: FunctionScope, children: list[Node], statement: Lower) -> Body:
-    """The statements of a block; objects that are declared there end with it."""
+    """Return the statements of a block; objects that are declared there end with it."""
     if any(child.kind == "LABEL_STMT" for child in children):
         return (_labelled(scope, children, statement),)
     made: list[Statement] = []

@@ -39,7 +39,7 @@ def convert(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
 
 
 def _made(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
-    """The conversion of what is no constant."""
+    """Return the conversion of what is no constant."""
     have = value.type
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return _number(value, have, to, span)
@@ -116,6 +116,6 @@ def _variable(value: Expr) -> bool:
 
 
 def letters(text: str, kind: t.Array, span: Span) -> Compose:
-    """A text as the numbers of its characters."""
+    """Return a text as the numbers of its characters."""
     raw = text.encode("utf-8", "surrogateescape")[: kind.count]
     return Compose(tuple(Const(n - 256 if n > 127 else n, kind.of, span) for n in raw), kind, span)

@@ -29,7 +29,7 @@ _MOST = 1024  # elements of an array that are copied one by one
 
 
 def of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: bool = False) -> Expr:
-    """A new object of *kind* from what *node* names, or its value where that is a new one already."""
+    """Return a new object of *kind* from what *node* names, or its value where that is a new one already."""
     from mlusim.frontend.bangc.lower import expressions  # noqa: PLC0415 - it copies objects, too
 
     if not places.is_place(node) or not _calls(scope, kind, node.span, _constructor, moved=moved):
@@ -40,7 +40,7 @@ def of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: bool = F
 
 
 def copied(scope: FunctionScope, at: Place, kind: t.Type, span: Span, *, moved: bool = False) -> Expr:
-    """A new object of *kind* from that at a place, whose class may be derived from it."""
+    """Return a new object of *kind* from that at a place, whose class may be derived from it."""
     if not _calls(scope, kind, span, _constructor, moved=moved):
         if kind is at.type or not isinstance(kind, t.Record) or not isinstance(at.type, t.Record):
             return Load(at, at.type, span)
@@ -51,7 +51,7 @@ def copied(scope: FunctionScope, at: Place, kind: t.Type, span: Span, *, moved: 
 
 
 def sliced(scope: FunctionScope, at: Place, kind: t.Record, span: Span) -> Expr:
-    """The members that the base *kind* of the object at a place has, as an object of that class."""
+    """Return the members that the base *kind* of the object at a place has, as an object of that class."""
     assert isinstance(at.type, t.Record)
     scope.refuse_beside(at.type, kind, span)
     if not kind.fields:
@@ -62,7 +62,7 @@ def sliced(scope: FunctionScope, at: Place, kind: t.Record, span: Span) -> Expr:
 
 
 def base_of(scope: FunctionScope, made: Expr, kind: t.Record, span: Span) -> Expr:
-    """The base *kind* of a value."""
+    """Return the base *kind* of a value."""
     at = made.place if isinstance(made, Load) else Temporary(made, made.type, span)
     return sliced(scope, at, kind, span)
 
@@ -77,7 +77,7 @@ def filled(
 def assigned(
     scope: FunctionScope, to: Place, given: Node, kind: t.Record, span: Span, *, moved: bool
 ) -> Expr:
-    """The assignment that the compiler makes of those of the members and bases."""
+    """Return the assignment that the compiler makes of those of the members and bases."""
     if not _calls(scope, kind, span, _assignment, moved=moved):
         if ends(kind) and not places.is_place(given):  # what is new ends after that
             return Assign(to, copied(scope, places.place(scope, given), kind, span), kind, span)
@@ -109,7 +109,7 @@ def _calls(scope: FunctionScope, kind: t.Type, span: Span, find: Find, *, moved:
 
 
 def _constructor(scope: FunctionScope, kind: t.Record, span: Span, moved: bool) -> Declaration | None:
-    """The constructor of the sources that copies, or moves, objects of a class."""
+    """Return the constructor of the sources that copies, or moves, objects of a class."""
     reader = scope.around.unit.reader
     found = [c for c in reader.constructors(kind) if c.makes_copy and not c.implicit]
     if not found and reader.hides(kind, "CONSTRUCTOR"):
@@ -118,7 +118,7 @@ def _constructor(scope: FunctionScope, kind: t.Record, span: Span, moved: bool) 
 
 
 def _assignment(scope: FunctionScope, kind: t.Record, span: Span, moved: bool) -> Declaration | None:
-    """The ``operator=`` of the sources for objects of a class."""
+    """Return the ``operator=`` of the sources for objects of a class."""
     reader = scope.around.unit.reader
     found = [m for m in reader.assignments(kind) if not m.implicit]
     if not found and reader.hides(kind, "CXX_METHOD"):
@@ -147,7 +147,7 @@ def _refuse_hidden(scope: FunctionScope, kind: t.Record, what: str, span: Span) 
 def _each(
     scope: FunctionScope, to: Place, at: Place, kind: t.Type, span: Span, find: Find, *, moved: bool
 ) -> list[Expr]:
-    """The copies of an object, or of its base and members, or of the elements of an array."""
+    """Return the copies of an object, or of its base and members, or of the elements of an array."""
     if not _calls(scope, kind, span, find, moved=moved):
         value: Expr = Load(at, kind, span)
         if isinstance(kind, t.Record) and isinstance(at.type, t.Record) and kind is not at.type:

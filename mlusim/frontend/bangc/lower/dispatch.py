@@ -9,7 +9,7 @@ from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 
 def call(scope: FunctionScope, target: Declaration, arguments: tuple[Expr, ...], node: Node) -> Dispatch:
-    """A call of a virtual method; its targets are known when all classes are."""
+    """Return a call of a virtual method; its targets are known when all classes are."""
     made = Dispatch(target.name, {}, arguments, target.result, node.span)
     kind = target.parent.type if target.parent is not None else t.VOID
     scope.around.dispatches.append((kind, made, target.signature))
@@ -37,7 +37,7 @@ def fill(around: Surroundings) -> bool:
 
 
 def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declaration | None:
-    """The method that objects of *record* have."""
+    """Return the method that objects of *record* have."""
     for one in (record, *record.bases):
         method = reader.method(one, name, signature)
         if method is not None:

@@ -21,7 +21,7 @@ _CALLS = (Call, Invoke)
 
 
 def decided(scope: FunctionScope, test: Node) -> int | float | None:
-    """The value of a test that is constant and has no effect; None of another."""
+    """Return the value of a test that is constant and has no effect; None of another."""
     value = scope.around.unit.reader.value(test)
     return None if value is None or node_acts(scope, test) else value
 

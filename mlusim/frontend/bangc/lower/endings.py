@@ -43,7 +43,7 @@ def of_place(scope: FunctionScope, at: Place, span: Span) -> Statements:
 
 
 def of_parts(scope: FunctionScope, kind: t.Record, at: Place, span: Span) -> Statements:
-    """The ends of the members of an object, the last first, and of its base."""
+    """Return the ends of the members of an object, the last first, and of its base."""
     base = kind.bases[0] if kind.bases else None
     inherited = len(base.fields) if base is not None else 0
     made: list[Statement] = []

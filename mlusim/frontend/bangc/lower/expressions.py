@@ -51,7 +51,7 @@ _OF_HOST = {
 
 
 def value(scope: FunctionScope, node: Node) -> Expr:
-    """The value of *node*."""
+    """Return the value of *node*."""
     maker = _MAKERS.get(node.kind)
     if maker is None:
         word = node.kind.removesuffix("_EXPR").removeprefix("CXX_").lower().replace("_", " ")
@@ -61,7 +61,7 @@ def value(scope: FunctionScope, node: Node) -> Expr:
 
 
 def valued(scope: FunctionScope, node: Node, to: t.Type) -> Expr:
-    """The value of *node* as one of type *to*."""
+    """Return the value of *node* as one of type *to*."""
     return convert(scope, value(scope, node), to, node.span)
 
 
@@ -123,7 +123,7 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
 
 
 def _as_base(scope: FunctionScope, made: Expr, kind: t.Type, node: Node) -> Expr:
-    """A value, or the base *kind* of an object."""
+    """Return a value, or the base *kind* of an object."""
     if not isinstance(kind, t.Record) or not isinstance(made.type, t.Record) or kind not in made.type.bases:
         return made
     from mlusim.frontend.bangc.lower import copies  # noqa: PLC0415 - it takes expressions apart, too
@@ -192,7 +192,7 @@ def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> Exp
 
 
 def _supplied(scope: FunctionScope, node: Node) -> Expr:
-    """A variable of the supplied headers: one that the device has, or a constant."""
+    """Return a variable of the supplied headers: one that the device has, or a constant."""
     declaration = node.decl
     assert declaration is not None
     known = scope.around.unit.reader.value(node) if declaration.constant else None
@@ -349,7 +349,7 @@ def known(scope: FunctionScope, node: Node) -> Expr:
 
 
 def call(scope: FunctionScope, node: Node) -> Expr:
-    """A call; its type is a reference where the function returns one."""
+    """Return a call; its type is a reference where the function returns one."""
     return calls.call(scope, node)
 
 

@@ -40,7 +40,7 @@ def parts(scope: FunctionScope, node: Node) -> Parts:
 
 
 def _by_position(scope: FunctionScope, node: Node, found: list[Node]) -> Parts | None:
-    """The parts by the semicolons of the header; None where they are not all written there."""
+    """Return the parts by the semicolons of the header; None where they are not all written there."""
     reader = scope.around.unit.reader
     spans = [reader.spelled(n) for n in (node, *found)] if node.in_macro else [n.span for n in (node, *found)]
     stops = list(_semicolons(scope.around.unit.text_of(spans[0].file), spans[0]))
@@ -90,7 +90,7 @@ def _semicolons(text: str, span: Span, word: str = "for") -> Iterator[Spot]:
 
 
 def _by_kind(scope: FunctionScope, found: list[Node]) -> Iterator[Parts]:
-    """Every way to take the parts: a declaration begins, a bool tests, what has no effect is no first part and no step."""
+    """Yield every way to take the parts: a declaration begins, a bool tests, what has no effect is no first part and no step."""
     for places in itertools.combinations(range(3), len(found)):
         if all(_may_be(scope, part, n) for part, n in zip(found, places, strict=True)):
             where: list[Node | None] = [None, None, None]

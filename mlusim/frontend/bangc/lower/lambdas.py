@@ -24,7 +24,7 @@ UNEVALUATED = "CXX_UNARY_EXPR"  # sizeof and alignof
 
 
 def value(scope: FunctionScope, node: Node) -> Expr:
-    """The object that a lambda is: its captured values and references, in order."""
+    """Return the object that a lambda is: its captured values and references, in order."""
     kind = node.type
     assert isinstance(kind, t.Record)
     wanted = list(_wanted(scope, node, kind))
@@ -48,7 +48,7 @@ def value(scope: FunctionScope, node: Node) -> Expr:
 
 
 def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declaration | None]:
-    """The variables in the order of the record's members; None is the object around the lambda."""
+    """Yield the variables in the order of the record's members; None is the object around the lambda."""
     named = [c.decl for c in node.children if c.kind == "VARIABLE_REF" and c.decl is not None]
     members = list(kind.fields)
     # In an instance of a template the library shows the captures themselves instead of the body.
@@ -135,7 +135,7 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
 
 
 def found(scope: FunctionScope, declaration: Declaration | None, span: Span) -> Place | None:
-    """The member that holds a captured variable (None: the object around the lambda), or what it refers to."""
+    """Return the member that holds a captured variable (None: the object around the lambda), or what it refers to."""
     this = scope.this
     if scope.captures is None or this is None:
         return None
@@ -156,7 +156,7 @@ def found(scope: FunctionScope, declaration: Declaration | None, span: Span) -> 
 
 
 def around(scope: FunctionScope, span: Span) -> Expr | None:
-    """The ``this`` of the function around a lambda, in the lambda's body."""
+    """Return the ``this`` of the function around a lambda, in the lambda's body."""
     at = found(scope, None, span)
     if at is None:
         return None

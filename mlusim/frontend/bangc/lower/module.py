@@ -111,7 +111,7 @@ class Lowering:
             work += referred(self.unit.reader, found)
 
     def _signature(self, declaration: Declaration) -> Function:
-        """A function of the host, which the compiler has the body of."""
+        """Return a function of the host, which the compiler has the body of."""
         parameters = [
             Local(p.name or "unnamed", p.name, p.type, p.spelling, p.span, parameter=True)
             for p in declaration.parameters
@@ -197,7 +197,7 @@ class Lowering:
     # -- variables at file scope ---------------------------------------------------------------
 
     def variable(self, declaration: Declaration) -> Global:
-        """The variable at file scope that *declaration* declares."""
+        """Return the variable at file scope that *declaration* declares."""
         found = self.module.globals.get(declaration.symbol)
         if found is None:
             whole = declaration.definition or declaration
@@ -258,7 +258,7 @@ class Lowering:
             self.module.initialisers[made.symbol] = value
 
     def _function_of(self, made: Global, scope: FunctionScope, value: Expr) -> Call:
-        """A call of a function that makes the value of a variable: one with objects that the source does not name."""
+        """Return a call of a function that makes the value of a variable: one with objects that the source does not name."""
         symbol = f"{made.alias}_value"
         body: tuple[Statement, ...] = (*scope.hidden, Return(value, made.span))
         self.module.functions[symbol] = Function(
@@ -268,7 +268,7 @@ class Lowering:
 
 
 def _flat(value: Expr | None, kind: t.Type) -> "list[Any]":
-    """The scalars of a value in order of memory; None for one that is no constant."""
+    """Return the scalars of a value in order of memory; None for one that is no constant."""
     if isinstance(kind, t.Record) and kind.union:
         return [None]
     if isinstance(kind, t.Array | t.Record):
@@ -286,7 +286,7 @@ def _flat(value: Expr | None, kind: t.Type) -> "list[Any]":
 
 
 def _problem(broken: Diagnostic) -> TranslationProblem:
-    """An error of the compiler as what a function has."""
+    """Return an error of the compiler as what a function has."""
     file, line, column = broken.file, broken.line, broken.column
     return TranslationProblem(ERROR, broken.message, Span(file, line, column, line, column), broken.below)
 
@@ -299,7 +299,7 @@ def kind_of(declaration: Declaration) -> str:
 
 
 def _unreturned(declaration: Declaration, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    """The fault of a function whose result is missing, where its end may be reached: C++ leaves that undefined."""
+    """Return the fault of a function whose result is missing, where its end may be reached: C++ leaves that undefined."""
     kind = declaration.result
     special = declaration.title == "main" or declaration.kind in ("CONSTRUCTOR", "DESTRUCTOR")
     if special or isinstance(kind, t.Void) or not falls(body):
@@ -313,7 +313,7 @@ def _unreturned(declaration: Declaration, body: tuple[Statement, ...]) -> tuple[
 def _ended(
     scope: FunctionScope, body: tuple[Statement, ...], declaration: Declaration
 ) -> tuple[Statement, ...]:
-    """The body of a destructor, and the ends of the members behind it."""
+    """Return the body of a destructor, and the ends of the members behind it."""
     assert scope.this is not None
     kind, span = scope.this.type, declaration.span
     assert isinstance(kind, t.Pointer)
@@ -333,7 +333,7 @@ def _this(scope: FunctionScope, declaration: Declaration) -> Local:
 
 
 def _object(this: Local, kind: t.Pointer, span: Span) -> Element:
-    """The object that ``this``, of type *kind*, points to."""
+    """Return the object that ``this``, of type *kind*, points to."""
     return Element(Load(LocalStorage(this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span)
 
 

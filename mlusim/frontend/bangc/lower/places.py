@@ -99,7 +99,7 @@ def reinterprets(node: Node) -> bool:
 
 
 def place(scope: FunctionScope, node: Node) -> Place:
-    """The place that *node* names; a value gets one of its own."""
+    """Return the place that *node* names; a value gets one of its own."""
     node = bare(node)
     maker = _MAKERS.get(node.kind)
     if maker is not None:
@@ -113,7 +113,7 @@ def place(scope: FunctionScope, node: Node) -> Place:
 
 
 def made_place(scope: FunctionScope, made: Expr) -> Place:
-    """The place of a value; that of an object with a destructor is kept until its full expression ends."""
+    """Return the place of a value; that of an object with a destructor is kept until its full expression ends."""
     if not isinstance(made.type, t.Record) or not ends(made.type):
         return temporary(made)
     kind, span = made.type, made.span
@@ -127,7 +127,7 @@ def made_place(scope: FunctionScope, made: Expr) -> Place:
 
 
 def new_object(made: Expr) -> Local | None:
-    """The variable of a temporary object, fresh from a constructor; None of another value."""
+    """Return the variable of a temporary object, fresh from a constructor; None of another value."""
     if not (isinstance(made, Comma) and isinstance(made.first, Call) and made.first.arguments):
         return None
     this, whole = made.first.arguments[0], made.second
@@ -138,12 +138,12 @@ def new_object(made: Expr) -> Local | None:
 
 
 def pointer(scope: FunctionScope, node: Node) -> Expr:
-    """The address of the place that *node* names."""
+    """Return the address of the place that *node* names."""
     return address_of(scope, place(scope, node), node.span)
 
 
 def address_of(scope: FunctionScope, at: Place, span: Span) -> Expr:
-    """The address of a place, as simple as it can be said."""
+    """Return the address of a place, as simple as it can be said."""
     if isinstance(at, Element):
         pointer = convert(scope, at.pointer, t.Pointer(at.type), span)
         if isinstance(at.index, Const) and at.index.value == 0:
@@ -160,7 +160,7 @@ def _name(scope: FunctionScope, node: Node) -> Place:
 
 
 def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
-    """The variable that *declaration* declares, as *node* names it."""
+    """Return the variable that *declaration* declares, as *node* names it."""
     part = scope.bindings.get(id(declaration))
     if part is not None:
         return part
@@ -183,7 +183,7 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
 
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
-    """A variable at file scope or of a class."""
+    """Return a variable at file scope or of a class."""
     if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
         known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
         if known is not None:
@@ -254,7 +254,7 @@ def _member(scope: FunctionScope, node: Node) -> Place:
 
 
 def _member_of(scope: FunctionScope, base: Place, kind: t.Record, name: str, node: Node) -> Member | None:
-    """The member *name* of a *kind* at *base*, or of an anonymous union or structure in it, which *node* may be itself."""
+    """Return the member *name* of a *kind* at *base*, or of an anonymous union or structure in it, which *node* may be itself."""
     for field in kind.fields:
         at = Member(base, field.name, field.offset, field.type, node.span)
         if field.name == name:
@@ -274,7 +274,7 @@ def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> Pl
 
 
 def this(scope: FunctionScope, node: Node) -> Expr:
-    """The object whose method this is; in a lambda that which it has captured."""
+    """Return the object whose method this is; in a lambda that which it has captured."""
     if scope.captures is not None:
         from mlusim.frontend.bangc.lower import lambdas  # noqa: PLC0415 - it makes places, too
 
@@ -287,7 +287,7 @@ def this(scope: FunctionScope, node: Node) -> Expr:
 
 
 def member_base(scope: FunctionScope, node: Node) -> Place:
-    """The object of ``object.member``, ``pointer->member``, or of a member named alone."""
+    """Return the object of ``object.member``, ``pointer->member``, or of a member named alone."""
     inner = [c for c in node.children if c.type is not None]
     if not inner:
         owner = this(scope, node)
@@ -345,7 +345,7 @@ def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> Pla
 
 
 def _steady(scope: FunctionScope, at: Expr, before: list[Expr]) -> Expr:
-    """The pointer *at*, or where it acts a variable that is set to it *before*."""
+    """Return the pointer *at*, or where it acts a variable that is set to it *before*."""
     if not effects.acts(at):
         return at
     held = LocalStorage(scope.hold(at.type, at.span), at.type, at.span)
@@ -358,7 +358,7 @@ def _pointed_to(at: Expr) -> Load:
 
 
 def referred(made: Expr, span: Span) -> Element:
-    """The place that a reference refers to; one that is a step from a pointer is the element there."""
+    """Return the place that a reference refers to; one that is a step from a pointer is the element there."""
     assert isinstance(made.type, t.Pointer)
     if isinstance(made, Offset) and not made.back:
         return Element(made.pointer, made.count, made.type.to, span)

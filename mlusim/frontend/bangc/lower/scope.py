@@ -102,7 +102,7 @@ class FunctionScope:
         )
 
     def add(self, declaration: Declaration, *, parameter: bool = False) -> Local:
-        """The local that *declaration* declares."""
+        """Return the local that *declaration* declares."""
         kind = declaration.type
         self.refuse_class(kind, declaration.span)
         if parameter:
@@ -126,7 +126,7 @@ class FunctionScope:
         return local
 
     def unnamed(self, declaration: Declaration) -> Local:
-        """A variable for the value of a declaration that names its parts alone."""
+        """Return a variable for the value of a declaration that names its parts alone."""
         kind = declaration.type
         self.refuse_destructor(kind, declaration.span)
         local = Local(self._unique(f"{HELPERS}b"), "", kind, declaration.spelling, declaration.span)
@@ -157,7 +157,7 @@ class FunctionScope:
             local.constant = fixed_words(declaration)
 
     def local(self, declaration: Declaration) -> Local | None:
-        """The local that was declared by *declaration*."""
+        """Return the local that was declared by *declaration*."""
         return self._by_declaration.get(id(declaration))
 
     def knows(self, declaration: Declaration) -> bool:
@@ -166,7 +166,7 @@ class FunctionScope:
         return held or id(declaration) in self._by_declaration
 
     def static(self, declaration: Declaration) -> Local | None:
-        """The local for a static variable of the function around this lambda, or around the class of this method."""
+        """Return the local for a static variable of the function around this lambda, or around the class of this method."""
         home = self.around.statics.get(declaration)
         if home is None:
             return None
@@ -189,7 +189,7 @@ class FunctionScope:
         return record.field(name).type if name is not None and isinstance(record, t.Record) else None
 
     def hold(self, kind: t.Type, span: Span) -> Local:
-        """A variable that the source does not name, which is stored to before it is read."""
+        """Return a variable that the source does not name, which is stored to before it is read."""
         local = Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span)
         self.locals.append(local)
         return local
@@ -229,7 +229,7 @@ class FunctionScope:
         self.locals.remove(local)
 
     def temporary(self, kind: t.Type, span: Span) -> Local:
-        """A variable that the source does not name."""
+        """Return a variable that the source does not name."""
         local = Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span, Storage.CELL)
         self.locals.append(local)
         self.hidden.append(Declare(local, None, span))
@@ -261,7 +261,7 @@ class FunctionScope:
         return chosen
 
     def address(self, place: Place, kind: t.Type, span: Span) -> Expr:
-        """A pointer to *place*; the local that it is a part of is no plain value any more."""
+        """Return a pointer to *place*; the local that it is a part of is no plain value any more."""
         base: Place | Expr = place
         while hasattr(base, "base"):
             base = base.base
@@ -278,12 +278,12 @@ def element_of(kind: t.Type) -> t.Type:
 
 
 def number(value: float, kind: t.Type, node: "Node | Span") -> Const:
-    """A constant at *node*."""
+    """Return a constant at *node*."""
     return Const(value, kind, node if isinstance(node, Span) else node.span)
 
 
 def temporary(value: Expr) -> Temporary:
-    """A place for a value."""
+    """Return a place for a value."""
     return Temporary(value, value.type, value.span)
 
 

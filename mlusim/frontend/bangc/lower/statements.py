@@ -72,7 +72,7 @@ _SCOPES = (
 
 
 def body(scope: FunctionScope, node: Node) -> Body:
-    """The statements of a block, or one statement."""
+    """Return the statements of a block, or one statement."""
     if node.kind != "COMPOUND_STMT":
         return tuple(statement(scope, node))
     scope.blocks.append(node.span)
@@ -123,7 +123,7 @@ def _made(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def effect(scope: FunctionScope, node: Node) -> Expr:
-    """An expression whose value is not used."""
+    """Return an expression whose value is not used."""
     while node.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR") or (
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
     ):
@@ -241,7 +241,7 @@ def _if(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def turn(scope: FunctionScope, node: Node) -> tuple[Statement, ...]:
-    """The body of a loop."""
+    """Return the body of a loop."""
     scope.loops += 1
     made = body(scope, node)
     scope.loops -= 1
@@ -331,7 +331,7 @@ def _while(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[Expr | None, Body]:
-    """The test of a loop; where it declares a variable, what every turn begins with instead."""
+    """Return the test of a loop; where it declares a variable, what every turn begins with instead."""
     declared = [child for child in node.children[:-1] if child.kind == "VAR_DECL"]
     begun = [s for child in declared for s in _begun(scope, child)]
     tested = None if test is None else expressions.valued(scope, test, t.BOOL)
@@ -389,7 +389,7 @@ def _return(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def _named_result(scope: FunctionScope, given: Node) -> Local | None:
-    """The object of the function that is its result, which is not copied: C++ allows that, and compilers do it."""
+    """Return the object of the function that is its result, which is not copied: C++ allows that, and compilers do it."""
     if not isinstance(scope.result, t.Record):
         return None
     target = given.decl

@@ -19,7 +19,7 @@ from mlusim.frontend.bangc.ir import (
 
 
 def to_memory(pointer: Expr) -> Local | None:
-    """The local that *pointer* is the address of, which is memory: an instruction reads or writes its bytes."""
+    """Return the local that *pointer* is the address of, which is memory: an instruction reads or writes its bytes."""
     while isinstance(pointer, Convert | Offset):
         pointer = pointer.value if isinstance(pointer, Convert) else pointer.pointer
     if isinstance(pointer, AddressOf):
@@ -31,7 +31,7 @@ def to_memory(pointer: Expr) -> Local | None:
 
 
 def root(place: Place) -> Local | None:
-    """The local that *place* is or is a part of."""
+    """Return the local that *place* is or is a part of."""
     while isinstance(place, Member):
         place = place.base
     return place.local if isinstance(place, LocalStorage) else None

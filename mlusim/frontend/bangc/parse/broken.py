@@ -41,7 +41,7 @@ class BrokenCall:
 
 
 def instance_of(error: Any) -> str:
-    """The specialisation that was being made where the library met *error*; "" where the source itself is wrong."""
+    """Return the specialisation that was being made where the library met *error*; "" where the source itself is wrong."""
     for note in error.children:
         text = str(note.spelling)
         if text.startswith(_INSTANCE):
@@ -50,7 +50,7 @@ def instance_of(error: Any) -> str:
 
 
 def outside(errors: Sequence[Any], root: Any, own: Container[str]) -> list[Any]:
-    """Those of *errors* that do not stand in the body of a function of the files *own*, below *root*."""
+    """Return those of *errors* that do not stand in the body of a function of the files *own*, below *root*."""
     bodies = list(_bodies(root, own)) if errors else []
     return [
         error
@@ -112,7 +112,7 @@ def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnos
 
 
 def _with_names(first: BrokenCall, all_: Sequence[BrokenCall]) -> Diagnostic:
-    """The diagnostic of *first*, which also says the further names that *all_* do not know."""
+    """Return the diagnostic of *first*, which also says the further names that *all_* do not know."""
     unknown = [m[1] for e in all_ if (m := _UNKNOWN.match(e.diagnostic.message))]
     own = _UNKNOWN.match(first.diagnostic.message)
     more = [name for name in dict.fromkeys(unknown) if own is None or name != own[1]]
@@ -123,7 +123,7 @@ def _with_names(first: BrokenCall, all_: Sequence[BrokenCall]) -> Diagnostic:
 
 
 def _plain(name: str) -> str:
-    """A name without the arguments of its templates."""
+    """Return a name without the arguments of its templates."""
     depth, kept = 0, []
     for letter in name:
         depth += letter == "<"

@@ -70,7 +70,7 @@ class Library:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("clang_disposeTranslationUnit", self.lib))(handle)
 
     def used(self, owner: Any) -> Iterator[Any]:
-        """The declarations that the ``using`` of a class make its own: of a template, those of the instance."""
+        """Yield the declarations that the ``using`` of a class make its own: of a template, those of the instance."""
         for child in owner.get_children():
             if child.kind.name == "USING_DECLARATION":
                 for named in child.get_children():
@@ -79,7 +79,7 @@ class Library:
                         yield from (self.lib.clang_getOverloadedDecl(named, n) for n in range(count))
 
     def evaluate(self, cursor: Any) -> int | float | None:
-        """The value of a constant expression or variable; None where it is no constant number."""
+        """Return the value of a constant expression or variable; None where it is no constant number."""
         lib = self.lib
         result = lib.clang_Cursor_Evaluate(cursor)
         if not result:
@@ -106,7 +106,7 @@ class ClangString(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("flags", ctypes.c_uint))
 
     def text(self, lib: Any) -> str:
-        """The text, given back to the library."""
+        """Return the text, given back to the library."""
         get = ctypes.CFUNCTYPE(ctypes.c_char_p, ClangString)(("clang_getCString", lib))
         found = (get(self) or b"").decode()
         ctypes.CFUNCTYPE(None, ClangString)(("clang_disposeString", lib))(self)
@@ -115,7 +115,7 @@ class ClangString(ctypes.Structure):
 
 @functools.cache
 def library() -> Library:
-    """The library that ``MLUSIM_LIBCLANG`` names, otherwise that of the ``libclang`` package.
+    """Return the library that ``MLUSIM_LIBCLANG`` names, otherwise that of the ``libclang`` package.
 
     Raises `UsageError` where there is none.
     """

@@ -54,7 +54,7 @@ class Node:
 
 
 def _vendor(spelling: Any) -> str:
-    """A type as BANG C writes it: half and bfloat16_t are other words to the compiler."""
+    """Return a type as BANG C writes it: half and bfloat16_t are other words to the compiler."""
     return str(spelling).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
 
 

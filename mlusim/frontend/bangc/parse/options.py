@@ -37,5 +37,5 @@ class Options:
 
 
 def digest(text: str) -> str:
-    """A short name for the content of a file."""
+    """Return a short name for the content of a file."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

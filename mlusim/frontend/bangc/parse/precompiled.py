@@ -41,7 +41,7 @@ class Headers:
 
 
 def headers(library: Library, board: Board, standard: str, *, cached: bool = True) -> Headers:
-    """The supplied headers for *board* in the language *standard*; without *cached* as text."""
+    """Return the supplied headers for *board* in the language *standard*; without *cached* as text."""
     base = user_cache() if cached else None
     return _headers(library, (f"-std={standard}", *prelude.architecture_flags(board)), base)
 
@@ -81,7 +81,7 @@ def state() -> str:
 
 
 def library_state() -> str:
-    """A name for the file of the library, which is not loaded for that.  Raises as `library` does, where there is none."""
+    """Return a name for the file of the library, which is not loaded for that.  Raises as `library` does, where there is none."""
     chosen = os.environ.get("MLUSIM_LIBCLANG")
     if chosen is None:
         found = importlib.util.find_spec("clang")
@@ -96,7 +96,7 @@ def library_state() -> str:
 
 
 def _intrinsics() -> tuple[str, dict[int, str]]:
-    """The header of the instruction set, and which row each of its lines declares."""
+    """Return the header of the instruction set, and which row each of its lines declares."""
     from mlusim.isa.header import header_lines  # noqa: PLC0415 - takes a while, and is seldom needed
     from mlusim.isa.prototypes import all_prototypes  # noqa: PLC0415 - the same
 

@@ -40,7 +40,7 @@ class _References:
 
 
 def referred(reader: CursorReader, function: Declaration) -> list[Declaration]:
-    """The functions that the text of *function* refers to, and the values of variables that it names."""
+    """Return the functions that the text of *function* refers to, and the values of variables that it names."""
     found = _References(reader)
     reader.visit(function._cursor, found.meet)
     seen: set[int] = set()

@@ -12,7 +12,7 @@ Position = tuple[int, int]  # line and column, from 1 on
 
 
 def read(path: str) -> str:
-    """The text of a file.  Raises `UsageError` where it cannot be read."""
+    """Return the text of a file.  Raises `UsageError` where it cannot be read."""
     refuse_special(Path(path))
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
@@ -27,7 +27,7 @@ def refuse_special(path: Path) -> None:
 
 
 def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The files that *text*, the file *path*, includes, and those that are included there, as far as they are found: path and text.
+    """Yield the files that *text*, the file *path*, includes, and those that are included there, as far as they are found: path and text.
 
     Raises `UsageError` where one is a FIFO or a device.
     """
@@ -59,13 +59,13 @@ class SourceTexts:
         self._texts: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """The text of a file.  Raises `UsageError` where it cannot be read."""
+        """Return the text of a file.  Raises `UsageError` where it cannot be read."""
         if path not in self._texts:
             self._texts[path] = read(path)
         return self._texts[path]
 
     def between(self, path: str, start: Position, end: Position) -> str:
-        """The text from *start* to in front of *end*, whose columns count bytes; "" where there is no such file."""
+        """Return the text from *start* to in front of *end*, whose columns count bytes; "" where there is no such file."""
         if path not in self._texts and not Path(path).is_file():
             return ""
         found = [line.encode() for line in self.of(path).split("\n")[start[0] - 1 : end[0]]]

@@ -75,7 +75,7 @@ class CursorReader:
         return path.startswith(self._prelude) and not path.startswith(self._bodies)
 
     def declaration(self, cursor: Any) -> Declaration:
-        """The declaration of *cursor*."""
+        """Return the declaration of *cursor*."""
         # The second word says whether it is the first of its group: not so where it is referred to.
         key = (cursor._kind_id, cursor.data[0] or 0)
         found = self._known.get(key)
@@ -84,17 +84,17 @@ class CursorReader:
         return found
 
     def numbered(self, declaration: Declaration) -> str:
-        """A symbol for the body of a lambda."""
+        """Return a symbol for the body of a lambda."""
         span = declaration.span
         n = self._numbers.setdefault(id(declaration), len(self._numbers))
         return f"_lambda_{_digest(span.file)}_{span.line}_{span.column}_{n}{self.own}"
 
     def class_of(self, node: Node) -> Declaration:
-        """The class of an object."""
+        """Return the class of an object."""
         return self.declaration(node.cursor.type.get_canonical().get_declaration())
 
     def constructors(self, record: Record) -> tuple[Declaration, ...]:
-        """Those that the class of a record declares."""
+        """Return those that the class of a record declares."""
         children = self.types.declared[record.name].get_children()
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
 
@@ -111,7 +111,7 @@ class CursorReader:
         return any(self.mutable(part) for part in (*(f.type for f in kind.fields), *kind.bases))
 
     def assignments(self, record: Record) -> tuple[Declaration, ...]:
-        """Each ``operator=`` of the class of a record that takes an object of the class."""
+        """Return each ``operator=`` of the class of a record that takes an object of the class."""
         found = (c for c in self.types.declared[record.name].get_children() if c.kind.name == "CXX_METHOD")
         made = (self.declaration(c) for c in found if c.spelling == "operator=")
         return tuple(m for m in made if len(m.parameters) == 1 and referent(m.parameters[0].type) is record)
@@ -128,14 +128,14 @@ class CursorReader:
         return any(c.name == "operator=" and len(c.parameters) == 1 and not c.implicit for c in found)
 
     def destructor(self, record: Record) -> Declaration | None:
-        """The destructor that the class of a record declares, where it does something or is virtual."""
+        """Return the destructor that the class of a record declares, where it does something or is virtual."""
         if self.types.patterned.get(record.name) and destructor(self.types.declared[record.name]) is None:
             return self.ends.get(record.name)
         found = destructor(self.types.declared[record.name])
         return None if found is None or found.is_default_method() else self.declaration(found)
 
     def method(self, record: Record, name: str, signature: tuple[str, ...]) -> Declaration | None:
-        """The method of these parameters that the class of a record declares."""
+        """Return the method of these parameters that the class of a record declares."""
         for child in self.types.declared[record.name].get_children():
             if child.kind.name == "CXX_METHOD" and child.spelling == name:
                 found = self.declaration(child)
@@ -292,11 +292,11 @@ class CursorReader:
         return found
 
     def value(self, node: Node) -> int | float | None:
-        """The value of a constant expression; None where it is none."""
+        """Return the value of a constant expression; None where it is none."""
         return self.library.evaluate(node.cursor)
 
     def default_of(self, function: Declaration, n: int) -> "Node | None":
-        """The default of parameter *n* in the template that *function* is a specialisation of."""
+        """Return the default of parameter *n* in the template that *function* is a specialisation of."""
         template = self.library.ci.conf.lib.clang_getSpecializedCursorTemplate(function._cursor)
         if template is None:
             return None
@@ -304,7 +304,7 @@ class CursorReader:
         return self.declaration(found[n]).default if n < len(found) else None
 
     def member_values(self, record: Record) -> dict[str, Node]:
-        """The values that members of a record, and of its bases, are declared with, by name."""
+        """Return the values that members of a record, and of its bases, are declared with, by name."""
         found: dict[str, Node] = {}
         for part in (*reversed(record.bases), record):
             fields = self.declaration(self.types.declared[part.name]).fields
@@ -312,7 +312,7 @@ class CursorReader:
         return found
 
     def tokens(self, node: Node) -> list[str]:
-        """The words of *node*'s text; none where a macro wrote it."""
+        """Return the words of *node*'s text; none where a macro wrote it."""
         return [t.spelling for t in node.cursor.get_tokens()]
 
     def text(self, node: Node) -> str:

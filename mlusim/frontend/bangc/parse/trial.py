@@ -127,7 +127,7 @@ def _lower(resource: Any, limit: int, most: int) -> None:
 
 
 def _size() -> int:
-    """The bytes of address space of this process; where that is unknown, more than any has."""
+    """Return the bytes of address space of this process; where that is unknown, more than any has."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError):

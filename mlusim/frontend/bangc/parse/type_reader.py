@@ -70,7 +70,7 @@ class TypeReader:
         self.missing: set[str] = set()  # types that the intermediate form does not have
 
     def of_cursor(self, cursor: Any) -> t.Type:
-        """The type of an expression."""
+        """Return the type of an expression."""
         found = self._lib.clang_getCursorType(cursor)
         key = (found._kind_id, found.data[0], found.data[1])
         known = self._known.get(key)
@@ -80,7 +80,7 @@ class TypeReader:
         return known
 
     def of(self, kind: Any) -> t.Type:
-        """The type that the library calls *kind*."""
+        """Return the type that the library calls *kind*."""
         kind = kind.get_canonical()
         number = kind._kind_id
         if number in SCALARS:
@@ -105,7 +105,7 @@ class TypeReader:
         return self._named(kind.spelling)
 
     def _named(self, spelling: str) -> t.Type:
-        """A type that the library has no number for."""
+        """Return a type that the library has no number for."""
         if spelling.split()[-1:] == ["__bf16"]:  # in libclang 18 and before
             return t.BFLOAT16
         self.missing.add(spelling)
@@ -121,7 +121,7 @@ class TypeReader:
         return t.Arithmetic(name, carrier.kind, carrier.size)
 
     def enumerator(self, cursor: Any) -> int:
-        """The value of an enumerator; the bindings read that of a type behind a name, as uint8_t, or of bool as signed."""
+        """Return the value of an enumerator; the bindings read that of a type behind a name, as uint8_t, or of bool as signed."""
         carrier = self.of(cursor.semantic_parent.enum_type)
         assert isinstance(carrier, t.Arithmetic)
         return wrap(int(cursor.enum_value), carrier)
@@ -172,7 +172,7 @@ class TypeReader:
         return record
 
     def _bases(self, declaration: Any) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
-        """The first base class and its own; those beside them that have members, which are not known."""
+        """Return the first base class and its own; those beside them that have members, which are not known."""
         definition = declaration.get_definition() or declaration
         found = (c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
         base, *others = [self.of(c.type) for c in found] or [t.VOID]
@@ -220,7 +220,7 @@ def _inside(declaration: Any, namespace: str) -> bool:
 
 
 def block(cursor: Any) -> Any | None:
-    """The cursor of the body of a function; None where it has none."""
+    """Return the cursor of the body of a function; None where it has none."""
     return next((child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT"), None)
 
 
@@ -234,7 +234,7 @@ def _destroyed(declaration: Any) -> bool:
 
 
 def destructor(declaration: Any) -> Any:
-    """The destructor that a class declares."""
+    """Return the destructor that a class declares."""
     definition = declaration.get_definition()
     children = () if definition is None else definition.get_children()
     return next((c for c in children if c.kind.name == "DESTRUCTOR"), None)

@@ -59,7 +59,7 @@ class ParsedFile:
     broken: tuple[BrokenCall, ...] = ()  # errors that concern a function each
 
     def text_of(self, path: str) -> str:
-        """The text of a file that was read."""
+        """Return the text of a file that was read."""
         return self.reader.sources.of(path)
 
     @cached_property
@@ -112,7 +112,7 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
 def _broken(
     path: str, source: str, wanted: Sequence[str], tree: Any, *, vouched: bool
 ) -> tuple[BrokenCall, ...]:
-    """The errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for.
+    """Return the errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for.
 
     Raises `SourceError` otherwise, what makes the file unusable in front.
     """
@@ -183,7 +183,7 @@ def _included(tree: Any) -> dict[str, None]:
 
 
 def _own(cursor: Any, path: str, below: Container[str], *, kernels: bool = False) -> Any:
-    """The declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below.
+    """Yield the declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below.
 
     With *kernels* the kernels of all of them instead.
     """
@@ -244,7 +244,7 @@ def _asked(text: str, kernels: Container[str] | None, found: dict[str, str]) -> 
 
 
 def _around(text: str, end: int) -> list[str]:
-    """The namespaces that are open at a place of *text*; one without a name is none."""
+    """Return the namespaces that are open at a place of *text*; one without a name is none."""
     open_: list[str] = []
     for token in _SCOPE.finditer(text, 0, end):
         if token[0] == "}":
@@ -255,7 +255,7 @@ def _around(text: str, end: int) -> list[str]:
 
 
 def _request(number: int, name: str, around: str) -> str:
-    """A variable that asks for the instance *name*; its arguments may be names of the namespace *around* it."""
+    """Return a variable that asks for the instance *name*; its arguments may be names of the namespace *around* it."""
     if not around:
         return f"static auto {REQUEST}{number} = &{name};"
     inner = name.removeprefix(f"{around}::")
@@ -287,7 +287,7 @@ def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagno
 
 
 def _likely(found: re.Match[str]) -> str:
-    """The compiler's guess where the whole names are near, and both are of the device or neither is."""
+    """Return the compiler's guess where the whole names are near, and both are of the device or neither is."""
     name, between, guess = found["name"], found["between"], found["guess"]
     kept = name.startswith("__") == guess.startswith("__") and near(name, [guess])
     return found[0] if kept else f"'{name}'{between}"
@@ -302,7 +302,7 @@ def _template(source: str, name: str) -> tuple[int, int]:
 
 
 def _note(d: Any) -> str:
-    """A candidate by its prototype where it is an intrinsic, by its place where it is a function of the source."""
+    """Return a candidate by its prototype where it is an intrinsic, by its place where it is a function of the source."""
     location = d.location
     if location.file is not None and Path(str(location.file)).name == prelude.INTRINSICS:
         line = linecache.getline(str(location.file), location.line)

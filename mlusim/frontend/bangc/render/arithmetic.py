@@ -120,7 +120,7 @@ def rounded(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
 
 
 def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
-    """A number of type *have* as one of type *to*."""
+    """Return a number of type *have* as one of type *to*."""
     if to.kind == "bool":
         return b.compare(made, ast.NotEq(), b.constant(0))
     if to.kind == "float":
@@ -150,7 +150,7 @@ def _from_whole(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Ra
 
 
 def _truncated(made: ast.expr, to: t.Arithmetic) -> ast.expr:
-    """A floating number as an integer: toward zero, and what does not fit saturates."""
+    """Return a floating number as an integer: toward zero, and what does not fit saturates."""
     once, again = b.twice(made, SCRATCH)
     by = b.call("_c_whole", again, b.constant(to.low), b.constant(to.high))
     low, high = float(max(to.low, -_SHORT)), float(min(to.high, _SHORT))

@@ -10,12 +10,12 @@ LOAD, STORE = ast.Load(), ast.Store()
 
 
 def name(text: str) -> ast.Name:
-    """A name that is read."""
+    """Return a name that is read."""
     return ast.Name(text, LOAD)
 
 
 def target(text: str) -> ast.Name:
-    """A name that is assigned to."""
+    """Return a name that is assigned to."""
     return ast.Name(text, STORE)
 
 
@@ -25,7 +25,7 @@ def constant(value: Any) -> ast.expr:
 
 
 def call(function: str | ast.expr, *arguments: ast.expr) -> ast.Call:
-    """A call; a text names the function."""
+    """Return a call; a text names the function."""
     return ast.Call(name(function) if isinstance(function, str) else function, list(arguments), [])
 
 

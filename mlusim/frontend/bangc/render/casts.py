@@ -42,7 +42,7 @@ def _kept(local: str) -> str:
 
 
 def kept_casts(local: str, names: Iterable[str]) -> list[str]:
-    """Those of a frame's *names* that hold casts of the pointer *local*, or None until they are made."""
+    """Return those of a frame's *names* that hold casts of the pointer *local*, or None until they are made."""
     return [name for name in names if name.startswith(_kept(local) + layouts.BEGIN)]
 
 
@@ -56,7 +56,7 @@ def _again(c: "Context", given: ir.Expr, to: t.Pointer) -> bool:
 
 
 def null(c: "Context", kind: t.Type) -> ast.expr:
-    """The null pointer of type *kind*; one to numbers or records moves by their size."""
+    """Return the null pointer of type *kind*; one to numbers or records moves by their size."""
     made = b.name("_c_null")
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record):
         return b.call(b.attribute(made, "cast"), c.layout(kind.to))

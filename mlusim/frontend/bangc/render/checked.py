@@ -28,7 +28,7 @@ def converted(
     cast: bool = False,
     rule: str | None = None,
 ) -> ast.expr:
-    """A number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
+    """Return a number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
     if to.kind in ("float", "bool"):
         return arithmetic.converted(made, have, to, values)
     if have.kind == "float":

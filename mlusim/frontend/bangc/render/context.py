@@ -48,18 +48,18 @@ class Context:
     before: list[ast.stmt] | None = None  # statements that come first, where the place allows for some
 
     def temporary(self) -> str:
-        """A name that nothing else has."""
+        """Return a name that nothing else has."""
         self.temporaries += 1
         return f"_c_{self.temporaries}"
 
     def variable(self, variable: ir.Global) -> ast.Name:
-        """The name of a variable at file scope: its own, unless another or a local has that, too."""
+        """Return the name of a variable at file scope: its own, unless another or a local has that, too."""
         self.uses.globals[variable.symbol] = None
         plain = variable.alone and variable.name not in self.names
         return b.name(variable.name if plain else variable.alias)
 
     def layout(self, kind: t.Type) -> ast.expr:
-        """The name of the layout of a type that memory holds."""
+        """Return the name of the layout of a type that memory holds."""
         name, made = layouts.of(kind)
         self.uses.layouts[name] = made
         return b.name(name)

@@ -11,7 +11,7 @@ from mlusim.frontend.bangc.render.expressions import value
 
 
 def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
-    """The statement that makes a local."""
+    """Return the statement that makes a local."""
     local = node.local
     if local.storage is ir.Storage.STATIC:
         c.inside = True
@@ -57,7 +57,7 @@ def _plain(local: ir.Local) -> ir.Local:
 
 
 def made(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
-    """The object that a local is."""
+    """Return the object that a local is."""
     kind = local.type
     if local.storage is ir.Storage.MEMORY or (local.storage is ir.Storage.STATIC and _bytes(kind)):
         return _memory(c, local, initial, symbol)
@@ -113,7 +113,7 @@ def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -
 
 
 def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
-    """The elements of an array that is given constants; None where something else is among them, or arrays are."""
+    """Return the elements of an array that is given constants; None where something else is among them, or arrays are."""
     if not isinstance(initial, ir.Compose) or not isinstance(initial.type, t.Array):
         return None
     if not isinstance(initial.type.of, t.Arithmetic):

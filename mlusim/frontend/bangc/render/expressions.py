@@ -17,13 +17,13 @@ from mlusim.memory.direction import DIRECTIONS
 
 
 def value(c: Context, node: ir.Expr) -> ast.expr:
-    """The value of *node*."""
+    """Return the value of *node*."""
     made = _VALUES[type(node)](c, node)
     return b.at(made, node.span)  # type: ignore[no-any-return]
 
 
 def condition(c: Context, node: ir.Expr) -> ast.expr:
-    """The value of a test: null pointers and zeros are false."""
+    """Return the value of a test: null pointers and zeros are false."""
     made = value(c, node)
     decided = isinstance(node, ir.Compare | ir.Logical) or (isinstance(node, ir.Unary) and node.op == "!")
     return made if decided else asked(c, made, node)
@@ -36,7 +36,7 @@ def asked(c: Context, made: ast.expr, *nodes: ir.Expr) -> ast.expr:
 
 
 def place(c: Context, index: ir.Expr, element: t.Type) -> ast.expr:
-    """The value of *index*; an array that is no simulated memory does not ask of it whether it has a value."""
+    """Return the value of *index*; an array that is no simulated memory does not ask of it whether it has a value."""
     made = value(c, index)
     outside = not isinstance(element, t.Arithmetic) or element == t.DOUBLE
     return b.call("_c_place", made) if c.checked and outside and _may_lack(index) else made
@@ -108,7 +108,7 @@ def _element(c: Context, at: ir.Element) -> ast.expr:
 
 
 def record(c: Context, at: ir.Place) -> ast.expr:
-    """The object that holds a record."""
+    """Return the object that holds a record."""
     if isinstance(at, ir.LocalStorage):
         return b.name(at.local.name)
     if isinstance(at, ir.Element):
@@ -154,12 +154,12 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
 
 
 def constant_of(c: Context, at: ir.Temporary) -> ast.expr:
-    """A pointer to the constant at file scope that *at* is the value of."""
+    """Return a pointer to the constant at file scope that *at* is the value of."""
     return b.call("_c_fixed_Cell", c.layout(at.type), value(c, at.value), b.constant(at.fixed))
 
 
 def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
-    """A pointer that has moved by *count* elements."""
+    """Return a pointer that has moved by *count* elements."""
     scale = 1
     while isinstance(pointee, t.Array):
         scale *= pointee.count
@@ -211,7 +211,7 @@ def _converted(c: Context, node: ir.Convert) -> ast.expr:
 
 
 def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
-    """A pointer compared with the null pointer."""
+    """Return a pointer compared with the null pointer."""
     for one, other in ((node.left, node.right), (node.right, node.left)):
         if isinstance(other, ir.Const) and other.value is None:
             made = b.call("bool", value(c, one))
@@ -259,7 +259,7 @@ def _binary(c: Context, node: ir.Binary) -> ast.expr:
 
 
 def residue(c: Context, node: ir.Expr, size: int) -> ast.expr:
-    """A number with the low *size* bytes of *node*; what is wrapped around it needs no wrapping inside."""
+    """Return a number with the low *size* bytes of *node*; what is wrapped around it needs no wrapping inside."""
     made = _residue(c, node, size)
     return b.at(made, node.span)  # type: ignore[no-any-return]
 
@@ -339,13 +339,13 @@ def _library(c: Context, node: ir.LibraryCall) -> ast.expr:
 
 
 def compose(c: Context, node: ir.Compose) -> ast.expr:
-    """A record or an array from its parts."""
+    """Return a record or an array from its parts."""
     parts = [_own(c, v) for v in node.values]
     return b.call(b.attribute(c.layout(node.type), "make"), *parts)
 
 
 def _own(c: Context, node: ir.Expr) -> ast.expr:
-    """A value that is kept: a register of its own."""
+    """Return a value that is kept: a register of its own."""
     made = value(c, node)
     return b.call("_c_copy", made) if isinstance(node.type, t.VectorRegister) else made
 
@@ -361,7 +361,7 @@ def _invoked(c: Context, node: ir.Invoke) -> ast.expr:
 
 
 def _dispatch(c: Context, node: ir.Dispatch) -> ast.expr:
-    """A call of the method that the object's class chooses."""
+    """Return a call of the method that the object's class chooses."""
     c.uses.symbols.update(dict.fromkeys(node.targets.values()))
     first, *rest = node.arguments
     held = c.temporary()
@@ -391,7 +391,7 @@ def _text(c: Context, node: ir.Text) -> ast.expr:
 
 
 def _given(c: Context, node: ir.Expr) -> ast.expr:
-    """An argument of a row or of the library; the device's take a string as it is."""
+    """Return an argument of a row or of the library; the device's take a string as it is."""
     if isinstance(node, ir.Text):
         return b.at(b.constant(node.value), node.span)  # type: ignore[no-any-return]
     return value(c, node)
@@ -406,7 +406,7 @@ def _builtin(c: Context, node: ir.Builtin) -> ast.expr:
 
 
 def assignment(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
-    """An assignment whose value is not used."""
+    """Return an assignment whose value is not used."""
     before: list[ast.stmt] = []
     if isinstance(node, ir.Assign):
         given = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else value(c, node.value)
@@ -485,7 +485,7 @@ def _read(c: Context, at: ir.Place) -> ast.expr:
 
 
 def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
-    """The new value of an update."""
+    """Return the new value of an update."""
     kind = node.type
     if isinstance(kind, t.Pointer):
         return moved(c, old, kind.to, node.value, back=node.op == "-")
@@ -521,7 +521,7 @@ def _values(c: Context, at: ir.Place, kind: t.Arithmetic) -> ranges.Range:
 
 
 def _assigned(c: Context, node: ir.Assign) -> ast.expr:
-    """An assignment as a value."""
+    """Return an assignment as a value."""
     given = value(c, node.value)
     at = node.place
     if (
@@ -562,7 +562,7 @@ def _once_inline(c: Context, at: ir.Place, parts: list[ast.expr]) -> ir.Place:
 
 
 def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
-    """A store as an expression; the frame that stores is the function's own."""
+    """Return a store as an expression; the frame that stores is the function's own."""
     if isinstance(at, ir.LocalStorage):
         local = at.local
         if local.storage is ir.Storage.CELL:

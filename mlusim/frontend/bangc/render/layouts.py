@@ -27,7 +27,7 @@ BEGIN = "_c_"  # how the names of layouts begin
 
 
 def of(kind: t.Type) -> tuple[str, t.Type]:
-    """The name of the layout of a type, and the type."""
+    """Return the name of the layout of a type, and the type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):
@@ -43,7 +43,7 @@ def of(kind: t.Type) -> tuple[str, t.Type]:
 
 
 def _plain(kind: t.Arithmetic) -> str:
-    """The name of a number's element type; enumerations have that of their integers."""
+    """Return the name of a number's element type; enumerations have that of their integers."""
     return (
         {"bool": "bool", "float": f"float{8 * kind.size}"}.get(kind.kind, f"{kind.kind}{8 * kind.size}")
         if kind.name not in (t.BFLOAT16.name, "bfloat16")  # the source's name, and a layout's
@@ -52,7 +52,7 @@ def _plain(kind: t.Arithmetic) -> str:
 
 
 def method(name: str) -> str:
-    """A method of a library class as Python calls it."""
+    """Return a method of a library class as Python calls it."""
     return _METHODS.get(name, name)
 
 
@@ -61,7 +61,7 @@ NUMBER = f"{BEGIN}np_"  # how the names of number types begin
 
 @functools.lru_cache(maxsize=256)
 def dtype(kind: t.Arithmetic) -> Any:
-    """The element type of memory that holds numbers of *kind*."""
+    """Return the element type of memory that holds numbers of *kind*."""
     plain = next(
         s for s in t.SCALARS if (s.kind, s.size) == (kind.kind, kind.size) and _plain(s) == _plain(kind)
     )

@@ -24,7 +24,7 @@ _TASKS = 1 << 24  # more tasks than any launch has
 
 
 def of(node: Expr, known: "dict[str, Range]") -> Range:
-    """The least and the greatest value of an integer expression; *known* has those of some locals."""
+    """Return the least and the greatest value of an integer expression; *known* has those of some locals."""
     kind = node.type
     if not isinstance(kind, t.Arithmetic) or not kind.whole:
         return (0, 0)
@@ -54,7 +54,7 @@ def _found(node: Expr, known: "dict[str, Range]") -> Range | None:
 
 
 def exponents(node: Expr) -> Range | None:
-    """The least and the greatest exponent of a float that is an integer times powers of two, so that it needs no rounding.
+    """Return the least and the greatest exponent of a float that is an integer times powers of two, so that it needs no rounding.
 
     Zero has none of them.  None for other numbers, and where a float of these exponents might not be normal.
     """
@@ -70,7 +70,7 @@ def exponents(node: Expr) -> Range | None:
 
 
 def computed(op: str, a: Range, b: Range) -> Range | None:
-    """The values of ``a op b`` before they wrap; None where nothing is known."""
+    """Return the values of ``a op b`` before they wrap; None where nothing is known."""
     if op == "+":
         return a[0] + b[0], a[1] + b[1]
     if op == "-":

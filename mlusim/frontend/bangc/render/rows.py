@@ -7,7 +7,7 @@ from mlusim.isa.table import ISA
 
 @functools.cache
 def typed_arguments(name: str) -> frozenset[int]:
-    """The arguments of row *name* whose types say how an untyped operand is seen."""
+    """Return the arguments of row *name* whose types say how an untyped operand is seen."""
     row = ISA[name]
     named = set(row.void.values())
     return frozenset(n for n, p in enumerate(row.given) if p.name in named)

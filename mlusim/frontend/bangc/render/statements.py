@@ -49,7 +49,7 @@ class BodyContext(Context):
 
 
 def body(c: BodyContext, statements: Body) -> Statements:
-    """The statements in order; code behind a jump is left out."""
+    """Return the statements in order; code behind a jump is left out."""
     made: Statements = []
     for node in statements:
         made += [
@@ -63,7 +63,7 @@ def body(c: BodyContext, statements: Body) -> Statements:
 
 
 def suite(c: BodyContext, statements: Body, span: ir.Span) -> Statements:
-    """The statements, of which Python wants one at least."""
+    """Return the statements, of which Python wants one at least."""
     return body(c, statements) or [b.at(ast.Pass(), span)]
 
 
@@ -148,7 +148,7 @@ def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
 
 
 def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
-    """The values of a counter in ``for (...; i < n; ++i)``, where nothing else changes it."""
+    """Return the values of a counter in ``for (...; i < n; ++i)``, where nothing else changes it."""
     test, step = node.test, node.step
     if not (
         isinstance(test, ir.Compare)
@@ -217,7 +217,7 @@ def _flat(statements: Body) -> Body:
 
 
 def _closed(statements: Body, *, last: bool) -> Body | None:
-    """A section without its final break; None where it falls through or breaks in the middle."""
+    """Return a section without its final break; None where it falls through or breaks in the middle."""
     flat = _flat(statements)
     ends = bool(flat) and isinstance(flat[-1], ir.Break | ir.Return | ir.Continue)
     if not ends and not last:

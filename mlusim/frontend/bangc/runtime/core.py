@@ -57,7 +57,7 @@ CODE_BYTES = 16  # from one function whose address is taken to the next
 
 
 def code_address(number: int) -> int:
-    """The address of the *number*-th function of a kernel whose address is taken."""
+    """Return the address of the *number*-th function of a kernel whose address is taken."""
     return CODE_BASE + CODE_BYTES * number
 
 
@@ -98,7 +98,7 @@ def _wrap(x: int, half: int) -> int:
 
 
 def _long_to(x: int, name: str) -> float:
-    """A 64-bit integer as a shorter float, rounded once."""
+    """Return a 64-bit integer as a shorter float, rounded once."""
     wide = np.int64(x) if x < 1 << 63 else np.uint64(x)
     if name == "float":
         return float(np.float32(wide))
@@ -125,7 +125,7 @@ def _set_register(target: Any, source: Any) -> None:
 
 
 def _register_at(pointer: Any) -> Any:
-    """The register behind *pointer*."""
+    """Return the register behind *pointer*."""
     found = pointer.here
     if isinstance(found, NoRecord):
         pointer.refuse("a load")
@@ -148,7 +148,7 @@ class Task:
         self._pointed: list[Callable[..., Any]] = []  # functions whose address is taken
 
     def function(self) -> Callable[..., Any]:
-        """The function that the plan is about, in the namespace of its file, for a task that begins on the core."""
+        """Return the function that the plan is about, in the namespace of its file, for a task that begins on the core."""
         if self._function is None:
             self._function = self._made()
         else:
@@ -294,13 +294,13 @@ class Task:
                 (pointer + n).assign(value)
 
     def static(self, key: str, make: Callable[[], Any]) -> Any:
-        """A static local: made when it is met first."""
+        """Return a static local: made when it is met first."""
         if key not in self.statics:
             self.statics[key] = make()
         return self.statics[key]
 
     def find(self, address: int, layout: Any) -> Any:
-        """The pointer that an integer is."""
+        """Return the pointer that an integer is."""
         address &= (1 << 64) - 1
         number, rest = divmod(address - CODE_BASE, CODE_BYTES)
         if 0 <= number < len(self._pointed) and not rest:
@@ -354,12 +354,12 @@ def _leaf(layout: Any) -> tuple[Any, int]:
 
 
 def by_zero() -> Fault:
-    """The fault of an integer that is divided by zero."""
+    """Return the fault of an integer that is divided by zero."""
     return RuleFault("a division of integers by zero", hint="test the divisor first")
 
 
 def no_code() -> Fault:
-    """The fault of a call through a pointer that leads to no function, or to one of another type."""
+    """Return the fault of a call through a pointer that leads to no function, or to one of another type."""
     return MemoryFault(
         "a call through a pointer that leads to no function of its type",
         legal="the address of a function with these parameters and this result",
@@ -367,7 +367,7 @@ def no_code() -> Fault:
 
 
 def too_deep() -> Fault:
-    """The fault of a recursion that does not end."""
+    """Return the fault of a recursion that does not end."""
     return RuleFault("the function calls itself without end", hint="device code has a small stack")
 
 

@@ -26,7 +26,7 @@ class _Followed:
         return int(self)
 
     def handed(self) -> Any:
-        """The plain number, for the scalar store that comes next."""
+        """Return the plain number, for the scalar store that comes next."""
         self.follower.handed("scalar store")
         return plain(self)
 
@@ -121,7 +121,7 @@ for _kind in (FollowedInt, FollowedFloat):
 
 
 def asked(value: Any) -> Any:
-    """The outcome of a comparison, or a number that is tested."""
+    """Return the outcome of a comparison, or a number that is tested."""
     if value.__class__ in FOLLOWED:
         value.follower.used(TEST)
         return plain(value)
@@ -129,7 +129,7 @@ def asked(value: Any) -> Any:
 
 
 def place(value: Any) -> Any:
-    """A number that says where something is."""
+    """Return a number that says where something is."""
     if value.__class__ in FOLLOWED:
         value.follower.used(ADDRESS)
         return plain(value)

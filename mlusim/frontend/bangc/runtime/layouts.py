@@ -32,7 +32,7 @@ class RecordLayout:
         self._variants: dict[str, Any] = {}
 
     def variant(self, words: str, base: type) -> Any:
-        """The class of objects that are constants, which *base* makes of the usual one; *words* name them."""
+        """Return the class of objects that are constants, which *base* makes of the usual one; *words* name them."""
         found = self._variants.get(words)
         if found is None:
             inner = {"__slots__": (), "layout": self, "words": words}
@@ -40,7 +40,7 @@ class RecordLayout:
         return found
 
     def make(self, *values: Any) -> "Object":
-        """An object from the values of its fields, zero where there is none."""
+        """Return an object from the values of its fields, zero where there is none."""
         made: Object = self.cls.__new__(self.cls)
         for name, value in itertools.zip_longest(self.fields, values):
             made.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
@@ -49,7 +49,7 @@ class RecordLayout:
         return self._seen([*self.fields][: len(values)], made)
 
     def _seen(self, names: list[str], made: "Object") -> "Object":
-        """A union that holds what *made* has in *names*, stored in order: all members show its bytes; what has none shows zeros."""
+        """Return a union that holds what *made* has in *names*, stored in order: all members show its bytes; what has none shows zeros."""
         name = names[-1]
         value = made.__dict__[name]
         raw: Any = ScratchPointer(bytearray(self.size))
@@ -105,7 +105,7 @@ class Object:
         return self is other
 
     def copied(self) -> "Object":
-        """A copy by value."""
+        """Return a copy by value."""
         layout = type(self).layout
         made: Object = layout.cls.__new__(layout.cls)
         fields = layout.fields
@@ -128,7 +128,7 @@ class Object:
                 mine[name] = value
 
     def cast(self, layout: Any) -> Any:
-        """The pointer to this record as one to *layout*."""
+        """Return the pointer to this record as one to *layout*."""
         own = type(self).layout
         if layout is uint8 or (isinstance(layout, RecordLayout) and own.same(layout)):
             return self
@@ -154,7 +154,7 @@ class Object:
 
 
 def copy_as(record: Any, layout: RecordLayout) -> Object:
-    """A copy by value of a record of a class, or of its base that *layout* describes."""
+    """Return a copy by value of a record of a class, or of its base that *layout* describes."""
     made: Object = record.copied()
     if type(made).layout.name == layout.name:
         return made
@@ -217,7 +217,7 @@ class FieldPointer(Referred):
         return getattr(self.owner, self.name)
 
     def cast(self, layout: Any) -> "FieldPointer":
-        """The same field; only its own type may be seen."""
+        """Return the same field; only its own type may be seen."""
         own = type(self.owner).layout.fields[self.name][0]
         if (
             layout is uint8
@@ -269,7 +269,7 @@ class RecordPointer:
         return self.address < int(other.address)
 
     def cast(self, layout: Any) -> Any:
-        """The same address as a pointer to something else."""
+        """Return the same address as a pointer to something else."""
         return see(self.raw, layout)
 
     def __getattr__(self, name: str) -> Any:
@@ -283,7 +283,7 @@ class RecordPointer:
         keep(self.raw + offset, layout, value)
 
     def copied(self, kept: Callable[[Any], Any] | None = None) -> Object:
-        """The record by value; *kept* is given each number that is read, and returns what is kept."""
+        """Return the record by value; *kept* is given each number that is read, and returns what is kept."""
         made: Object = self.layout.cls.__new__(self.layout.cls)
         for name in self.layout.fields:
             value = getattr(self, name)
@@ -297,7 +297,7 @@ class RecordPointer:
                 setattr(self, name, getattr(other, name))
 
     def field(self, name: str) -> Any:
-        """A pointer to a field."""
+        """Return a pointer to a field."""
         layout, offset = self.layout.fields[name]
         return see(self.raw + offset, layout)
 
@@ -314,7 +314,7 @@ class ArrayLayout:
         self.size = of.size * count
 
     def make(self, *values: Any) -> Items:
-        """An array of its own; what is absent is zero, and arrays of arrays are flat."""
+        """Return an array of its own; what is absent is zero, and arrays of arrays are flat."""
         given = list(values) + [fresh(self.element) for _ in range(self.count - len(values))]
         if isinstance(self.element, ArrayLayout):
             return Items([v for part in given for v in part.items], self.leaf)
@@ -345,7 +345,7 @@ class PointerLayout:
         )
 
     def make(self, *values: Any) -> Any:
-        """The value, null without one."""
+        """Return the value, null without one."""
         return values[0] if values else NULL
 
 
@@ -384,12 +384,12 @@ class PointerArray:
         return self.address == getattr(other, "address", None)
 
     def cast(self, layout: Any) -> Any:
-        """The same address as a pointer to something else."""
+        """Return the same address as a pointer to something else."""
         return see(self.raw, layout)
 
 
 def fresh(layout: Any) -> Any:
-    """A zero of a type."""
+    """Return a zero of a type."""
     if isinstance(layout, DType):
         return 0.0 if layout.kind == "float" else 0
     return layout.make()
@@ -420,7 +420,7 @@ def keep(raw: Ptr, layout: Any, value: Any) -> None:
 
 
 def _by_value(value: Any, layout: Any, kept: Callable[[Any], Any] | None) -> Any:
-    """A field as an object has it."""
+    """Return a field as an object has it."""
     if kept is not None and isinstance(layout, DType):
         return kept(value)
     if isinstance(layout, ArrayLayout):

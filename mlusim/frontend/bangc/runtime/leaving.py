@@ -16,7 +16,7 @@ def ending() -> bool:
 
 
 def class_of(pointer: Any) -> str:
-    """The name of an object's class, which memory does not say where others are derived of it."""
+    """Return the name of an object's class, which memory does not say where others are derived of it."""
     found = pointer.here
     if not isinstance(found, Object) and found.layout.derived:
         raise no_class(pointer)
@@ -24,7 +24,7 @@ def class_of(pointer: Any) -> str:
 
 
 def no_class(pointer: Any) -> Unsupported:
-    """The fault of a virtual call of an object whose class is not known, or that is not there."""
+    """Return the fault of a virtual call of an object whose class is not known, or that is not there."""
     if isinstance(pointer, Address):
         pointer.refuse("a load")
     if isinstance(pointer, VariableAddress):
@@ -41,7 +41,7 @@ def pure(name: str) -> NoReturn:
 
 
 def _classes(found: Any) -> tuple[str, ...]:
-    """The names of an object's class and of its bases; of the one that is made, or ends, meanwhile."""
+    """Return the names of an object's class and of its bases; of the one that is made, or ends, meanwhile."""
     if not isinstance(found, Object):
         return found.layout.names  # type: ignore[no-any-return]
     acting = getattr(found, "_c_acting", None)
@@ -56,7 +56,7 @@ def become(pointer: Any, names: str) -> None:
 
 
 def dynamic(pointer: Any, name: str) -> Any:
-    """The pointer where it is to an object of that class, otherwise null."""
+    """Return the pointer where it is to an object of that class, otherwise null."""
     if not pointer:
         return NULL
     class_of(pointer)

@@ -14,7 +14,7 @@ from mlusim.isa.extremes import maximum, minimum
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
-    """A NumPy function on numbers of Python, with infinities and NaN where C has them."""
+    """Return a NumPy function on numbers of Python, with infinities and NaN where C has them."""
 
     def called(*values: float) -> float:
         with np.errstate(all="ignore"):

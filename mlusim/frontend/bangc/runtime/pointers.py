@@ -53,7 +53,7 @@ class Address(Referred):
         return self.address >= int(other.address)
 
     def cast(self, layout: Any) -> "Address":
-        """The same address as a pointer to something else."""
+        """Return the same address as a pointer to something else."""
         return Address(
             self.address, getattr(layout, "size", 1), layout if hasattr(layout, "fields") else None
         )
@@ -125,14 +125,14 @@ def unrelated() -> NoReturn:
 
 
 def beyond(at: int, count: int, size: int) -> OutOfBounds:
-    """The fault of an access to element *at*, of *size* bytes, of an array of *count* outside simulated memory."""
+    """Return the fault of an access to element *at*, of *size* bytes, of an array of *count* outside simulated memory."""
     return OutOfBounds(
         f"element {within(at, size)} of an array of {count} is accessed", legal=f"0 to {count - 1}"
     )
 
 
 def read_only(words: str) -> ReadOnly:
-    """The fault of a store to the constant of the kernel that *words* name."""
+    """Return the fault of a store to the constant of the kernel that *words* name."""
     return ReadOnly(f"a store to {words}", hint="copy it to a variable of the task, and store there")
 
 
@@ -150,7 +150,7 @@ def within(at: int, size: int) -> int:
 
 
 def no_number() -> Unsupported:
-    """The fault of the address of a variable as a number."""
+    """Return the fault of the address of a variable as a number."""
     return Unsupported(
         "the address of a variable that is kept in a register is wanted as a number",
         hint="make the variable an array of one element",
@@ -240,20 +240,20 @@ class Items(VariableAddress):
         return Items([copy(v) for v in self.items], self.layout, self.offset)
 
     def cast(self, layout: Any) -> "Items":
-        """The same place; only the element type that it has may be seen."""
+        """Return the same place; only the element type that it has may be seen."""
         if layout is self.layout or layout is uint8:
             return self
         raise Unsupported(f"an array of {self.layout} that is kept in registers is seen as {layout}")
 
 
 def copy(value: Any) -> Any:
-    """A record by value; numbers and pointers are their own copies."""
+    """Return a record by value; numbers and pointers are their own copies."""
     copied = getattr(value, "copied", None)
     return value if copied is None else copied()
 
 
 def number(value: Any, dtype: DType) -> Any:
-    """A NumPy scalar as a number of Python."""
+    """Return a NumPy scalar as a number of Python."""
     return float(value) if dtype.kind == "float" else int(value)
 
 

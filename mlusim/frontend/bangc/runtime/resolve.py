@@ -33,7 +33,7 @@ class RegisterOfC(Register):
         return _register_layout(self.dtype)
 
     def copied(self) -> "RegisterOfC":
-        """A copy by value."""
+        """Return a copy by value."""
         made = RegisterOfC(self.dtype)
         made.assign(self)
         return made
@@ -43,7 +43,7 @@ class RegisterOfC(Register):
         self.values = None if other.values is None else other.values.copy()
 
     def cast(self, layout: Any) -> "RegisterOfC":
-        """The pointer to this register as one to *layout*."""
+        """Return the pointer to this register as one to *layout*."""
         if layout is self.layout:
             return self
         raise Unsupported(f"a register is seen as {layout}", hint="store it with __vv_store")
@@ -69,7 +69,7 @@ class RegisterLayout:
         self.dtype = dtype
 
     def make(self, *_values: Any) -> RegisterOfC:
-        """A register that nothing has written."""
+        """Return a register that nothing has written."""
         return RegisterOfC(self.dtype)
 
     def of(self, pointer: Any) -> Any:
@@ -103,7 +103,7 @@ def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
 
 
 def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
-    """The layout of a type."""
+    """Return the layout of a type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):

@@ -31,7 +31,7 @@ class ScratchPointer(Referred):
         return ScratchPointer(self.raw, self.offset + n * self.dtype.size, self.dtype)
 
     def cast(self, layout: Any) -> Any:
-        """The same byte as a pointer to what *layout* describes."""
+        """Return the same byte as a pointer to what *layout* describes."""
         if isinstance(layout, DType):
             return ScratchPointer(self.raw, self.offset, layout)
         return layout.of(self)

@@ -24,7 +24,7 @@ class TextPointer(str):
 
     @classmethod
     def at(cls, raw: bytes, offset: int, dtype: DType) -> Self:
-        """The pointer *offset* bytes into a literal, to elements of *dtype*."""
+        """Return the pointer *offset* bytes into a literal, to elements of *dtype*."""
         rest = raw[offset:] if offset >= 0 else b""
         made = super().__new__(cls, rest.partition(b"\0")[0].decode("utf-8", "surrogateescape"))
         made.raw, made.offset, made.dtype = raw, offset, dtype
@@ -90,7 +90,7 @@ class TextPointer(str):
         raise no_number()
 
     def cast(self, layout: Any) -> "TextPointer":
-        """The same bytes as elements of another type."""
+        """Return the same bytes as elements of another type."""
         if not isinstance(layout, DType):
             raise Unsupported(f"a string literal is seen as {layout}")
         return self.at(self.raw, self.offset, layout)

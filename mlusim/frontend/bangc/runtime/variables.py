@@ -83,7 +83,7 @@ class Cell(VariableAddress):
         return self.v
 
     def cast(self, layout: Any) -> "Cell | Bits":
-        """The variable seen as another type."""
+        """Return the variable seen as another type."""
         whole = layout is uint8 and not isinstance(self.layout, DType)
         if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
             return self
@@ -152,14 +152,14 @@ def _from(pointer: Any, cell: Any) -> int:
 
 
 def past(i: int, size: int) -> OutOfBounds:
-    """The fault of an access to element *i*, of *size* bytes, of what is one variable."""
+    """Return the fault of an access to element *i*, of *size* bytes, of what is one variable."""
     return OutOfBounds(
         f"element {within(i, size)} of a pointer to one variable is accessed", legal="element 0"
     )
 
 
 def size_of(variable: Any) -> int:
-    """The bytes of a variable, or of a record."""
+    """Return the bytes of a variable, or of a record."""
     return int(getattr(variable.layout, "size", 8))
 
 
@@ -229,7 +229,7 @@ class Bits(VariableAddress):
         return int(getattr(other, "offset", 0))
 
     def cast(self, layout: Any) -> "Cell | Bits":
-        """The same place seen as yet another type."""
+        """Return the same place seen as yet another type."""
         return self.cell.cast(layout) if self.offset == 0 else Bits(self.cell, layout, self.offset)
 
 

@@ -44,7 +44,7 @@ def _sides(desc: Descriptor, a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _wide(array: Array) -> Array:
-    """The elements as the sums of products are built: in double precision, or as integers."""
+    """Return the elements as the sums of products are built: in double precision, or as integers."""
     return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, np.int64))
 
 

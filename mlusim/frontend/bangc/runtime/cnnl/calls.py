@@ -37,7 +37,7 @@ def _done(*_given: Any) -> int:
 
 
 def _no_workspace(*given: Any) -> int:
-    """A workspace of no bytes: the stand-ins need none."""
+    """Return a workspace of no bytes: the stand-ins need none."""
     given[-1][0] = 0
     return 0
 
@@ -129,7 +129,7 @@ _ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
 
 
 def calls(driver: "StandInDevice") -> Iterator[tuple[str, Callable[..., int]]]:
-    """Every call that has a stand-in, on the device of *driver*."""
+    """Yield every call that has a stand-in, on the device of *driver*."""
     for name, function in _PLAIN.items():
         yield f"cnnl{name}", function
     for name, function in _ON_TENSORS.items():

@@ -41,7 +41,7 @@ class _Tap:
     mask: Any
 
     def read(self, picture: Array, which: int) -> Array:
-        """The sum of the pixels, each times its weight (2) or a slope (3, 4)."""
+        """Return the sum of the pixels, each times its weight (2) or a slope (3, 4)."""
         first = np.arange(len(picture))[:, None, None]
         near = (picture[first, c[0], c[1], self.channels] * c[which][..., None] for c in self.corners)
         found: Any = sum(near)
@@ -49,7 +49,7 @@ class _Tap:
 
 
 def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tuple[Array, ...]]:
-    """The four pixels around each place; those outside weigh nothing."""
+    """Yield the four pixels around each place; those outside weigh nothing."""
     height, width = shape
     top, left = np.floor(row).astype(np.int64), np.floor(column).astype(np.int64)
     down, across = row - top, column - left

@@ -16,7 +16,7 @@ def _wide(desc: Any, pointer: Any) -> Array:
 
 
 def _or(desc: Any, pointer: Any, other: float) -> Any:
-    """A tensor that may be absent."""
+    """Return a tensor that may be absent."""
     return _wide(desc, pointer) if pointer else other
 
 

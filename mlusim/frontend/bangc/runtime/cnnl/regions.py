@@ -33,7 +33,7 @@ def neighbours(
 def _places(
     box: Array, pooled: tuple[int, int], ratio: int, scale: float, aligned: bool
 ) -> tuple[Array, Array]:
-    """The rows and columns of samples of a region: an array of bins and samples along each axis."""
+    """Return the rows and columns of samples of a region: an array of bins and samples along each axis."""
     shift = np.float32(0.5 if aligned else 0)
     x1, y1, x2, y2 = (np.float32(v) * np.float32(scale) - shift for v in box[1:])
     found = []
@@ -47,7 +47,7 @@ def _places(
 
 
 def _samples(box: Array, pooled: tuple[int, int], how: tuple[int, float, bool]) -> tuple[Array, Array]:
-    """The same by bin: rows and columns as [high, wide, samples]."""
+    """Return the same by bin: rows and columns as [high, wide, samples]."""
     rows, columns = _places(box, pooled, *how)
     shape = (*pooled, rows.shape[1], columns.shape[1])
     grid = (np.broadcast_to(rows[:, None, :, None], shape), np.broadcast_to(columns[None, :, None, :], shape))

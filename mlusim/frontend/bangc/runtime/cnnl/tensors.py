@@ -32,7 +32,7 @@ class Descriptor:
 
 
 def dtype_of(desc: Any) -> Any:
-    """The NumPy element type of a tensor.  Raises `Unsupported` for one that NumPy lacks."""
+    """Return the NumPy element type of a tensor.  Raises `Unsupported` for one that NumPy lacks."""
     found = DTYPES.get(int(desc.dtype))
     if found is None:
         raise Unsupported(f"a tensor of cnnlDataType_t {int(desc.dtype)} is given to a stand-in of cnnl")
@@ -40,12 +40,12 @@ def dtype_of(desc: Any) -> Any:
 
 
 def shape_of(desc: Any) -> tuple[int, ...]:
-    """The sizes of a tensor."""
+    """Return the sizes of a tensor."""
     return tuple(int(desc.dims[axis]) for axis in range(int(desc.dim)))
 
 
 def device_bytes(pointer: Any, count: int, verb: str) -> Any:
-    """The *count* bytes of the device from *pointer* on.
+    """Return the *count* bytes of the device from *pointer* on.
 
     Raises `WrongSpace` for a pointer of the host, `MemoryFault` for the null pointer and for bytes that are not there.
     """
@@ -70,7 +70,7 @@ def device_bytes(pointer: Any, count: int, verb: str) -> Any:
 
 
 def values(desc: Any, pointer: Any, verb: str = "load") -> Array:
-    """A tensor's elements on the device, as an array that shares them."""
+    """Return a tensor's elements on the device, as an array that shares them."""
     dtype, shape = dtype_of(desc), shape_of(desc)
     count = int(np.prod(shape, dtype=np.int64))
     if not count:
@@ -88,7 +88,7 @@ def store(driver: "StandInDevice", desc: Any, pointer: Any, result: Any) -> int:
 
 
 def scalar(pointer: Any, dtype: Any = None) -> Any:
-    """The number behind a pointer of the host, seen as *dtype* (None: as it is)."""
+    """Return the number behind a pointer of the host, seen as *dtype* (None: as it is)."""
     if dtype is None:
         return pointer[0]
     if np.dtype(dtype).kind == "c":
