@@ -96,7 +96,7 @@ class Core(Port, Protocol):
         """SRAM of other clusters, by the core's view of its own and their number."""
 
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
-        """A pointer into *allocation* that accounts to the core."""
+        """Return a pointer into *allocation* that accounts to the core."""
 
     def fly(self, flight: Flight, load: CopyLoad) -> None:
         """Take an asynchronous effect, which lands when the schedule says so."""

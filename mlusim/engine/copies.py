@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
-    """The method of ``__memcpy`` on *arch*."""
+    """Return the method of ``__memcpy`` on *arch*."""
     old, misaligned = arch.generation == 2, functools.partial(_misaligned, arch.generation)
 
     def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
@@ -118,7 +118,7 @@ def _look(core: Core, to: View, frm: View, start: int, size: int) -> None:
 
 
 def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
-    """The method of ``__memcpy_async`` on *arch*."""
+    """Return the method of ``__memcpy_async`` on *arch*."""
     del arch
 
     def memcpy_async(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
@@ -321,7 +321,7 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
 
 
 def other_cluster(mlu: "Mlu", dst: Ptr, number: int) -> Ptr:
-    """The same SRAM declaration in cluster *number* of the union."""
+    """Return the same SRAM declaration in cluster *number* of the union."""
     core = mlu.core
     if core.cluster is None or not 0 <= number < len(core.union.clusters):
         raise ValueError(number)

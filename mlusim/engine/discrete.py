@@ -44,7 +44,7 @@ class DiscreteAtomic:
 
 
 def discrete_method(row: Intrinsic, number: int) -> Callable[..., None]:
-    """The method of the discrete atomic *row*."""
+    """Return the method of the discrete atomic *row*."""
 
     def method(mlu: "Mlu", *given: Any, **named: Any) -> None:
         try:

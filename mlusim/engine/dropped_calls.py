@@ -17,7 +17,7 @@ from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 
 
 def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
-    """The method of a row that has no effect; a result that no core computed is 0."""
+    """Return the method of a row that has no effect; a result that no core computed is 0."""
 
     def nothing(*_: Any, **__: Any) -> Any:
         return step.result
@@ -27,7 +27,7 @@ def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
 
 
 def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
-    """The copy *method*, which leaves the directions of the other kind of core to it."""
+    """Return the copy *method*, which leaves the directions of the other kind of core to it."""
     idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
 
     def copy(mlu: Mlu, dst: Any, src: Any, size: int, direction: Direction, *shape: int) -> None:

@@ -28,24 +28,24 @@ def environment(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def value(formula: Expr, arguments: Mapping[str, Any]) -> Any:
-    """The value of *formula* in a call with *arguments*."""
+    """Return the value of *formula* in a call with *arguments*."""
     return formula.evaluate(environment(arguments))
 
 
 def extent(operand: "Operand", arguments: Mapping[str, Any]) -> int:
-    """The number of elements of *operand* in a call with *arguments*."""
+    """Return the number of elements of *operand* in a call with *arguments*."""
     known = environment(arguments)
     known["sizeof_T"] = arguments[operand.name].view.itemsize
     return operand.extent.evaluate(known)
 
 
 def in_code(formula: Expr, names: Mapping[str, str]) -> str:
-    """The source of *formula*, with what *names* says for its leaves and their own names for the others."""
+    """Return the source of *formula*, with what *names* says for its leaves and their own names for the others."""
     return to_python(formula, lambda leaf: names.get(symbol(leaf), symbol(leaf)))
 
 
 def asked_of_arguments(rule: Expr) -> str:
-    """The source of *rule*, for code that has the arguments by their names."""
+    """Return the source of *rule*, for code that has the arguments by their names."""
     return to_python(rule, _argument)
 
 

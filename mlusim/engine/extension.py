@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def extension_method(row: Intrinsic, number: int) -> Callable[..., None]:
-    """The method of *row*."""
+    """Return the method of *row*."""
 
     def method(mlu: "Mlu", dst: Any, src: Any, repeats: Any, size: Any, direction: Any, count: Any) -> None:
         size, count = count_of(mlu, row, "size", size), count_of(mlu, row, "count", count)

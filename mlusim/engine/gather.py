@@ -61,7 +61,7 @@ class GatherCall:
 def _method(
     row: Intrinsic, number: int, parse: Callable[..., tuple[Any, ...]], *, scatters: bool, waits: bool
 ) -> Callable[..., None]:
-    """The method of a gathering row; *parse* puts its arguments in the order of `GatherCall`."""
+    """Return the method of a gathering row; *parse* puts its arguments in the order of `GatherCall`."""
 
     def method(mlu: "Mlu", *given: Any, **named: Any) -> None:
         try:
@@ -86,7 +86,7 @@ def _method(
 
 
 def _look(mlu: "Mlu", call: GatherCall, *, waits: bool) -> Fault | tuple[Places, Places, Places]:
-    """The places of the pieces on both sides, in bytes from the start of each allocation, or what is wrong.
+    """Return the places of the pieces on both sides, in bytes from the start of each allocation, or what is wrong.
 
     Behind them stand the numbers of the pieces that take part.
     """

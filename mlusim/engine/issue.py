@@ -57,7 +57,7 @@ class Later:
 
 @functools.cache
 def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
-    """The `Mlu` of a launch with *policy*: the *base* class of the machine with one method per intrinsic."""
+    """Return the `Mlu` of a launch with *policy*: the *base* class of the machine with one method per intrinsic."""
     methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
     plain = evolve(policy, compiled=False, noted=False)
     inner = None if policy == plain else mlu_class(base, plain)
@@ -67,7 +67,7 @@ def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
 
 
 def _made(row: Intrinsic, number: int, policy: LaunchPolicy, inner: type[Any] | None) -> Method:
-    """The method of *row*; *inner* is the class without what the launch's policy puts before it."""
+    """Return the method of *row*; *inner* is the class without what the launch's policy puts before it."""
     made = recipe(row, number, policy)
     if inner is not None:
         return _outer(made, getattr(inner, row.name))
@@ -79,7 +79,7 @@ def _made(row: Intrinsic, number: int, policy: LaunchPolicy, inner: type[Any] | 
 
 
 def source_of(row: Intrinsic, arch: Arch) -> str:
-    """The generated code of *row* on *arch*, for reading."""
+    """Return the generated code of *row* on *arch*, for reading."""
     return _text(Writer(recipe(row, 0, LaunchPolicy(arch))))
 
 
@@ -101,7 +101,7 @@ def _outer(made: Recipe, method: Method) -> Method:
 
 
 def _method(made: Recipe) -> Method:
-    """The method of a recipe that begins with nothing of the launch's."""
+    """Return the method of a recipe that begins with nothing of the launch's."""
     row, number, arch = made.row, made.number, made.policy.arch
     match made.steps[0]:
         case steps.Refuse():  # as its text says, without the time to compile it

@@ -70,13 +70,13 @@ def taking_part(offset: Ptr, bitmask: Any, count: int) -> Fault | tuple[Places, 
 
 
 def element(pointer: Ptr, i: int) -> Access:
-    """The bytes of element *i* behind *pointer*."""
+    """Return the bytes of element *i* behind *pointer*."""
     size = pointer.view.itemsize
     return Access(pointer.view.allocation, pointer.offset + i * size, size)
 
 
 def elements(pointer: Ptr, chosen: Places) -> list[Access]:
-    """The bytes of the elements *chosen* (ascending) behind *pointer*, neighbours in one access."""
+    """Return the bytes of the elements *chosen* (ascending) behind *pointer*, neighbours in one access."""
     size, allocation = pointer.view.itemsize, pointer.view.allocation
     ends = np.flatnonzero(np.diff(chosen) != 1) + 1
     runs = np.split(chosen, ends) if len(chosen) else []

@@ -30,7 +30,7 @@ LEFT = LeftOut()
 
 
 def present(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that the caller passed."""
+    """Return the arguments that the caller passed."""
     return {name: value for name, value in arguments.items() if value is not LEFT}
 
 
@@ -52,7 +52,7 @@ def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
 
 
 def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]:
-    """The method *longer*, which refuses calls that lack operands as faults of *row*, whose name was written."""
+    """Return the method *longer*, which refuses calls that lack operands as faults of *row*, whose name was written."""
     own = signature(longer).parameters.values()
     needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in own) - 1
 
@@ -70,7 +70,7 @@ def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]
 def either_form(
     row: "Intrinsic", shorter: Callable[..., Any], longer: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The method of *row* that passes calls of the longer form on to the method *longer*."""
+    """Return the method of *row* that passes calls of the longer form on to the method *longer*."""
     assert row.overload is not None
     longer = complete(row, longer)
     if "longer" in shorter.__code__.co_names:

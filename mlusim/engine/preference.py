@@ -29,5 +29,5 @@ def preferring(engine: str) -> Iterator[None]:
 
 
 def preferred() -> str:
-    """The engine of launches that leave it to be chosen."""
+    """Return the engine of launches that leave it to be chosen."""
     return _PREFERRED.get()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def refuse(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault:
-    """The fault of a call of *row* with *arguments* that some check rejected."""
+    """Return the fault of a call of *row* with *arguments* that some check rejected."""
     fault = _diagnose(mlu, row, arguments)
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
@@ -32,7 +32,7 @@ def refuse_here(mlu: "Mlu", row: "Intrinsic", fault: Fault) -> Fault:
 
 
 def unsupported(mlu: "Mlu", row: "Intrinsic") -> Fault:
-    """The fault of an intrinsic that the architecture, or a memory core, lacks."""
+    """Return the fault of an intrinsic that the architecture, or a memory core, lacks."""
     arch = mlu.core.session.board.arch
     if mlu.core.place.memory_core and not row.memory_core:
         fault = Unsupported(
@@ -63,7 +63,7 @@ def count_of(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> int:
 
 
 def refuse_body(mlu: "Mlu", row: "Intrinsic", refused: "Refused", arguments: Mapping[str, Any]) -> Fault:
-    """The fault of a call whose data the body of *row* refused."""
+    """Return the fault of a call whose data the body of *row* refused."""
     fault: Fault = RuleFault(str(refused), operand=refused.operand, legal=refused.legal)
     if refused.needs is not None and refused.operand is not None:
         pointer = arguments[refused.operand]
@@ -76,7 +76,7 @@ def refuse_body(mlu: "Mlu", row: "Intrinsic", refused: "Refused", arguments: Map
 
 
 def no_pointer(name: str, value: Any, space: object) -> Fault:
-    """The fault of an operand that should point into *space*."""
+    """Return the fault of an operand that should point into *space*."""
     tensor = hasattr(value, "allocation") and hasattr(value, "device")
     return WrongSpace(
         f"{name} is {value!r:.80}, which is not a pointer",
@@ -87,7 +87,7 @@ def no_pointer(name: str, value: Any, space: object) -> Fault:
 
 
 def foreign(mlu: "Mlu", name: str, pointer: Ptr) -> Fault | None:
-    """The fault of a pointer that this core did not get: another core's, another launch's or the host's."""
+    """Return the fault of a pointer that this core did not get: another core's, another launch's or the host's."""
     view, port = pointer.view, pointer.view.port
     if port is mlu.core:
         return None
@@ -166,7 +166,7 @@ def _scalar_hint(value: Any) -> str | None:
 
 
 def typed(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> tuple[Any, DType]:
-    """A scalar whose own type decides the instruction: (the scalar, its element type)."""
+    """Return a scalar whose own type decides the instruction: (the scalar, its element type)."""
     if isinstance(value, int):
         return (value if -(1 << 31) <= value < 1 << 31 else int32(value)), int32
     if is_number(value) and not isinstance(value, float):
@@ -212,7 +212,7 @@ def _diagnose(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fau
 
 
 def _contradiction(row: "Intrinsic") -> Fault:
-    """The fault of a check that fired although every rule holds; it would be an error of mlusim."""
+    """Return the fault of a check that fired although every rule holds; it would be an error of mlusim."""
     return Fault(f"an operand was refused although each rule of {row.name} holds", hint="please report this")
 
 
@@ -221,14 +221,14 @@ def _is_either(row: "Intrinsic", name: str) -> bool:
 
 
 def spaces(operand: "Operand") -> str:
-    """The memories that *operand* may lie in, in words."""
+    """Return the memories that *operand* may lie in, in words."""
     return " or ".join(space.name for space in operand.spaces)
 
 
 def check_kind(
     row: "Intrinsic", operand: "Operand", view: View, first: View | None, generation: int
 ) -> Fault | None:
-    """The fault of an operand in the wrong memory or of the wrong type; *first* gives the common type."""
+    """Return the fault of an operand in the wrong memory or of the wrong type; *first* gives the common type."""
     name = operand.name
     if view.space not in operand.spaces:
         return WrongSpace(
@@ -306,7 +306,7 @@ def _check_overlap(
 
 
 def check_rules(row: "Intrinsic", arguments: Mapping[str, Any], generation: int) -> Fault | None:
-    """The fault of the first rule of *row* that is broken."""
+    """Return the fault of the first rule of *row* that is broken."""
     known = environment(arguments)
     for rule in row.rules:
         if rule.generations and generation not in rule.generations:

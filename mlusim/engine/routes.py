@@ -34,7 +34,7 @@ class Routes:
     rows: Lanes  # of `two`, those that need no alignment
 
     def form(self, numbers: int, asynchronous: bool) -> Lanes:
-        """The directions of the copy with so many *numbers* behind its direction; a KeyError for no form."""
+        """Return the directions of the copy with so many *numbers* behind its direction; a KeyError for no form."""
         if numbers == 0:
             return self.one_async if asynchronous else self.one
         if numbers == 3:
@@ -46,7 +46,7 @@ class Routes:
 
 @functools.cache
 def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
-    """The legal directions of a core of *arch*; a memory core reaches GDRAM, LDRAM and SRAM only."""
+    """Return the legal directions of a core of *arch*; a memory core reaches GDRAM, LDRAM and SRAM only."""
 
     def lanes(allowed: frozenset[Direction]) -> Lanes:
         kept = {}
@@ -71,7 +71,7 @@ def _pipe(token: Direction, arch: Arch) -> Pipe:
 
 
 def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """The (stride, count) pairs of both sides, outermost first, from the stride arguments of a copy.
+    """Return the (stride, count) pairs of both sides, outermost first, from the stride arguments of a copy.
 
     The stride of a single segment does not matter and is 0 here.
     """

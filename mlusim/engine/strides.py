@@ -72,7 +72,7 @@ def strided(mlu: "Mlu", row: "Intrinsic", number: int, arguments: Mapping[str, A
 
 
 def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
-    """The bytes that *operand* takes in a strided call."""
+    """Return the bytes that *operand* takes in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
     known = environment(arguments)

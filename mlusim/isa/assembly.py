@@ -41,7 +41,7 @@ class AssemblyCall:
 
 
 def assembly_calls(text: str) -> tuple[AssemblyCall, ...]:
-    """The calls that the instructions of *text* are, in order.
+    """Return the calls that the instructions of *text* are, in order.
 
     Raises `UsageError` for an instruction that is not known here, or whose operands are others.
     """
@@ -76,7 +76,7 @@ def _call(text: str) -> AssemblyCall:
 
 
 def _operands(text: str) -> list[str]:
-    """The operands between commas that stand in no parenthesis."""
+    """Return the operands between commas that stand in no parenthesis."""
     return [part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip()]
 
 

@@ -286,7 +286,7 @@ COMPUTE = (Pipe.VECTOR, Pipe.TENSOR)
 
 
 def _old_sync(source: str, target: str, pipe: Pipe) -> Intrinsic:
-    """An older sync for the copies of one direction."""
+    """Return an older sync for the copies of one direction."""
     spelling = f"__sync_copy_{source}_to_{target}"
     in_nram = source == target == "nram"
 

@@ -137,11 +137,11 @@ class Operand:
         return frozenset(name for pair in self.strides for name in names_in(*pair))
 
     def step_on(self, generation: int, itemsize: int) -> int:
-        """The distance, in elements of *itemsize* bytes, of the elements that are touched."""
+        """Return the distance, in elements of *itemsize* bytes, of the elements that are touched."""
         return self.step.evaluate({"generation": generation, "sizeof_T": itemsize})
 
     def dtypes_on(self, generation: int) -> tuple[DType, ...]:
-        """The element types that an architecture of *generation* takes."""
+        """Return the element types that an architecture of *generation* takes."""
         return self.dtypes_2xx if generation == 2 else self.dtypes
 
 
@@ -384,12 +384,12 @@ def intrinsic(
 
 
 def alias(spelling: str, row: Intrinsic) -> Intrinsic:
-    """An older spelling of *row*."""
+    """Return an older spelling of *row*."""
     return evolve(row, spelling=spelling, doc=f"{row.doc}\n\nThe older spelling of ``{row.spelling}``.")
 
 
 def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
-    """The work of the first source, or of the destination where there is no source."""
+    """Return the work of the first source, or of the destination where there is no source."""
     for operand in operands.values():
         if operand.access == "read":
             return Cost(operand.extent, operand.name)

@@ -39,7 +39,7 @@ def _wide(values: Tile) -> Tile:
 
 
 def sums_type(values: Tile, weight: Tile, terms: int) -> Any:
-    """The type in which sums of *terms* products are as the tensor unit has them: exact for integers."""
+    """Return the type in which sums of *terms* products are as the tensor unit has them: exact for integers."""
     if values.dtype.kind not in "iu":
         return np.float32
     if not values.size or not weight.size or _largest(values) * _largest(weight) * terms <= EXACT:
@@ -48,7 +48,7 @@ def sums_type(values: Tile, weight: Tile, terms: int) -> Any:
 
 
 def _largest(values: Tile) -> int:
-    """The largest magnitude in *values*, integers."""
+    """Return the largest magnitude in *values*, integers."""
     return max(abs(int(values.max())), abs(int(values.min())))
 
 
@@ -85,7 +85,7 @@ class WeightStore:
         self._kept: tuple[KeptWeight, ...] = ()
 
     def rows(self, weight: Tile, count: int, generation: int, dtype: Any) -> Tile:
-        """The *count* filters of *weight* as the tensor unit multiplies them, one a row; not to be written to."""
+        """Return the *count* filters of *weight* as the tensor unit multiplies them, one a row; not to be written to."""
         dear = weight.dtype == np.float16 or (weight.dtype == np.float32 and generation >= 5)
         if not dear or weight.size < KEPT:
             return factor(filters(weight, count, generation), generation, dtype)

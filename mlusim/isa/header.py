@@ -26,7 +26,7 @@ ENUMERATORS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 
 def header_lines() -> Iterator[str]:
-    """The header, line by line; each prototype is a line of its own."""
+    """Yield the header, line by line; each prototype is a line of its own."""
     yield "#pragma once"
     for name, values in ENUMERATORS.items():
         yield f"typedef enum {{ {', '.join(f'{n} = {v}' for n, v in values.items())} }} {name};"
@@ -40,5 +40,5 @@ def header_lines() -> Iterator[str]:
 
 
 def header_text() -> str:
-    """The header as one text."""
+    """Return the header as one text."""
     return "\n".join(header_lines()) + "\n"

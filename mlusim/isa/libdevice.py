@@ -89,7 +89,7 @@ def cn_vector_mod_scalar_u64(elem_count: int, dst: Tile, src: Tile, value: Value
 
 
 def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: str) -> Intrinsic:
-    """A function of one number, in the type *dtype*."""
+    """Return a function of one number, in the type *dtype*."""
 
     def body(value: Any) -> Any:
         return dtype.dtype.type(function(np.float64(number(value, dtype))))

@@ -10,18 +10,18 @@ from mlusim.isa.table import ISA
 
 
 def names() -> tuple[str, ...]:
-    """The names of all intrinsics."""
+    """Return the names of all intrinsics."""
     return tuple(ISA)
 
 
 def described(name: str) -> Callable[..., Any] | None:
-    """A function that stands for the intrinsic called *name*; None where there is none."""
+    """Return a function that stands for the intrinsic called *name*; None where there is none."""
     row = ISA.get(name)
     return None if row is None else _standing_for(row)
 
 
 def _standing_for(row: Intrinsic) -> Callable[..., Any]:
-    """A function with the name, the signature and the documentation of *row*; only a kernel's `Mlu` can execute it."""
+    """Return a function with the name, the signature and the documentation of *row*; only a kernel's `Mlu` can execute it."""
 
     def intrinsic(*given: Any, **named: Any) -> Any:
         del given, named

@@ -89,7 +89,7 @@ class Parameter:
 
 
 def c_types(annotation: Any) -> tuple[str, ...] | None:
-    """The C types that an annotation stands for; None for a tile."""
+    """Return the C types that an annotation stands for; None for a tile."""
     for mark in getattr(annotation, "__metadata__", ()):
         if isinstance(mark, CType):
             return mark.types
@@ -99,7 +99,7 @@ def c_types(annotation: Any) -> tuple[str, ...] | None:
 def parameters_of(
     body: Callable[..., Any], *, control: bool, c: Mapping[str, str | tuple[str, ...]]
 ) -> tuple[Parameter, ...]:
-    """The parameters of *body*, without the core that a *control* row is handed; *c* overrides their C types."""
+    """Return the parameters of *body*, without the core that a *control* row is handed; *c* overrides their C types."""
     return tuple(_parameter(p, c.get(p.name)) for p in _annotated(body)[0][control:])
 
 
@@ -114,7 +114,7 @@ class _Taken(NamedTuple):
 
 @functools.lru_cache(1)  # what is asked for twice is asked for at once
 def _annotated(body: Callable[..., Any]) -> tuple[list[_Taken], Any]:
-    """The parameters of *body*, and the annotation of its result: as `inspect.signature` has them, which takes ten times as long."""
+    """Return the parameters of *body*, and the annotation of its result: as `inspect.signature` has them, which takes ten times as long."""
     code, given = getattr(body, "__code__", None), getattr(body, "__annotations__", {})
     plain = (
         type(body) is FunctionType and not hasattr(body, "__signature__") and not hasattr(body, "__wrapped__")
@@ -147,7 +147,7 @@ def _parameter(p: _Taken, c: str | tuple[str, ...] | None) -> Parameter:
 
 
 def result_of(body: Callable[..., Any], c: str | tuple[str, ...] | None) -> tuple[str, str]:
-    """The name of the Python type that *body* returns, and the C type of the result, *c* if given."""
+    """Return the name of the Python type that *body* returns, and the C type of the result, *c* if given."""
     annotation = _annotated(body)[1]
     annotation = None if annotation is inspect.Signature.empty else annotation
     types = (c,) if isinstance(c, str) else c or c_types(annotation)

@@ -101,7 +101,7 @@ def _combined(
     dilations: tuple[int, int],
     mean: bool,
 ) -> Any:
-    """All windows at once: one element of each window after the other, row by row; pairs are height and width.
+    """Return all windows at once: one element of each window after the other, row by row; pairs are height and width.
 
     Sums of half have two accumulators, see `TWO_SUMS`.
     """
@@ -186,7 +186,7 @@ bang_minpool = _pool("__bang_minpool", minimum, "min of src[h][w][c]", dtypes=FL
 
 
 def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, right: int) -> tuple[Any, Any]:
-    """The largest number of each window and its place there; a NaN loses, and of equals the first is taken."""
+    """Return the largest number of each window and its place there; a NaN loses, and of equals the first is taken."""
     height, width, channel = picture.shape
     high = (height - kernel_height) // down + 1
     wide = min(-(-(width - kernel_width) // right) + 1, (width - 1) // right + 1)

@@ -80,13 +80,13 @@ class Form:
     elements: tuple[tuple[str, tuple[DType, ...]], ...]
 
     def prototypes(self) -> Iterator[Prototype]:
-        """The prototype of every choice of element types."""
+        """Yield the prototype of every choice of element types."""
         choices = [[(d, c) for d in found for c in CHARS.get(d, (d.c,))] for _, found in self.elements]
         for chosen in itertools.product(*choices):
             yield self._filled({name: c for (name, _), c in zip(self.elements, chosen, strict=True)})
 
     def generic(self) -> str:
-        """The declaration with ``T`` for the element types that are open."""
+        """Return the declaration with ``T`` for the element types that are open."""
         names: dict[str, tuple[Any, str]] = {}
         for variable, found in self.elements:
             text = variable if variable == LEAD else f"{LEAD}_{variable}"
@@ -104,18 +104,18 @@ class Form:
 
 
 def forms(row: Intrinsic) -> tuple[Form, ...]:
-    """The forms of *row* in C; those of a longer form, as ``bang_conv_bias`` is, have the name of the shorter one."""
+    """Return the forms of *row* in C; those of a longer form, as ``bang_conv_bias`` is, have the name of the shorter one."""
     return tuple(dict.fromkeys(_forms(row, _shorter_names().get(row.name, row.spelling))))
 
 
 def prototypes(row: Intrinsic) -> tuple[Prototype, ...]:
-    """The C prototypes of *row*, each once."""
+    """Return the C prototypes of *row*, each once."""
     return tuple(dict.fromkeys(p for form in forms(row) for p in form.prototypes()))
 
 
 @functools.cache
 def all_prototypes() -> tuple[Prototype, ...]:
-    """The prototypes of every row that C calls by name, in the order of the table; assembly is written as text."""
+    """Return the prototypes of every row that C calls by name, in the order of the table; assembly is written as text."""
     rows = (row for row in ISA.values() if not row.spelling.startswith(ASSEMBLY))
     return tuple(p for row in rows for p in prototypes(row))
 
@@ -158,7 +158,7 @@ def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
 
 
 def _variables(row: Intrinsic) -> dict[str, tuple[DType, ...]]:
-    """The names of open element types, and what each may be."""
+    """Return the names of open element types, and what each may be."""
     found: dict[str, tuple[DType, ...]] = {LEAD: row.elements} if row.elements else {}
     for o in row.operands.values():
         name = _variable(row, o)
@@ -172,7 +172,7 @@ def _variable(row: Intrinsic, o: Operand) -> str:
 
 
 def _lists(given: tuple[Parameter, ...]) -> Iterator[tuple[Parameter, ...]]:
-    """The lists of parameters: those whose default is None come together or not at all, and end a list without them."""
+    """Yield the lists of parameters: those whose default is None come together or not at all, and end a list without them."""
     at = next((n for n, p in enumerate(given) if p.default is None), None)
     if at is not None:
         yield given[:at]
@@ -202,7 +202,7 @@ def _of_operand(row: Intrinsic, p: Parameter) -> Iterator[str]:
 
 
 def _parsed(text: str) -> CParameter:
-    """A parameter that a row gives as text, such as ``const void *mask`` or ``...``."""
+    """Return a parameter that a row gives as text, such as ``const void *mask`` or ``...``."""
     name = text if text == "..." else re.split(r"[ *&]", text)[-1]
     return CParameter(name, "..." if text == "..." else text[: -len(name)].strip())
 

@@ -114,7 +114,7 @@ def bang_popcnt(dst: Tile, src: Tile, elem_count: int) -> None:
 
 
 def _lane_sum(src: Tile) -> Any:
-    """The sum of each lane of the lines, then a tree over the lanes, every step in the type of *src*."""
+    """Return the sum of each lane of the lines, then a tree over the lanes, every step in the type of *src*."""
     lanes = LINE // src.itemsize
     whole = len(src) // lanes * lanes
     partial = np.add.reduce(src[:whole].reshape(-1, lanes), axis=0, initial=src.dtype.type(0))

@@ -75,7 +75,7 @@ def target_of(dst: Any, *, whole: bool = False) -> Register:
 
 
 def source_of(name: str, value: Any, dtype: DType) -> Any:
-    """The elements of a source, or a number as one of *dtype*; raises `Refused` for anything else."""
+    """Return the elements of a source, or a number as one of *dtype*; raises `Refused` for anything else."""
     if isinstance(value, Register):
         if value.values is None:
             raise Refused(

@@ -19,7 +19,7 @@ _PLANE = (at_least("height", 1), at_least("width", 1))
 
 
 def _rotation(spelling: str, quarters: int, formula: str, place: str) -> Intrinsic:
-    """A matrix turned clockwise by *quarters* right angles; *place* is that of ``src[h][w]`` in C."""
+    """Return a matrix turned clockwise by *quarters* right angles; *place* is that of ``src[h][w]`` in C."""
 
     def body(dst: Tile, src: Tile, height: int, width: int) -> None:
         turned = np.rot90(src.reshape(height, width), -quarters)
@@ -170,7 +170,7 @@ def bang_reshape_filter(
 
 
 def _channels(spelling: str, formula: str, axes: tuple[int, ...], order: str) -> Intrinsic:
-    """A change of the order of axes."""
+    """Return a change of the order of axes."""
     named = {"n": "n", "h": "height", "w": "width", "c": "channel"}
     loops = " ".join(f"for (int64_t {x}_ = 0; {x}_ < {named[x]}; {x}_++)" for x in (order[a] for a in axes))
     place = f"{order[0]}_"

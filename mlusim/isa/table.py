@@ -91,7 +91,7 @@ def is_intrinsic(name: str) -> bool:
 
 
 def find_intrinsic(name: str) -> Intrinsic:
-    """The row called *name*, with or without leading underscores.
+    """Return the row called *name*, with or without leading underscores.
 
     Raises `UsageError` with the nearest names for an unknown one.
     """

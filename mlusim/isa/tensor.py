@@ -59,7 +59,7 @@ def finish(sums: Tile, dtype: np.dtype[Any], *, whole: bool = False) -> Tile:
 
 
 def _sums_type(values: Tile, weight: Tile, terms: int, *, whole: bool) -> Any:
-    """The type of sums of *terms* products; *whole*: they are integers to their end, neither scaled nor added to a bias."""
+    """Return the type of sums of *terms* products; *whole*: they are integers to their end, neither scaled nor added to a bias."""
     if values.dtype.kind == "i" and not whole:
         return np.float64
     return sums_type(values, weight, terms)
@@ -155,7 +155,7 @@ TOGETHER = 1 << 20  # elements that are laid side by side for one product: what 
 def _convolved(
     src: Tile, rows: Tile, kernel: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int]
 ) -> Tile:
-    """The sums of a convolution, HWC; *src* HWC, *rows* a filter each, as they are multiplied; pairs in the order height, width.
+    """Return the sums of a convolution, HWC; *src* HWC, *rows* a filter each, as they are multiplied; pairs in the order height, width.
 
     What a result needs is laid side by side, so that lines of the picture are one product of matrices.
     """

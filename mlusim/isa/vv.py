@@ -72,7 +72,7 @@ def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bo
 
 
 def _high(a: Any, b: Any) -> Any:
-    """The upper half of the products' bits."""
+    """Return the upper half of the products' bits."""
     dtype = np.asarray(a).dtype
     wide = np.int64 if dtype.kind == "i" else np.uint64
     return np.multiply(a, b, dtype=wide) >> wide(8 * dtype.itemsize)

@@ -11,7 +11,7 @@ def beside(generation: int) -> int:
 
 
 def filters(weight: Tile, count: int, generation: int) -> Tile:
-    """The *count* filters of a weight in WRAM, one a row."""
+    """Return the *count* filters of a weight in WRAM, one a row."""
     near = beside(generation)
     return weight.reshape(LANES // near, count // LANES, near, -1).swapaxes(0, 1).reshape(count, -1)
 

@@ -111,7 +111,7 @@ class Announcer:
         return effect
 
     def mark(self) -> list[Step]:
-        """The steps of intrinsics and scalar accesses since the last mark, announced or not, each once.
+        """Return the steps of intrinsics and scalar accesses since the last mark, announced or not, each once.
 
         For one observer: the one who orders pipes.
         """
@@ -204,7 +204,7 @@ class Announcer:
         return Effect(step, self._core, next(self._numbers), arguments)
 
     def _scalar_step(self, name: str, frame: FrameType, view: "View", index: int, *, loads: bool) -> _Known:
-        """The step of a scalar access at the kernel's *frame*, which may be known, though not by the guess at it."""
+        """Return the step of a scalar access at the kernel's *frame*, which may be known, though not by the guess at it."""
         key = frame.f_lasti, view, index, loads
         known = self._scalars.get(key)
         if known is not None and known.code is frame.f_code:
@@ -218,7 +218,7 @@ class Announcer:
         return known
 
     def _step(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> _Known:
-        """The step of *row* at the kernel's *frame*, which may be known, though not by who called it."""
+        """Return the step of *row* at the kernel's *frame*, which may be known, though not by who called it."""
         key = frame.f_lasti, operands
         known = self._steps.get(key)
         if known is None or known.code is not frame.f_code or known.row is not row:
@@ -247,7 +247,7 @@ class Announcer:
         return Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
 
     def _site(self, frame: FrameType) -> Site:
-        """The place of the statement that the kernel's *frame* is at."""
+        """Return the place of the statement that the kernel's *frame* is at."""
         key = id(frame.f_code), frame.f_lasti
         known = self._sites.get(key)
         if known is None:

@@ -28,7 +28,7 @@ class Cluster:
     def shared(
         self, nth: int, dtype: DType, count: int, declared: MemoryDeclaration
     ) -> tuple[Allocation, bool]:
-        """The *nth* SRAM declaration of the cluster, and whether it is new.
+        """Return the *nth* SRAM declaration of the cluster, and whether it is new.
 
         Every core must declare the same types and counts in the same order, as one source file does.
         """
@@ -47,7 +47,7 @@ class Cluster:
         return allocation, False
 
     def twin(self, allocation: Allocation, other: "Cluster") -> Allocation:
-        """The declaration in *other* that corresponds to *allocation* in this cluster."""
+        """Return the declaration in *other* that corresponds to *allocation* in this cluster."""
         found = None
         for nth, (mine, dtype, count) in enumerate(self._shared):
             twin, _ = other.shared(
@@ -83,7 +83,7 @@ class Union:
         return participants(core, scope)
 
     def next_meeting(self) -> int:
-        """A number for one more meeting."""
+        """Return a number for one more meeting."""
         self._completed += 1
         return self._completed
 
@@ -138,7 +138,7 @@ class Union:
         return True
 
     def check_left(self, core: "Core") -> SyncFault | None:
-        """The fault of *core* having ended while others wait for it, if any do."""
+        """Return the fault of *core* having ended while others wait for it, if any do."""
         for meeting in self._meetings.values():
             if core in meeting.missing:
                 return left_early(meeting, [core])
@@ -160,7 +160,7 @@ def _wait(core: "Core") -> tuple[str, str, str, int]:
 
 
 def _at_places(parts: Iterable[tuple[str, Site, str]]) -> list[str]:
-    """Each of *parts* as ``WORDS at PLACE`` and what follows; a place in the file of the first is told by its line."""
+    """Return each of *parts* as ``WORDS at PLACE`` and what follows; a place in the file of the first is told by its line."""
     told: list[str] = []
     first: Site | None = None
     for words, site, behind in parts:
@@ -170,7 +170,7 @@ def _at_places(parts: Iterable[tuple[str, Site, str]]) -> list[str]:
 
 
 def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
-    """The fault of a barrier whose participants *left* have ended without arriving."""
+    """Return the fault of a barrier whose participants *left* have ended without arriving."""
     waits = tuple(_wait(c) for c in meeting.arrived if c.waiting is meeting)
     others = "; ".join(
         _at_places((f"{core} waits in {name}", Site(file, line), "") for core, name, file, line in waits[:4])
@@ -192,7 +192,7 @@ def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
 
 
 def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
-    """The fault of a launch in which no core can go on: which waits where, for which."""
+    """Return the fault of a launch in which no core can go on: which waits where, for which."""
     waits = tuple(_wait(core) for core in waiting)
     spins = tuple((core.place.label, *core.site()) for core in spinning)
     places = [

@@ -133,7 +133,7 @@ class Core:
     # -- memory --------------------------------------------------------------------------------
 
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
-        """A pointer into *allocation* that accounts to this core."""
+        """Return a pointer into *allocation* that accounts to this core."""
         view = View(allocation, dtype, self, phase)
         self.bindings.append(view.siblings)
         return Ptr(view, index)
@@ -173,7 +173,7 @@ class Core:
             self.hub.declare(self, pointer.view.allocation)
 
     def declare_shared(self, dtype: Any, count: int) -> Ptr:
-        """The cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
+        """Return the cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
         count = self._or_blame(elements, SRAM, count)
@@ -225,7 +225,7 @@ class Core:
             self.scalars.scalar("scalar store", view, index, value)
 
     def _borrowed(self, verb: str, view: View, index: int) -> Fault:
-        """The fault of another core that goes through a pointer of this one."""
+        """Return the fault of another core that goes through a pointer of this one."""
         user = self.session.scheduler.running or self
         fault = foreign(user.mlu, "the pointer", Ptr(view, index))
         assert fault is not None
@@ -371,11 +371,11 @@ class Core:
             self.session.scheduler.pause(self)
 
     def variables(self) -> Iterator[bytes]:
-        """The values of the kernel's variables outside the board's memories, and where it is."""
+        """Return the values of the kernel's variables outside the board's memories, and where it is."""
         return frames_here()
 
     def shared_progress(self) -> int:
-        """A number that grows whenever the task may have changed memory that other tasks see."""
+        """Return a number that grows whenever the task may have changed memory that other tasks see."""
         session, mlu = self.session, self.mlu
         copied = sum(mlu.traffic[number] for number in session.shared_directions)
         done = sum(mlu.counts[number] for number in session.shared_rows)

@@ -73,7 +73,7 @@ class Device(Presented):
         return self._adopt(raw, host.shape, dtype, filled=True, writable=False)
 
     def empty(self, shape: int | Sequence[int], dtype: Any) -> DeviceTensor:
-        """A tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
+        """Return a tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
         sizes = shape_of(shape)
         found = as_dtype(dtype)
         nbytes = math.prod(sizes) * found.size
@@ -83,7 +83,7 @@ class Device(Presented):
         return self._adopt(raw, sizes, found, filled=False)
 
     def cut(self, memory: Bytes, nbytes: int, told: Callable[[], str] | None = None) -> DeviceTensor:
-        """A tensor of *nbytes* bytes in *memory*, which stands for this GDRAM from its first byte on.
+        """Return a tensor of *nbytes* bytes in *memory*, which stands for this GDRAM from its first byte on.
 
         The bytes are as they are there: nothing poisons them, and none counts as given.  *told* says what they are, in
         words.  Raises `OutOfMemory` when the board's GDRAM, or *memory*, is exhausted.
@@ -233,12 +233,12 @@ class Device(Presented):
         return handed(watching, self._result(session, watching))
 
     def _screened(self, screening: Screening, bound: Limit) -> Session | None:
-        """The launch in C, for checkers that find nothing in it; None where they may."""
+        """Return the launch in C, for checkers that find nothing in it; None where they may."""
         with _metered(bound) as meter:
             return screening.run(lambda *given: self._session(screening.request, *given), meter)
 
     def _ran(self, bound: Limit, *given: Any, told: Sequence[Observer]) -> Session:
-        """The session of a launch, after its run."""
+        """Return the session of a launch, after its run."""
         with _metered(bound) as meter:
             session = self._session(*given, meter, told=told)
             session.run()
@@ -378,7 +378,7 @@ def _layout(layout: Any, args: Sequence[Any]) -> RegionMap | None:
 
 
 def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
-    """The observers that are *wanted*, of which some may be given by name."""
+    """Return the observers that are *wanted*, of which some may be given by name."""
     if all(isinstance(one, Observer) for one in wanted):
         return tuple(wanted)
     from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine

@@ -24,5 +24,5 @@ def devices_on(board: str | Board) -> Iterator[None]:
 
 
 def board_for(wanted: str | Board) -> Board:
-    """The board of a device that is asked to be of *wanted*."""
+    """Return the board of a device that is asked to be of *wanted*."""
     return _INSTEAD.get() or find_board(wanted)

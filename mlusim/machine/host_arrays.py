@@ -18,7 +18,7 @@ def host_array(array: Any) -> np.ndarray[Any, Any]:
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
-    """A shape from an integer or a sequence of them; raises `UsageError` for anything else."""
+    """Return a shape from an integer or a sequence of them; raises `UsageError` for anything else."""
     one = isinstance(shape, int | np.integer)
     many = isinstance(shape, Sequence | np.ndarray) and not isinstance(shape, str | bytes)
     try:

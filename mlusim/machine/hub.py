@@ -289,7 +289,7 @@ def attending(observers: Iterable[Observer]) -> Iterator[None]:
 
 
 def attendants() -> tuple[Observer, ...]:
-    """Those who watch every launch just now."""
+    """Return those who watch every launch just now."""
     return _ATTENDING.get().observers
 
 
@@ -318,7 +318,7 @@ def turn() -> AbstractContextManager[Any]:
 
 
 def adoption() -> Callable[[], None]:
-    """A function that, called in another thread, lets the observers of this thread watch that one too."""
+    """Return a function that, called in another thread, lets the observers of this thread watch that one too."""
     held = _ATTENDING.get()
     return lambda: _adopt(held)
 
@@ -341,6 +341,6 @@ def launched_from(place: Callable[[], str]) -> Iterator[None]:
 
 
 def launch_place() -> str | None:
-    """The place of the launch that runs; None where it was not told."""
+    """Return the place of the launch that runs; None where it was not told."""
     place = _PLACE.get()
     return None if place is None else place()

@@ -137,7 +137,7 @@ class Launch(Presented):
         return self.forecast.unions
 
     def on(self, board: str | Board) -> "Launch":
-        """The launch as the same work would run on *board*: only the time, its bound and timeline differ.
+        """Return the launch as the same work would run on *board*: only the time, its bound and timeline differ.
 
         A kernel sees of its board what the architecture has, so the work is the same on any board of
         the same architecture that can start the launch; raises `UsageError` for another.

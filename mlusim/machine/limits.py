@@ -62,7 +62,7 @@ USUAL = Limit(seconds=300, growth=1024 * UNITS["MiB"])
 
 
 def limit_in(text: str, base: Limit) -> Limit:
-    """The limit that *text* describes, ``seconds=60,instructions=1e6,growth=256MiB``; the rest is as in *base*.
+    """Return the limit that *text* describes, ``seconds=60,instructions=1e6,growth=256MiB``; the rest is as in *base*.
 
     ``none`` is no limit at all.  Raises `UsageError` for anything else.
     """
@@ -85,7 +85,7 @@ def _number(part: str, text: str) -> float:
 
 
 def number_in(text: str) -> float | None:
-    """The number that *text* is, with or without a unit: 60, 1e6, 2M, 256MiB; None where it is none."""
+    """Return the number that *text* is, with or without a unit: 60, 1e6, 2M, 256MiB; None where it is none."""
     digits = text.rstrip("".join(set("".join(UNITS)))).rstrip()
     try:
         return float(digits) * UNITS[text[len(digits) :].lstrip()]
@@ -112,7 +112,7 @@ def take_over(limit: Limit) -> None:
 
 
 def limit_of(given: Any) -> Limit:
-    """The limit of a launch that was *given* one: a `Limit`, a text, a number of instructions; None: that of the block."""
+    """Return the limit of a launch that was *given* one: a `Limit`, a text, a number of instructions; None: that of the block."""
     if given is None or isinstance(given, Limit):
         return given or _LIMITING.get()
     if isinstance(given, str):
@@ -183,7 +183,7 @@ class Meter:
         raise core.blame(_reached(what, name, getattr(self.limit, name)))
 
     def late(self, core: Any, traceback: TracebackType | None) -> LimitReached:
-        """The fault of *core* that was interrupted where *traceback* ends."""
+        """Return the fault of *core* that was interrupted where *traceback* ends."""
         self.quiet()
         what = f"the launch has run for {self.limit.seconds:g} seconds, its limit"
         fault = _reached(what, "seconds", self.limit.seconds)

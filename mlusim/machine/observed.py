@@ -103,7 +103,7 @@ class Steps(Protocol):
     """The steps of a core."""
 
     def mark(self) -> "list[Step]":
-        """The steps since the last mark, announced or not, each once."""
+        """Return the steps since the last mark, announced or not, each once."""
 
 
 class Mlu(Protocol):

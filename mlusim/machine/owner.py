@@ -49,16 +49,16 @@ class Owner(Protocol):
         """Make the object that the kernel of *core* is handed."""
 
     def make_log(self, core: Any) -> Log | None:
-        """The log of *core*; None where time is not predicted."""
+        """Return the log of *core*; None where time is not predicted."""
 
     def watches(self, core: Any) -> tuple[Any, Any]:
         """Return the announcers of intrinsics and of scalar accesses of *core*; None where nothing listens."""
 
     def lone_cluster(self, core: Any) -> Any:
-        """The cluster that a lone Block task of compiled code has for itself; None: it has none."""
+        """Return the cluster that a lone Block task of compiled code has for itself; None: it has none."""
 
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
         """Fresh memories for one core."""
 
     def core_directions(self, *, memory_core: bool) -> Routes:
-        """The copy directions that a core of this launch has."""
+        """Return the copy directions that a core of this launch has."""

@@ -89,7 +89,7 @@ class Placements:
         return layouts[planned.key]
 
     def label(self, allocation: Allocation, offset: int) -> str:
-        """The regions that hold byte *offset* of *allocation*, as a pointer names them; empty where none does."""
+        """Return the regions that hold byte *offset* of *allocation*, as a pointer names them; empty where none does."""
         inside = [p for p in self.live if p.allocation is allocation]
         names = dict.fromkeys(
             f"{region.name}+{offset - p.start - region.offset:#x}"

@@ -54,7 +54,7 @@ def _policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, Launch
 
 
 def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, ...]:
-    """The built-in variables of an `Mlu` that are the same for all tasks of a launch, in its order."""
+    """Return the built-in variables of an `Mlu` that are the same for all tasks of a launch, in its order."""
     x, y, z = dim
     sizes = arch.max_nram, arch.max_wram, arch.max_sram
     return x * y * z, x, y, z, kind.unions, arch.cores_per_cluster, *sizes, arch.bang_arch
@@ -158,7 +158,7 @@ class Session:
         *,
         timing: bool = False,
     ) -> "Session":
-        """The same launch once more, not yet run, with *timing* or without: *arguments* stand for those of the request.
+        """Return the same launch once more, not yet run, with *timing* or without: *arguments* stand for those of the request.
 
         The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.
         *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
@@ -221,7 +221,7 @@ class Session:
             self.hub.task_end(core)
 
     def _late(self, overdue: Overdue, core: Core | None) -> BaseException:
-        """The fault of this launch that took too long; the alarm of another one goes on to it."""
+        """Return the fault of this launch that took too long; the alarm of another one goes on to it."""
         if self.meter is None or not self.meter.raised(overdue) or core is None:
             return overdue
         return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)
@@ -237,7 +237,7 @@ class Session:
             yield functools.partial(self._block, task) if self.alone else [self._block(task)]
 
     def _block(self, task: int) -> Core:
-        """A core for the Block task *task*: one that has ended another, where there is such."""
+        """Return a core for the Block task *task*: one that has ended another, where there is such."""
         x, y, _ = self.dim
         number = task % self.board.cores % self.board.arch.cores_per_cluster
         place = TaskPlace(task, task % x, task // x % y, task // (x * y), 0, number)
@@ -265,7 +265,7 @@ class Session:
         )
 
     def lone_cluster(self, core: Core) -> Cluster | None:
-        """The SRAM of a launch that is one Block task, of compiled code; None: the task has none.
+        """Return the SRAM of a launch that is one Block task, of compiled code; None: the task has none.
 
         The vendor's library launches a kernel that stores to SRAM so; that it is the task's alone is inferred.
         """
@@ -296,7 +296,7 @@ class Session:
         return union.cores
 
     def _member(self, place: TaskPlace, union: Union, cluster: Cluster) -> Core:
-        """A core at *place* of *union*: one that was there in another union, where there is such."""
+        """Return a core at *place* of *union*: one that was there in another union, where there is such."""
         idle = self._idle.get((place.cluster_id, place.core_id))
         if not idle:
             return self._core_class(self, place, union, cluster)
@@ -314,12 +314,12 @@ class Session:
         return COUNTS.zeros(self.rows), TRAFFIC.zeros()
 
     def make_mlu(self, core: Core) -> Mlu:
-        """The `Mlu` of *core*."""
+        """Return the `Mlu` of *core*."""
         made: Mlu = self._mlu_classes[core.place.memory_core](core)
         return made
 
     def make_log(self, core: Core) -> Log | None:
-        """The log of *core*: with every step where they were asked for, none where time is not predicted."""
+        """Return the log of *core*: with every step where they were asked for, none where time is not predicted."""
         if self.steps is not None:
             return NotedLog(core, self.steps)
         return Log() if self.timing else None
@@ -343,7 +343,7 @@ class Session:
         return arenas
 
     def core_directions(self, *, memory_core: bool) -> Routes:
-        """The copy directions that a core of this launch has."""
+        """Return the copy directions that a core of this launch has."""
         found = self._routes.get(memory_core)
         if found is None:
             found = routes(self.board.arch, memory_core=memory_core, block=self.kind.unions == 0)

@@ -107,7 +107,7 @@ class Tally:
             _add(self.traffic_by, mlu.traffic)
 
     def _finished(self, log: Log | None) -> CoreLog:
-        """The log of a core that has ended; equal ones are one."""
+        """Return the log of a core that has ended; equal ones are one."""
         if log is None:
             return NO_LOG
         row = log.only
@@ -152,7 +152,7 @@ class Tally:
 
 @functools.lru_cache(maxsize=1024)
 def _of_one_row(row: tuple[int, ...]) -> CoreLog:
-    """The log that has one row, which launches of the same kernel mostly share."""
+    """Return the log that has one row, which launches of the same kernel mostly share."""
     log = Log()
     log.extend(np.array([row], np.int64))
     return log.finished()
@@ -173,14 +173,14 @@ def _add(total: list[int], counts: Sequence[int]) -> None:
 
 
 def _met(counts: Sequence[int]) -> Iterable[int]:
-    """The numbers of the *counts* that are not zero; few are."""
+    """Return the numbers of the *counts* that are not zero; few are."""
     if counts.__class__ is not list:
         return np.asarray(counts).nonzero()[0].tolist()
     return () if counts == NOTHING else compress(EVERY, counts)
 
 
 def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:
-    """The tensors that *core* was given: address, bytes, and the bytes that its copies read."""
+    """Return the tensors that *core* was given: address, bytes, and the bytes that its copies read."""
     found: dict[Allocation, int] = {}
     for views in core.bindings:
         for view in views.values():

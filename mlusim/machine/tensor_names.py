@@ -34,7 +34,7 @@ def name_by_variables(arguments: Iterable[Any]) -> None:
 
 
 def _allocation_of(value: Any) -> Allocation | None:
-    """The allocation that a tensor, or a pointer to its first byte, is."""
+    """Return the allocation that a tensor, or a pointer to its first byte, is."""
     if isinstance(value, DeviceTensor):
         return value.allocation
     if isinstance(value, Ptr) and value.offset == 0:

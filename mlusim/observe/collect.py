@@ -110,7 +110,7 @@ def collecting(names: Iterable[str] = (), *, notes: bool = False) -> Iterator[Co
 
 
 def _plain(name: str, wanted: tuple[str, ...]) -> Observer:
-    """The checker *name*; memcheck hears of instructions where another of those *wanted* has them announced anyway."""
+    """Return the checker *name*; memcheck hears of instructions where another of those *wanted* has them announced anyway."""
     checker = observers_of(name)[0]
     if type(checker) is MemCheck and any(_listens(other) for other in wanted if other != name):
         return MemCheckFilters()
@@ -122,7 +122,7 @@ def _listens(name: str) -> bool:
 
 
 def _noting(name: str) -> Observer:
-    """The checker *name*, with its remarks that fail no run."""
+    """Return the checker *name*, with its remarks that fail no run."""
     checker = observers_of(name)[0]
     if type(checker) is MemCheck:
         return MemCheckNotes()

@@ -135,7 +135,7 @@ class Finding(Presented):
 
 
 def columns(file: str, line: int | None, intrinsic: str | None) -> tuple[int, int] | None:
-    """The first column of the call of *intrinsic* in a *line* of *file*, or of what is there, and that behind its last.
+    """Return the first column of the call of *intrinsic* in a *line* of *file*, or of what is there, and that behind its last.
 
     Counted in characters from 1; None where the line cannot be read.
     """

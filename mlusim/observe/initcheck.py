@@ -555,14 +555,14 @@ class InitCheck(Checker):
 
 
 def _refused(core: "Core", fault: Fault) -> Effect:
-    """The instruction of *fault* as it would have been announced."""
+    """Return the instruction of *fault* as it would have been announced."""
     name = (fault.intrinsic or "").lstrip("_")
     row, site = ISA[name], Site(fault.file or "<unknown>", fault.line or 0)
     return Effect(Step(name, row, row.pipe, row.flow, fault.read, (), site), core, NEVER)
 
 
 def _remembered(allocation: Allocation) -> Shadow:
-    """The flags of a tensor: as the last launch left them, or as the host did; unknown counts as written."""
+    """Return the flags of a tensor: as the last launch left them, or as the host did; unknown counts as written."""
     kept = allocation.shadow
     if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
         shadow = kept.shadow

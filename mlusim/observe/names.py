@@ -44,7 +44,7 @@ class RegisteredCheckers:
 
 @functools.cache
 def registered() -> RegisteredCheckers:
-    """The checkers of mlusim, then those of installed packages; one that cannot be loaded disables itself alone."""
+    """Return the checkers of mlusim, then those of installed packages; one that cannot be loaded disables itself alone."""
     found, refusals = dict(CHECKERS), {}
     for entry in entry_points(group=GROUP):
         try:
@@ -57,7 +57,7 @@ def registered() -> RegisteredCheckers:
 
 
 def checkers() -> Mapping[str, Callable[[], Observer]]:
-    """Every checker by name: mlusim's own, then those of installed packages."""
+    """Return every checker by name: mlusim's own, then those of installed packages."""
     return registered().checkers
 
 

@@ -17,7 +17,7 @@ def index_reads(effect: Effect) -> int:
 
 
 def atomics(effect: Effect, known: Sequence[Mask], places: int) -> list[Mask]:
-    """The flags of what the discrete atomic *effect* writes; *known* are those of its reads.
+    """Return the flags of what the discrete atomic *effect* writes; *known* are those of its reads.
 
     A place has a value where it had one before and all that is done to it has; what the kernel gets back
     is what stood there, of a place that several elements change the same as the place.

@@ -70,7 +70,7 @@ class Shadow:
         return False
 
     def flags(self, access: Access) -> Mask:
-        """The flags of *access*, flat, in the order in which it touches the bytes."""
+        """Return the flags of *access*, flat, in the order in which it touches the bytes."""
         if self.full:
             return np.ones(access.nbytes, np.bool_)
         return access.rows_of(self._flags()).reshape(-1)
@@ -151,7 +151,7 @@ class Shadow:
 
 
 def _last(flags: Mask) -> int:
-    """The place of the last False; there is one."""
+    """Return the place of the last False; there is one."""
     stop, size = len(flags), 4096
     while flags[max(0, stop - size) : stop].all():
         stop, size = stop - size, 2 * size

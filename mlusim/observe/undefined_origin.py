@@ -91,7 +91,7 @@ def in_flight(core: "Core", hop: Hop) -> RelatedPlace | None:
 
 
 def never_stored(stores: Sequence[Write], allocation: Allocation, offset: int, count: int) -> Finding:
-    """The finding of *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the others."""
+    """Return the finding of *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the others."""
     before = [w for w in stores if w.access.span[1] <= offset]
     last = max(before or stores, key=lambda w: (w.access.span[1], w.number), default=None)
     context = () if last is None else (f"{_described(last)} stored up to byte {last.access.span[1]}",)

@@ -71,7 +71,7 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
 
 
 def decisive(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> Access:
-    """The operand without a value on which the returned scalar depends: a mask, not what it leaves out."""
+    """Return the operand without a value on which the returned scalar depends: a mask, not what it leaves out."""
     lacking = [n for n, mask in enumerate(known) if not mask.all()]
     for n in lacking:
         alone = [mask if m == n else np.ones_like(mask) for m, mask in enumerate(known)]
@@ -187,7 +187,7 @@ def _argument(effect: Effect, row: Intrinsic, name: str) -> Any:
 
 
 def _copy(access: Access) -> Bytes:
-    """The bytes of *access*, flat, in the order in which it touches them."""
+    """Return the bytes of *access*, flat, in the order in which it touches them."""
     return access.rows_of(access.allocation.raw).reshape(-1).copy()
 
 
@@ -201,6 +201,6 @@ def _scattered(size: int) -> Bytes:
 
 
 def _twin(effect: Effect, access: Access, size: int) -> Bytes:
-    """The bytes of another source, so that comparisons for equality can come out true."""
+    """Return the bytes of another source, so that comparisons for equality can come out true."""
     other = next((a for a in effect.reads if a is not access), access)
     return np.resize(_copy(other), size)

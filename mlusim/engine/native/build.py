@@ -57,7 +57,7 @@ class EngineWarning(Remark):
 
 @functools.cache
 def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
-    """The command of a C compiler: *choice* if given, else the first of the system's, else the ``ziglang`` package's.
+    """Return the command of a C compiler: *choice* if given, else the first of the system's, else the ``ziglang`` package's.
 
     *path* is the search path, so that a change of it counts.  None where there is none.
     """
@@ -77,7 +77,7 @@ def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
 
 
 def available(environ: Mapping[str, str] = os.environ) -> tuple[str, ...] | None:
-    """The compiler that a launch would use now, None where there is none."""
+    """Return the compiler that a launch would use now, None where there is none."""
     return compiler(environ.get(CHOICE), environ.get("PATH"))
 
 
@@ -110,7 +110,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
-    """The folders of this user that can be written, one at least: the user's cache, and one among the temporary ones."""
+    """Yield the folders of this user that can be written, one at least: the user's cache, and one among the temporary ones."""
     chosen, found = user_cache(environ), False
     temporary = Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}"
     for place in filter(None, (chosen, temporary)):
@@ -149,7 +149,7 @@ def _sweep(left: Iterable[Path]) -> None:
 
 
 def build(text: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None) -> Path:
-    """The library compiled from *text*, from the cache, which is *folder* if given, where it was compiled before.
+    """Return the library compiled from *text*, from the cache, which is *folder* if given, where it was compiled before.
 
     The name is the digest of text, flags and compiler.  A library appears under its name when it is complete, so
     two processes may compile the same.  Raises `BuildError`.

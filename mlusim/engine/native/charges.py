@@ -24,11 +24,11 @@ class DoorCall(Protocol):
         """The element type of each operand."""
 
     def formula(self, formula: "Expr", operand: Operand) -> str:
-        """A formula of the row in C, as *operand* sees it."""
+        """Render a formula of the row in C, as *operand* sees it."""
 
 
 def charges(recipe: Sequence[steps.Step], call: DoorCall) -> Iterator[str]:
-    """The lines that count one execution, and its work unless it is of an operand that is a number in *call*."""
+    """Render the lines that count one execution, and its work unless it is of an operand that is a number in *call*."""
     charged = False
     for step in recipe:
         match step:

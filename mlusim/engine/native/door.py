@@ -57,7 +57,7 @@ class Use:
 
 
 def result_type(row: Intrinsic) -> str:
-    """The C type of what a row returns: what it computes in for elements, int64_t for numbers and bool."""
+    """Render the C type of what a row returns: what it computes in for elements, int64_t for numbers and bool."""
     if row.returns == "None":
         return "void"
     if row.returns in ("int", "bool", "Unsigned"):
@@ -67,7 +67,7 @@ def result_type(row: Intrinsic) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def door(use: Use, arch: Arch, *, screened: bool = False) -> str | None:
-    """The C function of *use* on *arch*, named as it is; None where the row has no C for these types.
+    """Render the C function of *use* on *arch*, named as it is; None where the row has no C for these types.
 
     A *screened* one looks at what checkers want to know (`engine.native.screen`).
     """
@@ -116,7 +116,7 @@ class _Door:
             raise Unknown(row.name)
 
     def _types(self) -> dict[str, DType]:
-        """The element type of each operand, and of what stands for one; those of untyped ones follow from the row."""
+        """Return the element type of each operand, and of what stands for one; those of untyped ones follow from the row."""
         found: dict[str, DType] = {}
         retyped = {step.name: step.dtype for step in self.steps if isinstance(step, steps.Retype)}
         for o in self.row.operands.values():
@@ -170,7 +170,7 @@ class _Door:
                 yield f"  const int64_t {p.name} = {default}; (void){p.name};"
 
     def formula(self, formula: Expr, operand: Operand) -> str:
-        """A formula of the row in C, as *operand* sees it."""
+        """Render a formula of the row in C, as *operand* sees it."""
         size = self.types[operand.name].size
 
         def leaf(part: Expr) -> str:
@@ -181,7 +181,7 @@ class _Door:
     # -- the function ---------------------------------------------------------------------------
 
     def lines(self) -> Iterator[str]:
-        """The function, line by line."""
+        """Render the function, line by line."""
         row = self.row
         result = result_type(row).replace(
             "$src", SUFFIX[self.types["src"].name] if "src" in self.types else ""
@@ -227,7 +227,7 @@ class _Door:
                 yield f"  const int64_t room_{o.name} = {self._span(o)} / {self.types[o.name].size};"
 
     def _slow(self, result: str) -> Iterator[str]:
-        """The call of Python's method for the row."""
+        """Render the call of Python's method for the row."""
         up = f"UP(m, {self.number}, site, {', '.join(self._arguments())})"
         if result == "void":
             yield "  return;"
@@ -260,7 +260,7 @@ class _Door:
         return SUFFIX[dtype.name]
 
     def _arguments(self) -> Iterator[str]:
-        """The arguments for Python's method."""
+        """Render the arguments for Python's method."""
         for name, given in self.given.items():
             if given.pointer:
                 dtype = self.types.get(name, given.dtype) if name in self.row.void else given.dtype
@@ -359,7 +359,7 @@ class _Door:
             yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else self._extent(o)})"
 
     def _span(self, o: Operand) -> str:
-        """The bytes that *o* may touch: of a part that depends on the data, as far as the memory goes."""
+        """Render the bytes that *o* may touch: of a part that depends on the data, as far as the memory goes."""
         if self.row.form == "strided":
             return spanned(o, self._extent(o))
         if not o.partial:

@@ -54,5 +54,5 @@ EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = MappingProxyType(
 
 
 def expression(function: Callable[..., Any], kind: str) -> str | None:
-    """The C expression of *function* on elements of *kind*, None where there is none."""
+    """Render the C expression of *function* on elements of *kind*, None where there is none."""
     return EXPRESSIONS.get(function, {}).get(kind)

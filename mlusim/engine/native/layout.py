@@ -127,7 +127,7 @@ _TAIL = (("argv", "Argument", MOST_ARGUMENTS),)
 
 @functools.lru_cache(maxsize=256)
 def words_type(count: int) -> Any:
-    """The array of *count* words of C; ctypes forgets a type that has no array left, and to make it takes 50 us."""
+    """Return the array of *count* words of C; ctypes forgets a type that has no array left, and to make it takes 50 us."""
     return ctypes.c_uint64 * count
 
 
@@ -163,7 +163,7 @@ _COUNTED = (
 
 
 def preamble() -> str:
-    """The C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
+    """Render the C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
     constants: dict[str, int] = {
         "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,

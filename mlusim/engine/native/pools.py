@@ -14,7 +14,7 @@ Types = Mapping[str, DType]
 
 
 def _strides(scalars: frozenset[str]) -> tuple[str, str]:
-    """The distances of windows, down and to the right: without strides they lie side by side."""
+    """Return the distances of windows, down and to the right: without strides they lie side by side."""
     down = "kernel_height" if "stride_h" in scalars else "stride_h"
     return down, "kernel_width" if "stride_w" in scalars else "stride_w"
 
@@ -61,7 +61,7 @@ def _windows(scalars: frozenset[str]) -> str:
 
 
 def largest(row: Intrinsic, types: Types, scalars: frozenset[str], values: bool) -> str:
-    """The place of the largest number of each window, with *values* behind these; a NaN loses, of equals the first is taken."""
+    """Render the place of the largest number of each window, with *values* behind these; a NaN loses, of equals the first is taken."""
     del row
     size = types["src"].size
     value = f"dst[at_] = PUT_$dst(top); memcpy((uint8_t *)(dst + at_) + step_dst, &found, {size});"
@@ -93,7 +93,7 @@ def unpool(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> 
 
 
 def shares(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """Each window's share at each of its places, added up or the last one."""
+    """Render each window's share at each of its places, added up or the last one."""
     del row, types, scalars
     return (
         "if (overlap != 0 && overlap != 1) SLOW;\n"

@@ -39,7 +39,7 @@ class _Asker:
 
 @functools.cache
 def barrier(name: str) -> tuple[str, str]:
-    """The spelling and the scope of the barrier that the row *name* is."""
+    """Return the spelling and the scope of the barrier that the row *name* is."""
     asker = _Asker()
     ISA[name].body(asker)
     return asker.asked
@@ -77,7 +77,7 @@ def _uses(row: Intrinsic) -> list[Use]:
 
 
 def _number(row: Intrinsic, p: Parameter, dtype: DType) -> DType:
-    """The type of a number that is given for *p*."""
+    """Return the type of a number that is given for *p*."""
     if p.kind == "value" or p.name in row.void.values():
         return dtype
     return int32 if p.kind == "count" or row.operands else dtype

@@ -77,7 +77,7 @@ class Footprint:
 
 
 def before(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """The lines before the bytes change."""
+    """Render the lines before the bytes change."""
     if row.form in ("load", "store"):
         for span in spans:
             kind = "WRITES_" if span.writes else "READS_"
@@ -113,7 +113,7 @@ def _user(row: Intrinsic, span: Footprint, kind: str) -> str:
 
 
 def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """The lines behind: what is written has a value where all that was read had one."""
+    """Render the lines behind: what is written has a value where all that was read had one."""
     if row.form in ("load", "store") or not spans:
         return
     sources = [s for s in spans if s.reads]

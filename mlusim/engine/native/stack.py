@@ -11,7 +11,7 @@ CIRCLES = 4 << 20  # of those that calls within calls hold at their deepest
 
 
 def end_of_stack() -> int:
-    """The address below which no call of generated code begins; 0 where the system does not tell."""
+    """Return the address below which no call of generated code begins; 0 where the system does not tell."""
     try:
         lowest = _on_darwin() if sys.platform == "darwin" else _by_attributes()
     except (AttributeError, OSError):

@@ -26,12 +26,12 @@ def repetition_conditions(o: Operand, extent: str) -> Iterator[str]:
 
 
 def spanned(o: Operand, extent: str) -> str:
-    """The bytes from the first of *o* to its last."""
+    """Render the bytes from the first of *o* to its last."""
     return f"(more_{o.name} * step_{o.name} + {extent})"
 
 
 def accounts(number: int, operands: Sequence[Operand], extent: Callable[[Operand], str]) -> Iterator[str]:
-    """The work of row *number*: the lines of the operand that takes most, piece by piece."""
+    """Render the work of row *number*: the lines of the operand that takes most, piece by piece."""
     yield "  int64_t paid_ = 0, used_ = 0;"
     for o in operands:
         pieces, nbytes = f"(more_{o.name} + 1)", f"({extent(o)})"

@@ -30,7 +30,7 @@ Types = Mapping[str, DType]
 
 
 def body(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str | None:
-    """The C statements of *row* for operands of *types*, of which *scalars* are numbers; None where it has none."""
+    """Render the C statements of *row* for operands of *types*, of which *scalars* are numbers; None where it has none."""
     if row.call is not CallStyle.BODY:
         text = _mapped(row, types, row.body, scalars)
     elif isinstance(row.native, str):
@@ -101,7 +101,7 @@ def _cycle(row: Intrinsic, types: Types, scalars: frozenset[str], function: Call
 
 
 def _expression(row: Intrinsic, types: Types, scalars: frozenset[str], text: str) -> str | None:
-    """An expression of all sources that is the same for every kind of element."""
+    """Render an expression of all sources that is the same for every kind of element."""
     names = [n for n, o in row.operands.items() if o.access == "read"]
     names += [p.name for p in row.given if p.kind == "value"]
     return elementwise(text, names, types, scalars, types["dst"])
@@ -139,7 +139,7 @@ def _from_int(row: Intrinsic, types: Types, scalars: frozenset[str], mode: str) 
 
 
 def _reduction(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
-    """An atomic without a result; *function* is NumPy's or a text in a (what is there) and b."""
+    """Render an atomic without a result; *function* is NumPy's or a text in a (what is there) and b."""
     del row
     found = function if isinstance(function, str) else expression(function, types["dst"].kind)
     if found is None:
@@ -149,7 +149,7 @@ def _reduction(row: Intrinsic, types: Types, scalars: frozenset[str], function: 
 
 
 def _fetching(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
-    """The same with what was there in dst, which may be the source."""
+    """Render the same with what was there in dst, which may be the source."""
     del row
     found = function if isinstance(function, str) else expression(function, types["dst"].kind)
     if found is None:
@@ -162,7 +162,7 @@ def _fetching(row: Intrinsic, types: Types, scalars: frozenset[str], function: A
 
 
 def _divide(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """A quotient; of integers toward zero, and Python refuses a divisor of 0."""
+    """Render a quotient; of integers toward zero, and Python refuses a divisor of 0."""
     del row
     if types["dst"].kind == "float":
         return elementwise("a / b", ["src0", "src1"], types, scalars, types["dst"])
@@ -214,7 +214,7 @@ def _mask(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
 
 
 def _bitwise(row: Intrinsic, types: Types, scalars: frozenset[str], function: Callable[..., Any]) -> str:
-    """The bits of two sources, floats too."""
+    """Render the bits of two sources, floats too."""
     del row, scalars
     word = f"T_u{8 * types['dst'].size}"
     return (
@@ -225,7 +225,7 @@ def _bitwise(row: Intrinsic, types: Types, scalars: frozenset[str], function: Ca
 
 
 def _extreme(row: Intrinsic, types: Types, scalars: frozenset[str], beats: str, absolute: bool) -> str:
-    """The first element that no other beats, and its index; a NaN loses against every number."""
+    """Render the first element that no other beats, and its index; a NaN loses against every number."""
     del row, types, scalars
     key = "fabsf(GET_$src(src[i]))" if absolute else "GET_$src(src[i])"
     value = "PUT_$dst(best)" if absolute else "src[place]"
@@ -251,7 +251,7 @@ def _pad(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
 
 
 def _transpose(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """A matrix turned, in squares that stay in the cache."""
+    """Render a matrix turned, in squares that stay in the cache."""
     del row, scalars
     if types["dst"].size == 4:
         return "turned_(dst, src, height, width);"

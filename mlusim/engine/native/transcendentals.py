@@ -42,7 +42,7 @@ def _crooked(*names: str, size: int) -> str:
 
 
 def loop(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
-    """The loop of *function* over all sources."""
+    """Render the loop of *function* over all sources."""
     del scalars
     return mapped(function, [n for n, o in row.operands.items() if o.access == "read"], types)
 
@@ -61,7 +61,7 @@ def one(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any, dt
 
 
 def exponential(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """The power of e with the floors of the hardware's table."""
+    """Render the power of e with the floors of the hardware's table."""
     del row, scalars
     if types["dst"].size == 2:
         return (
@@ -89,7 +89,7 @@ def sigmoid(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
 
 
 def gelu(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """The error unit by its hyperbolic tangent, in double."""
+    """Render the error unit by its hyperbolic tangent, in double."""
     del row, types, scalars
     return (
         f"if (no_loop_(m, {_TANH_WIDE}) || no_loop_(m, {_POWER_WIDE})) SLOW;\n"

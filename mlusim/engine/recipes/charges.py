@@ -28,7 +28,7 @@ class WrittenMethod(Protocol):
     at: Mapping[str, int]
 
     def expression(self, o: "Operand", formula: "Expr") -> str:
-        """A formula of the row in terms of the generated code."""
+        """Render a formula of the row in terms of the generated code."""
 
 
 def _count(writer: WrittenMethod, step: steps.Count) -> Lines:
@@ -76,7 +76,7 @@ def _before_padding(counts: "Sequence[Parameter]", extent: str) -> str:
 
 
 def _passes(passes: Passes, count: str) -> str:
-    """The line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
+    """Render the line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
     if passes is Passes.TRANSPOSE:
         return f"mlu.work[{quantities.VECTOR}] += {work.START}; mlu.work[{quantities.TRANSPOSED}] += {count}"
     lines = f"mlu.work[{quantities.VECTOR}] += paid + {work.START}"

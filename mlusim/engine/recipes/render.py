@@ -100,7 +100,7 @@ class Writer:
         return names
 
     def lines(self) -> Lines:
-        """The method, line by line."""
+        """Yield the method, line by line."""
         refused = steps.Refuse() in self.recipe.steps
         yield f"def {self.row.name}({'mlu, *_, **__' if refused else self._signature()}):"
         for step in self.recipe.steps:
@@ -125,12 +125,12 @@ class Writer:
         return f"raise refuse(mlu, row, {self.arguments})"
 
     def expression(self, o: Operand, formula: "Expr") -> str:
-        """An extent, a step or a cost of the row, in terms of the generated code."""
+        """Render an extent, a step or a cost of the row, in terms of the generated code."""
         width = f"v{self.at[o.name]}.itemsize"
         return in_code(formula, {"sizeof_T": width, "generation": str(self.arch.generation)})
 
     def part(self, o: Operand) -> str:
-        """The elements of *o* that the row takes, as an array."""
+        """Render the elements of *o* that the row takes, as an array."""
         n = self.at[o.name]
         step = "" if o.step == ONE else f":{self.expression(o, o.step)}"
         return f"v{n}.array[i{n}:j{n}{step}]"
@@ -145,7 +145,7 @@ def _refuse(_: Writer, step: steps.Refuse) -> Lines:
 
 
 def _pass_on(writer: Writer, step: steps.PassOn) -> Lines:
-    """The operand of the longer form stands before the counts."""
+    """Return the operand of the longer form stands before the counts."""
     del step
     return other_form(writer.row, writer.arguments)
 

@@ -22,7 +22,7 @@ _failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakK
 def choose(
     engine: str, kernel: Any, board: Board, *, watched: bool, counted: bool, drawn: bool
 ) -> "Loaded | None":
-    """The compiled program of *kernel* where C runs it, None where Python does.
+    """Return the compiled program of *kernel* where C runs it, None where Python does.
 
     *watched* launches have observers, *counted* ones a limit of instructions, *drawn* ones another schedule; all are Python's.  "native" raises `UsageError`
     where C cannot run the launch, and warns where there is no compiler; "auto" takes Python,
@@ -76,7 +76,7 @@ def compiles(arch: Arch) -> bool:
 
 
 def engine_of_operators(engine: str) -> str:
-    """The engine for the launches of an operator that is asked to take *engine*: C by name only with a compiler.
+    """Return the engine for the launches of an operator that is asked to take *engine*: C by name only with a compiler.
 
     Warns where there is none, and Python executes the operator.
     """

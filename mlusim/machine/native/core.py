@@ -259,7 +259,7 @@ class NativeCore(Core):
     # -- pointers --------------------------------------------------------------------------------
 
     def pointer(self, pointer: Ptr) -> int:
-        """The word of *pointer* in C: the number of its allocation above a signed offset in bytes."""
+        """Return the word of *pointer* in C: the number of its allocation above a signed offset in bytes."""
         allocation = pointer.view.allocation
         number = self._numbers.get(allocation)
         if number is None:
@@ -288,7 +288,7 @@ class NativeCore(Core):
         self.seat.describe(self._numbers[pointer.view.allocation], pointer.view.allocation)
 
     def text(self, number: int) -> str:
-        """A string literal of the kernel."""
+        """Return a string literal of the kernel."""
         return self._loaded.program.texts[number]
 
     def pointer_of(self, word: int, dtype: int) -> Any:

@@ -50,14 +50,14 @@ class Words(Protocol):
     """How a front end names pointers for the words of a kernel's arguments."""
 
     def pointer(self, pointer: Any) -> int:
-        """The word of a pointer of this core."""
+        """Return the word of a pointer of this core."""
 
 
 class NativeForm(Protocol):
     """The ``native`` of a kernel that can run natively."""
 
     def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
-        """The kernel's C for *arch*, *screened* or not; None where something in it has none."""
+        """Return the kernel's C for *arch*, *screened* or not; None where something in it has none."""
 
     def loaded(
         self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
@@ -65,7 +65,7 @@ class NativeForm(Protocol):
         """That C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
 
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
-        """The arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
+        """Return the arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
 
     def fault(self, why: int, *given: int) -> Fault:
         """Make the fault for a place where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
@@ -81,7 +81,7 @@ class NativeForm(Protocol):
 
 @functools.cache
 def runtime(*, screened: bool = False) -> str:
-    """The C that every kernel begins with, and every *screened* one."""
+    """Return the C that every kernel begins with, and every *screened* one."""
     folder = files("mlusim.engine.native") / "c"
     parts = {part: (folder / part).read_text(encoding="utf-8") for part in ("pointers.h", "screen.h", *PARTS)}
     looks = _constants() + parts["screen.h"] if screened else UNSCREENED
@@ -89,7 +89,7 @@ def runtime(*, screened: bool = False) -> str:
 
 
 def _constants() -> str:
-    """The names that a screen knows its reasons by, and the rows that are waits of some kind."""
+    """Return the names that a screen knows its reasons by, and the rows that are waits of some kind."""
     syncs = {f"ROW_{name}": NUMBERS[name] for name in ("sync", "sync_io", "sync_move")}
     among = " || ".join(
         f"(row) == {NUMBERS[name]}" for name in MEETS if barrier(name)[1].startswith("cluster")
@@ -99,7 +99,7 @@ def _constants() -> str:
 
 
 def assemble(arch: Arch, uses: Iterable[Use], functions: str, *, screened: bool = False) -> str:
-    """The whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
+    """Return the whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
     doors = "\n".join(
         text for use in dict.fromkeys(uses) if (text := door(use, arch, screened=screened)) is not None
     )

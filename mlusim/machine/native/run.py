@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=256)
 def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
-    """The library of *text*, compiled once a process; *compiler* is what chose it."""
+    """Return the library of *text*, compiled once a process; *compiler* is what chose it."""
     del compiler
     library = load(text)
     library.mlusim_sizeof.restype = ctypes.c_int64
@@ -41,7 +41,7 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
 
 @functools.lru_cache(maxsize=1024)
 def entry_of(program: NativeProgram, compiler: tuple[str, ...] | None) -> tuple[ctypes.PyDLL, Any]:
-    """The library of *program* and the function that runs its kernel."""
+    """Return the library of *program* and the function that runs its kernel."""
     library = library_of(program.text, compiler)
     entry = getattr(library, program.entry)
     entry.argtypes, entry.restype = [ctypes.c_void_p, ctypes.c_void_p], None
@@ -60,7 +60,7 @@ def _bits(lanes: "Lanes", *, wram: bool = True) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
-    """The directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits.
+    """Return the directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits.
 
     Where some are *idle*, because the other kind of core does them, Python knows which.
     """
@@ -84,11 +84,11 @@ class Loaded:
 
     @staticmethod
     def directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
-        """The directions of copies that C performs, as bits: blocking ones, those of rows, asynchronous ones."""
+        """Return the directions of copies that C performs, as bits: blocking ones, those of rows, asynchronous ones."""
         return _directions(routes, idle=idle)
 
     def sums(self, tally: "Tally") -> tuple[int, int]:
-        """The addresses of the lines and spare bytes of all cores, which the tally reads from now on."""
+        """Return the addresses of the lines and spare bytes of all cores, which the tally reads from now on."""
         if self._sums is None:
             self._sums, (tally.lines, tally.spare) = sums()  # type: ignore[assignment]
         return self._sums

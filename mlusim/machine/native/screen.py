@@ -84,7 +84,7 @@ class Screen(Observer):
                 del self._own[core][allocation]
 
     def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
-        """The address of the flags of *allocation*, 0 where each byte has a value, and its key."""
+        """Return the address of the flags of *allocation*, 0 where each byte has a value, and its key."""
         key = self._keys.setdefault(allocation, len(self._keys))
         if allocation.space is GDRAM:
             flags = self.flags.get(allocation)

@@ -120,7 +120,7 @@ def note_watched(session: "Session") -> None:
 def _sorted(
     watching: Sequence[Observer],
 ) -> tuple[tuple[Observer, ...], tuple[Observer, ...], Screened] | None:
-    """Those who look for something, those who hear of the ends only, and what is looked for; None where someone hears of more."""
+    """Return those who look for something, those who hear of the ends only, and what is looked for; None where someone hears of more."""
     checkers, told, looks = [], [], Screened(0)
     for observer in watching:
         screens = type(observer).__dict__.get("screens", 0)

@@ -168,11 +168,11 @@ class Seat:
             self.allocs[ALLOCATIONS - cells :] = 0
 
     def read(self, number: int) -> int:
-        """The bytes that copies in C took from allocation *number*."""
+        """Return the bytes that copies in C took from allocation *number*."""
         return self.words[WORDS * number + READ]
 
     def spans(self) -> int:
-        """The address of the room for what is not over yet, with nothing in it."""
+        """Return the address of the room for what is not over yet, with nothing in it."""
         if self._spans is None:
             self._spans = _pages(SPAN_BYTES)
         self._spans[: 8 * SPAN_LISTS] = 0
@@ -186,13 +186,13 @@ class Seat:
             self._spans[at : at + 8] = 0
 
     def cell_flags(self) -> int:
-        """The address of the flags of variables that have an address."""
+        """Return the address of the flags of variables that have an address."""
         if self._cell_flags is None:
             self._cell_flags = _pages(layout.CELL_BYTES)
         return _where(self._cell_flags)
 
     def variable(self, number: int) -> tuple[int, int, int]:
-        """The bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them.
+        """Return the bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them.
 
         The last is the text that names it where it is a constant; -1 elsewhere.
         """
@@ -202,7 +202,7 @@ class Seat:
         return int(described[1]), int(described[READ]), flags >> 48 if fixed else -1
 
     def variables(self) -> tuple[bytes, bytes]:
-        """The bytes of variables that have an address, and the words of those at file scope."""
+        """Return the bytes of variables that have an address, and the words of those at file scope."""
         return self.cells[: self.c.cells_top].tobytes(), bytes(self.places.bytes)
 
     def grow(self) -> None:
@@ -220,7 +220,7 @@ def _kept() -> list[Seat]:
 
 
 def taken() -> Seat:
-    """A seat for a core that begins; no allocation is described in it but that of the null pointer."""
+    """Return a seat for a core that begins; no allocation is described in it but that of the null pointer."""
     try:
         return _kept().pop()
     except IndexError:

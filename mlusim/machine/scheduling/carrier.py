@@ -47,7 +47,7 @@ class _own_trace:  # noqa: N801 - reads as what it does
 
 @functools.cache
 def _idle(thread: int) -> list[Any]:
-    """The strands of *thread* whose bodies have returned."""
+    """Return the strands of *thread* whose bodies have returned."""
     del thread
     return []
 
@@ -81,7 +81,7 @@ class Carriers:
         self._idle: list[Any] = _idle(here) if self._lasting else []
 
     def carry(self, body: Callable[[], None]) -> "Carrier":
-        """A carrier of *body*, which has not begun."""
+        """Return a carrier of *body*, which has not begun."""
         home = getcurrent()
         if self._idle and not _watched():
             strand = self._idle.pop()
@@ -95,7 +95,7 @@ class Carriers:
         return carrier
 
     def follow(self, carrier: "Carrier") -> "Carrier":
-        """A carrier of what the strand of *carrier* carries next, called on it; *carrier* has ended."""
+        """Return a carrier of what the strand of *carrier* carries next, called on it; *carrier* has ended."""
         carrier.ended = True
         carrier.strand.gr_context = self._context.copy()
         return carrier.next()
@@ -128,7 +128,7 @@ class Carrier:
         self.trace: Any = None
 
     def next(self) -> "Carrier":
-        """A carrier of the same strand, which runs."""
+        """Return a carrier of the same strand, which runs."""
         following = Carrier(self._home, self.strand)
         following.begun = True
         return following

@@ -41,7 +41,7 @@ def polls(core: Any) -> Polls:
 
 
 def placements(core: Any) -> Placements:
-    """The plans of the buffers of *core*, from the first one on."""
+    """Return the plans of the buffers of *core*, from the first one on."""
     return Placements(core.session, core)
 
 

@@ -80,7 +80,7 @@ class Choices:
         self.words[self.taken[-1]] = text
 
     def next(self, after: int, ready: Sequence[int]) -> int:
-        """The place in *ready* of the core that goes on, *after* having stopped."""
+        """Return the place in *ready* of the core that goes on, *after* having stopped."""
         self._stops[after] += 1
         point = self._stops[after]
         place = self._next(after, point, ready)
@@ -165,7 +165,7 @@ class Director:
         return {decision: text for choices in self._launches for decision, text in choices.words.items()}
 
     def begin(self) -> Choices:
-        """The choices of the next launch."""
+        """Return the choices of the next launch."""
         launch = len(self._launches)
         made = ReplayedChoices(self._decisions, launch) if self._seed is None else Drawn(self._seed, launch)
         self._launches.append(made)
@@ -192,7 +192,7 @@ def effects_of(effects: str) -> str:
 
 
 def choices_of(seed: int | None) -> Choices | None:
-    """The choices of a launch with *seed*; None for the default schedule."""
+    """Return the choices of a launch with *seed*; None for the default schedule."""
     director = _DIRECTING.get()
     if director is not None:
         return director.begin()

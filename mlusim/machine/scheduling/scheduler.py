@@ -30,7 +30,7 @@ def _asks(rounds: int) -> bool:
 
 
 def _quiet() -> Context:
-    """A context in which NumPy says nothing of overflows and invalid operations."""
+    """Return a context in which NumPy says nothing of overflows and invalid operations."""
     context = Context()
     context.run(np.seterr, all="ignore")
     return context
@@ -142,7 +142,7 @@ class Scheduler:
         return self.doomed is None and sys.gettrace() is None
 
     def _follower(self, core: "Core") -> "Core":
-        """The core of the next task, on the strand of *core*, whose task has ended: the same one where it is renewable."""
+        """Return the core of the next task, on the strand of *core*, whose task has ended: the same one where it is renewable."""
         self._room += 1
         self._fill()
         number, make = self._ready.popleft()
@@ -160,7 +160,7 @@ class Scheduler:
         return following
 
     def _made(self, number: int, make: "UnionToCome | Callable[[], Core]") -> "Core":
-        """The core to come that is next; the others of its union are ready behind it."""
+        """Return the core to come that is next; the others of its union are ready behind it."""
         cores = make.make() if isinstance(make, UnionToCome) else [make()]
         self._coming -= len(cores)
         for nth, core in enumerate(cores):
@@ -330,7 +330,7 @@ class Scheduler:
         return self._stuck >= self._spinning.difference(waiting) and self._shared() == self._shared_progress
 
     def _shared(self) -> int:
-        """A number that grows whenever a task may have changed memory that others see."""
+        """Return a number that grows whenever a task may have changed memory that others see."""
         return sum(c.shared_progress() for c in self._alive)
 
     def changed(self) -> None:

@@ -32,7 +32,7 @@ def state_of(core: Any) -> bytes:
 
 
 def frames_here() -> Iterator[bytes]:
-    """The variables of the functions of a kernel in Python that are being called, and where each is."""
+    """Yield the variables of the functions of a kernel in Python that are being called, and where each is."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way
     told = _Telling()
     while frame is not None:
@@ -64,7 +64,7 @@ class _Telling:
             yield from self.value(value)
 
     def value(self, value: Any) -> Iterator[bytes]:
-        """The content of *value*, or which object it is where its content is not the kernel's to change."""
+        """Yield the content of *value*, or which object it is where its content is not the kernel's to change."""
         kind = value.__class__
         if isinstance(
             value, int | float | str | bytes | complex | None

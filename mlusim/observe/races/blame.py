@@ -193,7 +193,7 @@ def _added(one: Accused) -> str:
 
 
 def _condition(site: Site, guard: str) -> str:
-    """An if with *guard*, one of `GUARDS`, in the language of *site*."""
+    """Return an if with *guard*, one of `GUARDS`, in the language of *site*."""
     name, _, core = guard.partition(" && ")
     if site.python:
         return f"if mlu.{name}{' and mlu.is_ipu()' * bool(core)}:"

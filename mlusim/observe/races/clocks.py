@@ -44,7 +44,7 @@ class Clocks:
         self._log = []
 
     def without(self, barrier: Any) -> list[Segment]:
-        """The segments as they would be without the barriers that were passed as *barrier*."""
+        """Return the segments as they would be without the barriers that were passed as *barrier*."""
         other = Clocks()
         for what, *given in self._log or ():
             if what == "meet" and given[1] == barrier:

@@ -73,11 +73,11 @@ class Recorded:
         return Accused(conflict, first, second, pairs, self._scope(pairs))
 
     def site(self, statement: int) -> Site:
-        """The place of a statement."""
+        """Return the place of a statement."""
         return self._sharing.statements[statement].site
 
     def told(self, statement: int, beside: int) -> str:
-        """The line of a statement, with its file where that is not the one of *beside*."""
+        """Return the line of a statement, with its file where that is not the one of *beside*."""
         return self.site(statement).told_from(self.site(beside))
 
     # -- whether a barrier is enough -----------------------------------------------------------
@@ -126,7 +126,7 @@ class Recorded:
     # -- what else would help ----------------------------------------------------------------
 
     def one_of(self, one: Accused) -> str | None:
-        """The one of `GUARDS` under which exactly one of the tasks that make the write of *one* to a word makes it.
+        """Return the one of `GUARDS` under which exactly one of the tasks that make the write of *one* to a word makes it.
 
         It must hold for every word that the statement writes; None where no condition on a task's number does.
         """
@@ -208,7 +208,7 @@ class Recorded:
     def _in_scopes(
         self, accused: list[Accused], places: Iterable[tuple[tuple[int, ...], int | None]]
     ) -> Iterator[Cut]:
-        """A barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first.
+        """Yield a barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first.
 
         A barrier stands between lines: in front of all that a line does to shared memory, or behind it.
         """
@@ -221,7 +221,7 @@ class Recorded:
                     yield Cut(scope, tuple(front for front in fronts if front is not None), back)
 
     def _edge(self, statement: int) -> tuple[int | None, int | None]:
-        """The first and the last of what the line of *statement* does to shared memory; None: it does some of it twice."""
+        """Return the first and the last of what the line of *statement* does to shared memory; None: it does some of it twice."""
         known = self._edges.get(statement)
         if known is None:
             site, every = self.site(statement), enumerate(self._sharing.statements)
@@ -280,7 +280,7 @@ class Recorded:
     # -- who meets -----------------------------------------------------------------------------
 
     def _scope(self, pairs: Ints) -> str:
-        """The cheapest barrier that the two tasks of each pair take part in."""
+        """Return the cheapest barrier that the two tasks of each pair take part in."""
         held = np.unique(pairs[:, [0, 2]], axis=0)
         for scope in SCOPES:
             groups, _ = self._groups(scope)
@@ -290,7 +290,7 @@ class Recorded:
         return LAUNCH
 
     def _groups(self, scope: str) -> tuple[Ints, dict[int, list[int]]]:
-        """The number of the group in which each task meets others at a barrier of *scope* (-1: none), and its tasks."""
+        """Return the number of the group in which each task meets others at a barrier of *scope* (-1: none), and its tasks."""
         found = self._grouped.get(scope)
         if found is None:
             groups = np.array([self._group(core, scope) for core in self._cores], np.int64)

@@ -36,7 +36,7 @@ class Handing:
                 self._taken.append((event, task, number))
 
     def missed(self, pairs: Ints) -> Withheld | None:
-        """The event that would have put each of *pairs* in order, had its task waited for its stores before it.
+        """Return the event that would have put each of *pairs* in order, had its task waited for its stores before it.
 
         A pair is (task, time, task, time) of the earlier and the later access.
         """

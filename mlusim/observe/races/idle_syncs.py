@@ -79,12 +79,12 @@ class IdleSyncs:
                 self.useful.add(place)
 
     def idle(self) -> Iterator[tuple[SyncPlace, int]]:
-        """The syncs that were of no use, and how often each was executed."""
+        """Return the syncs that were of no use, and how often each was executed."""
         return ((place, count) for place, count in self.seen.items() if place not in self.useful)
 
 
 def place_of_sync(sync: Sync, core: "Core") -> SyncPlace:
-    """The place at which *core* is, in *sync*."""
+    """Return the place at which *core* is, in *sync*."""
     return SyncPlace(sync.name, Site(*core.site()))
 
 

@@ -106,7 +106,7 @@ class PipeOrder:
                 yield from _between(first, step)
 
     def _with_flights(self, effect: Effect) -> Iterator[Clash]:
-        """The clashes with what is in flight: on another pipe, or on the same with what is read at issue."""
+        """Yield the clashes with what is in flight: on another pipe, or on the same with what is read at issue."""
         step = effect.step
         early = at_issue(effect)
         for pipe, steps in ((Pipe.IO, self.io), (Pipe.MOVE, self.move)):
@@ -118,12 +118,12 @@ class PipeOrder:
                     yield from _between(first, early)
 
     def _between(self, first: Step, step: Step) -> Iterator[Clash]:
-        """The clashes of *step*, unless its pipe was told to wait for *first*."""
+        """Yield the clashes of *step*, unless its pipe was told to wait for *first*."""
         if step.pipe.value not in self.passed.get(first, ()):
             yield from _between(first, step)
 
     def pending(self) -> Iterator[Step]:
-        """The steps that have not been waited for."""
+        """Yield the steps that have not been waited for."""
         yield from (*self.io, *self.move, *self.computing, *self.scalars.values())
         for steps in self.stores.values():
             yield from steps
@@ -244,7 +244,7 @@ def _placed(put: str, order: PipeOrder, effect: Effect) -> Remedy:
 
 
 def _part(order: PipeOrder, clash: Clash) -> tuple[int, int] | None:
-    """The bytes that what is in flight writes of the operand of *clash*, if it does not write all of it."""
+    """Return the bytes that what is in flight writes of the operand of *clash*, if it does not write all of it."""
     access = clash.access
     if access.steps:
         return None
@@ -264,7 +264,7 @@ def _part(order: PipeOrder, clash: Clash) -> tuple[int, int] | None:
 
 
 def spelled(name: str) -> str:
-    """An intrinsic as BANG C spells it; what a scalar access is called stays."""
+    """Return an intrinsic as BANG C spells it; what a scalar access is called stays."""
     return name if " " in name else f"__{name}"
 
 
@@ -282,7 +282,7 @@ def at_issue(effect: Effect) -> Step | None:
 
 
 def _route(step: Step) -> tuple[str, ...]:
-    """The spaces from which and to which a copy moves its bytes; empty for a fill."""
+    """Return the spaces from which and to which a copy moves its bytes; empty for a fill."""
     ends = step.reads[:1] + step.writes[:1]
     return tuple(access.allocation.space.name for access in ends) if len(ends) == 2 else ()
 

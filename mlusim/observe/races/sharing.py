@@ -131,7 +131,7 @@ class Sharing:
         self._drop_values()
 
     def _conflicts_of(self, allocation: Allocation) -> list[Conflict]:
-        """The conflicts of *allocation* that have not been reported."""
+        """Return the conflicts of *allocation* that have not been reported."""
         table, seen = table_of(self._tables[allocation]), self._judged.get(allocation, 0)
         return [] if len(table) == seen else list(self.conflicts(allocation, table, seen))
 
@@ -150,7 +150,7 @@ class Sharing:
             self._judged.pop(allocation, None)
 
     def tables(self) -> dict[Allocation, Ints]:
-        """The accesses that are held now."""
+        """Return the accesses that are held now."""
         return {allocation: table_of(held) for allocation, held in self._tables.items()}
 
     # -- what is in no order -------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Sharing:
         return one is not None and other is not None and bool(one == other)
 
     def every_pair(self, conflict: Conflict) -> Ints:
-        """All accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.
+        """Return all accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.
 
         These are more: with another sync, the tasks could come in another order than they did.  Of many
         accesses the first ones are taken.
@@ -221,7 +221,7 @@ class Sharing:
         return np.unique(np.concatenate([np.stack(ends, axis=1), conflict.pairs]), axis=0)
 
     def tasks(self, table: Ints) -> Ints:
-        """The task of each row of *table*."""
+        """Return the task of each row of *table*."""
         segments = self.clocks.segments
         used, inverse = np.unique(table[:, SEGMENT], return_inverse=True)
         tasks = np.array([segments[s].task for s in used.tolist()], np.int64)
@@ -263,7 +263,7 @@ def in_order(table: Ints, clocks: Clocks) -> bool:
 
 
 def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Iterator[tuple[int, int]]:
-    """Those pairs of rows whose segments are in no order."""
+    """Yield those pairs of rows whose segments are in no order."""
     ends = np.stack([table[both[:, 0], SEGMENT], table[both[:, 1], SEGMENT]], axis=1)
     apart, inverse = np.unique(ends, axis=0, return_inverse=True)
     free = np.array([not segments[a].before(segments[b]) for a, b in apart.tolist()], np.bool_)
@@ -272,5 +272,5 @@ def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Iterator[tup
 
 
 def table_of(held: "array[int]") -> Ints:
-    """The accesses as a table, one row each."""
+    """Return the accesses as a table, one row each."""
     return np.array(held, np.int64).reshape(-1, COLUMNS)

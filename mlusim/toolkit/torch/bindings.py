@@ -79,7 +79,7 @@ def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
 
 
 def parameters(declarations: str, function: str) -> list[str]:
-    """The names of the parameters of *function*; those that have none are left out."""
+    """Return the names of the parameters of *function*; those that have none are left out."""
     plain = _COMMENT.sub(" ", declarations)
     found = re.search(rf"\b{re.escape(function)}\s*\(", plain)
     if found is None:

@@ -102,7 +102,7 @@ class TorchPlace:
         return cache.key_of(given, *(path.read_bytes() for path in self.headers()), _headers())
 
     def headers(self) -> list[Path]:
-        """The headers of the toolkit."""
+        """Return the headers of the toolkit."""
         return sorted(path for path in (Path(self.home) / "include").rglob("*.h"))
 
 
@@ -166,7 +166,7 @@ class TorchBuilder:
         self.toolkit = self.folder / "toolkit"
 
     def backend(self) -> str:
-        """The library of the device."""
+        """Return the library of the device."""
         sources = sorted((HERE / "backend").glob("*.cpp"))
         texts = [path.read_bytes() for path in sorted([*(HERE / "backend").iterdir(), *DRIVER.glob("*.h")])]
         texts.append(repr(LIBRARIES).encode())
@@ -185,7 +185,7 @@ class TorchBuilder:
                 self._precompiled(kind, [])
 
     def extension(self, sources: ExtensionSources) -> str:
-        """The library of an extension.  Raises `TorchBuildError`, with the compiler's own words in ``shown``."""
+        """Return the library of an extension.  Raises `TorchBuildError`, with the compiler's own words in ``shown``."""
         with self._alone():
             files = [self._file(sources.name, number, text) for number, text in enumerate(sources.bang)]
             inline = evolve(sources, bang_flags=(*STREAM, *sources.bang_flags))
@@ -214,7 +214,7 @@ class TorchBuilder:
     # -- files -----------------------------------------------------------------------------------
 
     def _file(self, name: str, number: int, text: str, ending: str = ".mlu") -> str:
-        """A file with *text*, always the same for the same text, so that findings have a place to show."""
+        """Return a file with *text*, always the same for the same text, so that findings have a place to show."""
         word = re.sub(r"\W+", "_", name) or "extension"
         path = self.folder / "sources" / cache.key_of(text)[:12] / f"{word}{number or ''}{ending}"
         if not self._kept(path):
@@ -267,7 +267,7 @@ class TorchBuilder:
         ]
 
     def _precompiled(self, kind: str, flags: Sequence[str]) -> Path:
-        """The precompiled header *kind* for *flags*."""
+        """Return the precompiled header *kind* for *flags*."""
         before = _BEFORE.get(kind)
         first = [] if before is None else _stands_on(self._precompiled(before, flags))
         words = self._words(WHOLE, flags)
@@ -289,7 +289,7 @@ class TorchBuilder:
         return target
 
     def _object(self, path: str, kind: str, flags: Sequence[str]) -> str:
-        """The object of a file, compiled where it, or what it includes, has changed."""
+        """Return the object of a file, compiled where it, or what it includes, has changed."""
         words = self._words(kind, flags)
         content = Path(path).read_bytes()
         bang = Path(path).suffix in (".mlu", ".mluh")
@@ -342,7 +342,7 @@ def _stands_on(header: Path) -> list[str]:
 
 
 def _headers() -> str:
-    """The state of the headers that are precompiled."""
+    """Return the state of the headers that are precompiled."""
     return cache.stamp_of([*HERE.glob("*.h"), *(HERE / "include").rglob("*.h")])
 
 
@@ -387,7 +387,7 @@ def _depends(path: Path) -> Iterator[str]:
 
 
 def _first_error(text: str) -> str:
-    """The first error of a compiler's words, as a sentence."""
+    """Return the first error of a compiler's words, as a sentence."""
     lines = [line for line in text.splitlines() if _ERROR.search(line)]
     lines.sort(key=lambda line: "linker command failed" in line)  # of which the linker has said why
     return lines[0].strip() if lines else (text.strip().splitlines() or ["the compiler says nothing"])[-1]

@@ -24,7 +24,7 @@ def ahead(c: Rendering, form: ir.Function) -> Iterator[str]:
 
 
 def _in_order(body: Sequence[ir.Statement]) -> "list[ir.IntrinsicCall | None]":
-    """The calls of instructions that *body* makes one after another, None for other expressions; nothing where it decides."""
+    """Return the calls of instructions that *body* makes one after another, None for other expressions; nothing where it decides."""
     found: list[ir.IntrinsicCall | None] = []
     for node in body:
         if isinstance(node, ir.Block):

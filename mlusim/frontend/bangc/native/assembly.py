@@ -12,7 +12,7 @@ from mlusim.time.log import FOR_ALL
 
 
 def assembly(c: Rendering, node: ir.Asm) -> str:
-    """The instructions in order, behind their operands, which are evaluated once."""
+    """Render the instructions in order, behind their operands, which are evaluated once."""
     try:
         calls = assembly_calls(node.text)
     except UsageError:  # the Python engine says so where it is met
@@ -60,7 +60,7 @@ def _instruction(
 def _argument(
     c: Rendering, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
 ) -> str:
-    """An argument for Python: memory as elements of the mnemonic's type, a register, a plain number, a word."""
+    """Render an argument for Python: memory as elements of the mnemonic's type, a register, a plain number, a word."""
     if isinstance(argument, str):
         return f"a_text({c.text(argument)})"
     if isinstance(argument, float):

@@ -24,7 +24,7 @@ from mlusim.isa.table import ISA
 
 
 def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
-    """A call of a row: the run-time's own, a door in C, or Python's door."""
+    """Render a call of a row: the run-time's own, a door in C, or Python's door."""
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row in WAITS:
         return f"(m->site = {site}, wait_(m, {number}, {WAITS[node.row]}))"
@@ -113,7 +113,7 @@ def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, si
 
 
 def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
-    """An argument for Python: a number of its element type where it is *typed*, else a plain one."""
+    """Render an argument for Python: a number of its element type where it is *typed*, else a plain one."""
     if isinstance(kind, t.Pointer):
         return f"a_pointer({text}, {_id(kind)})"
     if not isinstance(kind, t.Arithmetic):
@@ -161,7 +161,7 @@ _IN_DOUBLE: Mapping[str, str] = MappingProxyType(
 
 
 def library(c: Rendering, node: ir.LibraryCall) -> str:
-    """A function of the C library: C's own where it is exact, else what the Python engine computes with."""
+    """Render a function of the C library: C's own where it is exact, else what the Python engine computes with."""
     if node.name == classes.BECOME:
         return classes.become(c, node)
     own = _own(node)

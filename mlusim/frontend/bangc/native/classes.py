@@ -14,7 +14,7 @@ BECOME = "__mlusim_become"
 
 
 def within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:
-    """The objects with virtual methods in a *kind*, itself among them, and how far from its beginning each is."""
+    """Yield the objects with virtual methods in a *kind*, itself among them, and how far from its beginning each is."""
     if isinstance(kind, t.Array):
         for n in range(kind.count if any(True for _ in within(kind.of)) else 0):
             yield from within(kind.of, offset + n * kind.of.size)
@@ -41,7 +41,7 @@ def kept(kind: t.Type, place: str, held: str) -> str:
 
 
 def number(c: Rendering, kind: t.Record) -> int:
-    """The number of a class."""
+    """Return the number of a class."""
     return _number(c, kind.names)
 
 
@@ -57,7 +57,7 @@ def become(c: Rendering, node: ir.LibraryCall) -> str:
 
 
 def dispatch(c: Rendering, node: ir.Dispatch) -> str:
-    """A call of a virtual method."""
+    """Render a call of a virtual method."""
     place = c.dispatches.setdefault(id(node), (len(c.dispatches), node))[0]
     return c.in_order(
         node.arguments, lambda *a: f"virtual_{place}({', '.join(('m', *a))}, {c.site(node.span)})"
@@ -79,7 +79,7 @@ def _pointee(node: ir.Expr) -> t.Record:
 
 
 def heads(c: Rendering) -> Iterator[str]:
-    """The prototypes of the functions that call by class."""
+    """Render the prototypes of the functions that call by class."""
     for place, node in c.dispatches.values():
         yield f"{_head(place, node)};"
     for place in c.casts.values():
@@ -92,7 +92,7 @@ def _head(place: int, node: ir.Dispatch) -> str:
 
 
 def bodies(c: Rendering) -> Iterator[str]:
-    """The functions that call by class."""
+    """Render the functions that call by class."""
     for place, node in c.dispatches.values():
         yield _chosen(c, place, node)
     for name, place in c.casts.items():

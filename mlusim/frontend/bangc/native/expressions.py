@@ -67,7 +67,7 @@ class ProgramRendering(Rendering):
 
 
 def name(local: ir.Local) -> str:
-    """A local's name in C."""
+    """Render a local's name in C."""
     return f"v_{local.name}"
 
 
@@ -93,7 +93,7 @@ def _address(c: Rendering, at: ir.Place) -> str:
 
 
 def _kept(c: Rendering, at: ir.Temporary) -> str:
-    """A pointer to a value, which is kept until the function is left."""
+    """Render a pointer to a value, which is kept until the function is left."""
     if isinstance(at.value, ir.Text):
         return texts.pointer(c, at.value)
     if isinstance(at.type, t.VectorRegister):
@@ -108,7 +108,7 @@ def _kept(c: Rendering, at: ir.Temporary) -> str:
 
 
 def _direct(at: ir.Place) -> str | None:
-    """A variable outside memory, or a part of one, as an lvalue of C."""
+    """Render a variable outside memory, or a part of one, as an lvalue of C."""
     if isinstance(at, ir.LocalStorage) and in_register(at.local):
         return name(at.local)
     base = records.raw(at)
@@ -120,12 +120,12 @@ def _direct(at: ir.Place) -> str | None:
 
 
 def _changing(at: ir.Place) -> str | None:
-    """The same of what is going to be stored to: None for a constant, of which a store is refused."""
+    """Render the same of what is going to be stored to: None for a constant, of which a store is refused."""
     return None if records.fixed(at) else _direct(at)
 
 
 def loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
-    """The value at a place."""
+    """Render the value at a place."""
     if isinstance(at.type, t.Record):
         return records.record(c, at, span)
     if isinstance(at.type, t.VectorRegister):
@@ -142,7 +142,7 @@ def loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
 
 
 def _assigned_by_now(c: Rendering, at: ir.Place, direct: str, span: ir.Span) -> str:
-    """The variable *direct*, whose value is wanted."""
+    """Render the variable *direct*, whose value is wanted."""
     lacks = screening.lacking(c.unset, at) if c.unset else None
     return direct if lacks is None else f"ASSIGNED_({lacks}, {direct}, {c.site(span)})"
 

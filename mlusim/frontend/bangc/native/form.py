@@ -63,7 +63,7 @@ class BangForm:
         self.problem: str | None = None
 
     def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
-        """The kernel's C for *arch*; None where something in it has none.
+        """Return the kernel's C for *arch*; None where something in it has none.
 
         A *screened* one ends where checkers may have something to report.
         """
@@ -80,7 +80,7 @@ class BangForm:
     def loaded(
         self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
     ) -> Loaded | None:
-        """The compiled program for one launch on *arch*, *screened* or not; None where something in it has no C."""
+        """Return the compiled program for one launch on *arch*, *screened* or not; None where something in it has no C."""
         program = self.program(arch, screened=screened)
         return None if program is None else Loaded(self, program, compiler)
 
@@ -156,7 +156,7 @@ class BangForm:
     # -- while it runs ---------------------------------------------------------------------------
 
     def words(self, core: NativeCore, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
-        """The arguments as words of 64 bits, and the variables at file scope, which are declared here."""
+        """Return the arguments as words of 64 bits, and the variables at file scope, which are declared here."""
         if len(arguments) != len(self.form.parameters):
             raise LaunchError(
                 f"{self.form.name} takes {len(self.form.parameters)} {plural(len(self.form.parameters), 'argument')}, not {len(arguments)}"
@@ -175,7 +175,7 @@ class BangForm:
         return made, places
 
     def _declared(self, core: NativeCore, variable: Any) -> int:
-        """The pointer to memory that is declared at the variable's own line."""
+        """Return the pointer to memory that is declared at the variable's own line."""
         kind, span = variable.type, variable.span
         leaf = dtype_of(kind)
         dtype = leaf or DTYPES[7]
@@ -233,7 +233,7 @@ class BangForm:
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """A pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
+        """Return a pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
         if element == LITERAL:
             return TextPointer.at(texts.raw(words), offset, SIZED[size])
         if number == 0:
@@ -242,7 +242,7 @@ class BangForm:
 
     @staticmethod
     def fault(why: int, *given: int) -> Fault:
-        """The error for an operation that C leaves undefined."""
+        """Return the error for an operation that C leaves undefined."""
         return FAULTS[why](*given)
 
 
@@ -292,19 +292,19 @@ def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> It
 
 
 def _many(kind: t.Type) -> int:
-    """The words that an argument of *kind* takes."""
+    """Return the words that an argument of *kind* takes."""
     return -(-kind.size // 8) if isinstance(kind, t.Record) else 1
 
 
 def _taken(word: str, kind: t.Type) -> str:
-    """An argument of the kernel from its word."""
+    """Render an argument of the kernel from its word."""
     if isinstance(kind, t.Arithmetic) and kind.kind == "float":
         return f"(*(const {ctype(kind)} *)&{word})"
     return f"({ctype(kind)}){word}"
 
 
 def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
-    """A kernel's argument as 64 bits."""
+    """Return a kernel's argument as 64 bits."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):
         return words.pointer(argument) if isinstance(argument, Ptr) else 0

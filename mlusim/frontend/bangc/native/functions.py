@@ -16,12 +16,12 @@ from mlusim.frontend.bangc.runtime.core import code_address
 
 
 def pointer(c: Rendering, node: ir.FunctionAddress) -> str:
-    """The address of a function."""
+    """Render the address of a function."""
     return f"((Ptr){code_address(c.pointed[node.symbol])}ull)"
 
 
 def invoked(c: Rendering, node: ir.Invoke) -> str:
-    """A call through a pointer; what it leads to is looked at first, as Python does."""
+    """Render a call through a pointer; what it leads to is looked at first, as Python does."""
     signature = ctype(node.type), *(ctype(a.type) for a in node.arguments)
     number = c.signatures.setdefault(signature, len(c.signatures))
     given = (node.function, *node.arguments)
@@ -30,7 +30,7 @@ def invoked(c: Rendering, node: ir.Invoke) -> str:
 
 
 def heads(c: Rendering) -> Iterator[str]:
-    """The prototypes of the functions that call through pointers."""
+    """Render the prototypes of the functions that call through pointers."""
     for signature, number in c.signatures.items():
         yield f"{_head(signature, number)};"
 
@@ -42,7 +42,7 @@ def _head(signature: Signature, number: int) -> str:
 
 
 def bodies(c: Rendering, forms: Mapping[str, ir.Function]) -> Iterator[str]:
-    """The functions that call through pointers, each for the functions of one signature."""
+    """Render the functions that call through pointers, each for the functions of one signature."""
     for signature, number in c.signatures.items():
         result, *parameters = signature
         given = "".join(f", a_{n}" for n in range(len(parameters)))

@@ -36,19 +36,19 @@ def floating(kind: t.Arithmetic) -> str:
 
 
 def suffix(kind: t.Arithmetic) -> str:
-    """The suffix of the element type through which memory of *kind* is seen."""
+    """Render the suffix of the element type through which memory of *kind* is seen."""
     return _SUFFIXES[dtype(kind).name]
 
 
 def dtype_of(kind: t.Type) -> DType | None:
-    """The element type of memory of *kind*; None where it is no number."""
+    """Return the element type of memory of *kind*; None where it is no number."""
     while isinstance(kind, t.Array):
         kind = kind.of
     return dtype(kind) if isinstance(kind, t.Arithmetic) else None
 
 
 def ctype(kind: t.Type) -> str:
-    """The C type that holds a value of *kind*."""
+    """Render the C type that holds a value of *kind*."""
     if isinstance(kind, t.Pointer | t.FunctionType):
         return "Ptr"
     if isinstance(kind, t.Void):
@@ -65,12 +65,12 @@ def ctype(kind: t.Type) -> str:
 
 
 def real(text: str, kind: t.Arithmetic) -> str:
-    """A number of type *kind* as float or double."""
+    """Render a number of type *kind* as float or double."""
     return {"f16": f"from_f16({text})", "b16": f"from_b16({text})"}.get(floating(kind), text)
 
 
 def rounded(text: str, kind: t.Arithmetic, *, wide: bool) -> str:
-    """A float, or with *wide* a double, rounded to *kind*."""
+    """Render a float, or with *wide* a double, rounded to *kind*."""
     how = floating(kind)
     if how == "f16":
         return f"narrow_to_f16({text}, RN)" if wide else f"to_f16({text})"
@@ -80,7 +80,7 @@ def rounded(text: str, kind: t.Arithmetic, *, wide: bool) -> str:
 
 
 def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
-    """A number of type *have* as one of type *to*."""
+    """Render a number of type *have* as one of type *to*."""
     if to.kind == "bool":
         return f"({real(text, have) if have.kind == 'float' else text} != 0)"
     if to.kind == "float":

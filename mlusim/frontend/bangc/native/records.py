@@ -40,7 +40,7 @@ def looked_up(c: Rendering, form: ir.Function) -> Iterator[str]:
 
 
 def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
-    """The pointer by which *at* is a member of the record behind it, and how far from its beginning."""
+    """Yield the pointer by which *at* is a member of the record behind it, and how far from its beginning."""
     offset, base = 0, at
     while isinstance(base, ir.Member):
         offset, base = offset + base.offset, base.base
@@ -53,7 +53,7 @@ def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
 
 
 def member(c: Rendering, at: ir.Place, far: str) -> str:
-    """A member of a record that was looked up already, where it is a variable; otherwise *far*, the usual load of *at*."""
+    """Render a member of a record that was looked up already, where it is a variable; otherwise *far*, the usual load of *at*."""
     for local, offset in _led_to(at):
         if local in c.near:
             narrow = isinstance(at.type, t.Arithmetic) and at.type.kind == "bool"
@@ -64,14 +64,14 @@ def member(c: Rendering, at: ir.Place, far: str) -> str:
 
 
 def pointer_to(c: Rendering, at: ir.Place) -> str:
-    """A pointer to a record that is going to be accessed; one in an array that is a member of another is in that array."""
+    """Render a pointer to a record that is going to be accessed; one in an array that is a member of another is in that array."""
     if isinstance(at, ir.Element):
         return c.spread(at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
     return c.address(at)
 
 
 def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
-    """The record by value that *at* is a member of, and how far from its beginning; None elsewhere."""
+    """Return the record by value that *at* is a member of, and how far from its beginning; None elsewhere."""
     offset = 0
     while isinstance(at, ir.Member):
         offset, at = offset + at.offset, at.base
@@ -79,7 +79,7 @@ def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
 
 
 def read(c: Rendering, given: ir.Expr, offset: int, kind: t.Type) -> str:
-    """The *kind* that lies *offset* bytes into a record by value."""
+    """Render the *kind* that lies *offset* bytes into a record by value."""
     held, found = c.temporary(), c.temporary()
     read_ = f"{ctype(kind)} {found}; memcpy(&{found}, {held}.b + {offset}, sizeof {found});"
     return f"({{ const {ctype(given.type)} {held} = {c.value(given)}; {read_} {found}; }})"
@@ -96,14 +96,14 @@ def inside(c: Rendering, at: ir.Element, make: Callable[[str, str], str]) -> Cal
 
 
 def _array(at: ir.Place) -> ir.Place | None:
-    """The whole array that an element is said to be of, through arrays of arrays; None where only a pointer says so."""
+    """Return the whole array that an element is said to be of, through arrays of arrays; None where only a pointer says so."""
     if not isinstance(at, ir.Element):
         return at if isinstance(at.type, t.Array) else None
     return _array(at.pointer.place) if isinstance(at.pointer, ir.AddressOf) else None
 
 
 def record(c: Rendering, at: ir.Place, span: ir.Span) -> str:
-    """A record by value: its bytes where it is a variable, otherwise what loads of its fields give."""
+    """Render a record by value: its bytes where it is a variable, otherwise what loads of its fields give."""
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
     found = of_value(at)
@@ -126,7 +126,7 @@ def record(c: Rendering, at: ir.Place, span: ir.Span) -> str:
 
 
 def compose(c: Rendering, node: ir.Compose) -> str:
-    """A record from the values of its fields."""
+    """Render a record from the values of its fields."""
     kind = node.type
     if isinstance(kind, t.VectorRegister):
         raise NoForm("a vector in a register")
@@ -155,7 +155,7 @@ def parts(c: Rendering, held: str, kind: t.Type, offset: int, given: ir.Expr) ->
 
 
 def assigned(c: Rendering, at: ir.Place, node: ir.Assign) -> str:
-    """A store of a whole record; the value that is stored comes first."""
+    """Render a store of a whole record; the value that is stored comes first."""
     place, held = raw(at), c.temporary()
     if place is not None and not fixed(at):
         stored = _stored(at.type, place, held) + screening.given(c.unset, at)

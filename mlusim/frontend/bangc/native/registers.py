@@ -38,14 +38,14 @@ def kept(c: Rendering, made: str, span: ir.Span) -> str:
 
 
 def assigned(c: Rendering, node: ir.Assign) -> str:
-    """A store of a whole register."""
+    """Render a store of a whole register."""
     held = c.temporary()
     stored = f"memmove({place(c, node.place, node.span)}, {held}, REGISTER_BYTES)"
     return f"({{ const uint8_t *{held} = {c.value(node.value)}; (const uint8_t *){stored}; }})"
 
 
 def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
-    """A call of a row of registers."""
+    """Render a call of a row of registers."""
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row == STORE:
         return c.in_order(node.arguments, lambda *a: _stored(number, site, kinds, a))
@@ -69,7 +69,7 @@ def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
 
 
 def _rooms(c: Rendering, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
-    """The registers of a call: what is declared for each, and its bytes; a number is in every lane of one of its own."""
+    """Yield the registers of a call: what is declared for each, and its bytes; a number is in every lane of one of its own."""
     for given, kind in zip(values, kinds, strict=True):
         if isinstance(kind, t.VectorRegister):
             yield "", given
@@ -91,13 +91,13 @@ def _stored(number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]
 
 
 def pointer(c: Rendering, made: str, span: ir.Span) -> str:
-    """A pointer to a register by value."""
+    """Render a pointer to a register by value."""
     filled = kept(c, made, span)
     return f"({{ (void){filled}; {name_of(c.values[-1])}; }})"
 
 
 def name_of(local: ir.Local) -> str:
-    """The pointer to a variable that has an address, in C."""
+    """Render the pointer to a variable that has an address, in C."""
     return f"v_{local.name}"
 
 
@@ -137,7 +137,7 @@ def used(form: ir.Function) -> bool:
 
 @functools.cache
 def runtime() -> str:
-    """The C that kernels with registers begin with."""
+    """Render the C that kernels with registers begin with."""
     mark = f"static const uint8_t UNSET_[] = {{{','.join(map(str, UNSET))}}};\n"
     return mark + (files("mlusim.engine.native") / "c" / "registers.h").read_text(encoding="utf-8")
 

@@ -87,33 +87,33 @@ class Rendering(ABC):
     """Of the function at hand: the variables that are declared without a value."""
 
     def site(self, span: ir.Span) -> int:
-        """The number of a place in the source."""
+        """Return the number of a place in the source."""
         return self.sites.setdefault((span.file, span.line), len(self.sites))
 
     def text(self, text: str) -> int:
-        """The number of a string."""
+        """Return the number of a string."""
         return self.texts.setdefault(text, len(self.texts))
 
     def literal(self, text: str) -> int:
-        """The place of the pointer to a string that is read."""
+        """Return the place of the pointer to a string that is read."""
         place = self.place(("literal", text))
         return self.literals.setdefault(text, place)
 
     def function(self, name: str) -> int:
-        """The number of a function of the C library."""
+        """Return the number of a function of the C library."""
         return self.library.setdefault(name, len(self.library))
 
     def place(self, variable: Any) -> int:
-        """The number of a variable that Python declares."""
+        """Return the number of a variable that Python declares."""
         return self.places.setdefault(variable, len(self.places))
 
     def static(self, local: ir.Local) -> int:
-        """The number of a static variable, which several functions may see."""
+        """Return the number of a static variable, which several functions may see."""
         first = self.statics.setdefault(local.home, local)
         return self.place((local.home, first))
 
     def temporary(self) -> str:
-        """A name that nothing else has."""
+        """Render a name that nothing else has."""
         self.temporaries += 1
         return f"t_{self.temporaries}"
 

@@ -28,7 +28,7 @@ def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, s
 def converted(
     text: str, have: t.Arithmetic, to: t.Arithmetic, site: int, *, cast: bool = False, steps: bool = False
 ) -> str:
-    """A number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
+    """Render a number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
     if to.kind in ("float", "bool"):
         return numbers.converted(text, have, to)
     if have.kind == "float":
@@ -43,13 +43,13 @@ def converted(
 
 
 def negated(text: str, kind: t.Arithmetic, site: int) -> str:
-    """The negative of an integer."""
+    """Render the negative of an integer."""
     made = ctype(kind)
     return f"FITS_({made}, sub, ({made})0, ({made})({text}), {site})"
 
 
 def unset(form: ir.Function) -> frozenset[ir.Local]:
-    """The numbers and records outside memory that *form* declares without a value."""
+    """Return the numbers and records outside memory that *form* declares without a value."""
     found = set()
     for node in walk(form.body):
         if not isinstance(node, ir.Declare) or node.value is not None or not node.local.source_name:
@@ -74,7 +74,7 @@ def flags(local: ir.Local) -> str:
 
 
 def declared(local: ir.Local) -> str:
-    """A statement that says that *local* has no value yet."""
+    """Render a statement that says that *local* has no value yet."""
     if local.storage is ir.Storage.VALUE:
         return f"{flag(local)} = 1;"
     numbers_ = " ".join(f"memset({flags(local)} + {at}, 1, {size});" for at, size in _numbers(local.type, 0))
@@ -82,7 +82,7 @@ def declared(local: ir.Local) -> str:
 
 
 def _numbers(kind: t.Type, at: int) -> Iterator[tuple[int, int]]:
-    """The places and sizes of the numbers in a *kind* that begins at *at*; Python does not follow those in arrays and unions."""
+    """Yield the places and sizes of the numbers in a *kind* that begins at *at*; Python does not follow those in arrays and unions."""
     if isinstance(kind, t.Arithmetic):
         yield at, kind.size
     elif isinstance(kind, t.Record) and not kind.union:
@@ -102,7 +102,7 @@ def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
 
 
 def given(unset: frozenset[ir.Local], at: ir.Place) -> str:
-    """A statement that says that *at* has a value now; empty where nothing has to be said."""
+    """Render a statement that says that *at* has a value now; empty where nothing has to be said."""
     found = _within(unset, at)
     if found is None:
         return ""

@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.native.rendering import Rendering
 
 
 def prototype(function: ir.Function) -> str:
-    """The head of a function in C."""
+    """Render the head of a function in C."""
     parameters = ", ".join(["Core *m", *(f"{ctype(p.type)} {_given(p)}" for p in function.parameters)])
     return f"static {ctype(function.result)} k_{function.symbol}({parameters})"
 
@@ -33,7 +33,7 @@ def _given(local: ir.Local) -> str:
 
 
 def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -> str:
-    """A function: its locals at its beginning, its statements at their lines.
+    """Render a function: its locals at its beginning, its statements at their lines.
 
     One that *calls* others counts as a turn of a loop: a tree of calls may take as long.
     Variables that have an address lie in cells, which are given back when the function is left.
@@ -60,7 +60,7 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
 
 
 def _at_their_lines(lines: list[str]) -> Iterator[str]:
-    """The same with all that stands between two places of the source in one line: a further one would be the source's next."""
+    """Render the same with all that stands between two places of the source in one line: a further one would be the source's next."""
     whole: list[str] = []
     for line in lines:
         if line.startswith("#line") and whole:
@@ -107,7 +107,7 @@ def _local(c: Rendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
 
 
 def _place(c: Rendering, local: ir.Local, form: ir.Function) -> int:
-    """The number of a local whose bytes are in simulated memory."""
+    """Return the number of a local whose bytes are in simulated memory."""
     return c.static(local) if local.storage is ir.Storage.STATIC else c.place((form.symbol, local))
 
 
@@ -124,7 +124,7 @@ def cell(kind: t.Type) -> str:
 
 
 def _cell_of(c: Rendering, local: ir.Local) -> Iterator[str]:
-    """A variable that has an address: its cell, and where in C its bytes are."""
+    """Render a variable that has an address: its cell, and where in C its bytes are."""
     inner, made = local.type, name(local)
     found = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
     while isinstance(inner, t.Array):
@@ -140,7 +140,7 @@ def _cell_of(c: Rendering, local: ir.Local) -> Iterator[str]:
 
 
 def statements(c: Rendering, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
-    """The statements in order."""
+    """Return the statements in order."""
     lines: list[str] = []
     for node in body:
         made = _STATEMENTS.get(type(node))
@@ -179,7 +179,7 @@ def _writable(local: ir.Local, answer: int) -> str:
 
 
 def _once(c: Rendering, node: ir.Declare) -> list[str]:
-    """The value of a static variable outside memory, which is zeros until its declaration is met first."""
+    """Return the value of a static variable outside memory, which is zeros until its declaration is met first."""
     if node.value is None:
         return []
     met = f"PLACES_(m)[{c.place(('met', node.local.home))}]"

@@ -8,12 +8,12 @@ from mlusim.frontend.bangc.native.rendering import Rendering
 
 
 def raw(text: str) -> bytes:
-    """The bytes of a literal, with the zero at its end."""
+    """Return the bytes of a literal, with the zero at its end."""
     return text.encode("utf-8", "surrogateescape") + b"\0"
 
 
 def pointer(c: Rendering, node: ir.Text) -> str:
-    """A pointer to the first character of a literal."""
+    """Render a pointer to the first character of a literal."""
     return f"PLACES_(m)[{c.literal(node.value)}]"
 
 

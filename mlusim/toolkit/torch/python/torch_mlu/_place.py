@@ -39,7 +39,7 @@ def torch() -> ModuleType:
 
 @functools.cache
 def home() -> Path:
-    """The toolkit folder: the one that this package lies in, the one of ``NEUWARE_HOME``, or that of mlusim's cache."""
+    """Return the toolkit folder: the one that this package lies in, the one of ``NEUWARE_HOME``, or that of mlusim's cache."""
     named = os.environ.get("NEUWARE_HOME")
     for folder in (Path(__file__).resolve().parents[2], *([Path(named)] if named else [])):
         if (folder / "lib64" / "mlusim.conf").exists():
@@ -53,7 +53,7 @@ def home() -> Path:
 
 
 def include_paths() -> list[str]:
-    """The folders of headers of PyTorch and of the device."""
+    """Return the folders of headers of PyTorch and of the device."""
     base = Path(str(torch().__file__)).parent / "include"
     return [str(base), str(base / "torch" / "csrc" / "api" / "include")]
 
@@ -90,7 +90,7 @@ def asked(**more: Any) -> dict[str, Any]:
 
 
 def backend() -> ModuleType:
-    """The compiled device, which is made where there is none, or that of the file that ``MLUSIM_TORCH_DEVICE`` names."""
+    """Return the compiled device, which is made where there is none, or that of the file that ``MLUSIM_TORCH_DEVICE`` names."""
     named = os.environ.get(BUILT)
     answer = {"path": named} if named else asked()
     if "error" in answer:
@@ -105,7 +105,7 @@ def backend() -> ModuleType:
 
 
 def loaded(name: str, path: str) -> ModuleType:
-    """The extension module *name* of the file *path*.  Raises `ImportError`."""
+    """Return the extension module *name* of the file *path*.  Raises `ImportError`."""
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None

@@ -53,7 +53,7 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """The number of the current one."""
+    """Return the number of the current one."""
     return int(_C.current_device())
 
 
@@ -79,7 +79,7 @@ def get_device_name(device: Any = None) -> str:
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The architecture's version, as two numbers."""
+    """Return the architecture's version, as two numbers."""
     number = _index(device)
     return (
         int(_C.attribute("cnrtAttrComputeCapabilityMajor", number)),
@@ -88,7 +88,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def get_device_properties(device: Any = None) -> SimpleNamespace:
-    """The board's name, memory and cores."""
+    """Return the board's name, memory and cores."""
     number = _index(device)
     major, minor = get_device_capability(number)
     clusters, cores = (
@@ -214,12 +214,12 @@ class Event:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that work goes to."""
+    """Return the stream that work goes to."""
     return Stream(device, handle=int(_C.queue()))
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that work goes to unless another is chosen."""
+    """Return the stream that work goes to unless another is chosen."""
     return Stream(device, handle=0)
 
 
@@ -249,7 +249,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes of tensors on *device* since the process began, or since `reset_peak_memory_stats`."""
+    """Return the most bytes of tensors on *device* since the process began, or since `reset_peak_memory_stats`."""
     return int(_C.memory_use(_index(device))[1])
 
 
@@ -285,7 +285,7 @@ def manual_seed_all(seed: int) -> None:
 
 
 def get_rng_state(device: Any = "mlu") -> torch.Tensor:  # noqa: ARG001
-    """The state of the CPU's generator."""
+    """Return the state of the CPU's generator."""
     return torch.default_generator.get_state()
 
 
@@ -295,7 +295,7 @@ def set_rng_state(state: torch.Tensor, device: Any = "mlu") -> None:  # noqa: AR
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """The types that ``torch.autocast("mlu")`` takes."""
+    """Return the types that ``torch.autocast("mlu")`` takes."""
     return [torch.float16, torch.bfloat16]
 
 

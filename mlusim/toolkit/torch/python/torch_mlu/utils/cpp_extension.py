@@ -36,7 +36,7 @@ def load_inline(
     extra_cncc_cflags: Sequence[str] | None = None,
     mlu_sources: Texts = None,
 ) -> ModuleType | str:
-    """The module of an extension whose sources are texts.
+    """Return the module of an extension whose sources are texts.
 
     *functions* are those that Python calls, by name or with their documents; *cpp_sources* declares or defines them.
     Raises `RuntimeError` with the compiler's words where it does not compile.
@@ -70,7 +70,7 @@ def load(
     keep_intermediates: bool = True,  # noqa: ARG001 - the cache keeps what it can use again
     extra_cncc_cflags: Sequence[str] | None = None,
 ) -> ModuleType | str:
-    """The module of an extension whose sources are files, one of which has ``PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)``.
+    """Return the module of an extension whose sources are files, one of which has ``PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)``.
 
     Raises `RuntimeError` as `load_inline`.
     """
@@ -177,12 +177,12 @@ def _unloadable(extension: Mapping[str, Any], why: str) -> str:
 
 
 def include_paths(*args: Any) -> list[str]:  # noqa: ARG001 - which devices
-    """The folders of headers that extensions are compiled with."""
+    """Return the folders of headers that extensions are compiled with."""
     return [*_place.include_paths(), str(_place.home() / "include")]
 
 
 def MLUExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Extension:
-    """An extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``."""
+    """Return an extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``."""
     kwargs.setdefault("language", "c++")
     return Extension(name, list(sources), *args, **kwargs)
 
@@ -195,7 +195,7 @@ class BuildExtension(build_ext):
 
     @classmethod
     def with_options(cls, **options: Any) -> "type[BuildExtension]":  # noqa: ARG003 - none changes what is made
-        """The class itself: ninja and its kin are not used."""
+        """Return the class itself: ninja and its kin are not used."""
         return cls
 
     def build_extension(self, ext: Extension) -> None:
