@@ -40,7 +40,7 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
     segments1 with stride0, the outer one over segments2 with stride1.
     ``SRAM2SRAM`` takes the destination's cluster as one more argument.
     *dst* is exactly *src* or apart from it; rows may also be packed in place, so that no byte is overwritten before it
-    is read (inferred).
+    is read, and a piece of GDRAM may move towards the front (inferred).
     """
     np.copyto(dst, src)
 

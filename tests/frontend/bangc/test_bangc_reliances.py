@@ -89,6 +89,9 @@ __mlu_func__ void moved(float *out, int way, int by) {
   if (way == 4) __memcpy(out + by, out, 16, GDRAM2GDRAM);
   __sync();
   __memcpy(out, row, 48, NRAM2GDRAM);
+  if (way == 5) __memcpy(out, out + by, 24, GDRAM2GDRAM);
+  if (way == 6) __memcpy_async(out, out + by, 24, GDRAM2GDRAM);
+  __sync();
 }
 __mlu_global__ void K(float *out, int what, int x, int y) {
   out += 12 * taskId;
@@ -175,6 +178,10 @@ def test_what_device_memory_cannot_begin_with_is_said(load, declaration, why):
         ((SCANNED, 256, 0), list(range(245, 257))),  # rows of up to 1 KiB are read before they are written
         ((MOVED, 0, 0), list(range(12))),  # a copy to where its source is
         ((MOVED, 2, 2), [2, 3, 4, 5, 10, 11, 12, 13, 18, 19, 20, 21]),  # rows are packed in place
+        *(
+            ((MOVED, way, 3), [3, 4, 5, 6, 7, 8, 6, 7, 8, 9, 10, 11])  # GDRAM moves towards the front
+            for way in (5, 6)
+        ),
         ((LOOKED_UP, 0, 0), [0, -1] * 4),  # all ones stay what they are in a table of masks
     ],
 )
