@@ -122,9 +122,10 @@ def five_stages(mlu, out, left, filters, steps):
         mlu.sync_cluster()
 
 
-def lanes(right):
-    """The columns of *right* as the 64 lanes of WRAM hold them: column b * 64 + l is the b-th of lane l, four lanes side by side."""
-    return np.ascontiguousarray(right.T.reshape(-1, 16, 4, K).swapaxes(0, 1))
+def lanes(right, board):
+    """The columns of *right* as the 64 lanes of WRAM hold them: column b * 64 + l is the b-th of lane l; on MLU3xx four lanes lie side by side."""
+    near = 4 if board.arch.generation == 3 else 1
+    return np.ascontiguousarray(right.T.reshape(-1, 64 // near, near, K).swapaxes(0, 1))
 
 
 def run(rung, board="MLU370-X8", waves=1, results=16, steps=32, columns=N):
@@ -140,7 +141,7 @@ def run(rung, board="MLU370-X8", waves=1, results=16, steps=32, columns=N):
     left = generator.integers(-2, 3, (rows, K)).astype(np.float32)
     right = generator.integers(-2, 3, (K, columns)).astype(np.float32)
     out = device.empty(results if rung == 1 else (rows, columns), float32)
-    weight = device.put(right if rung < 3 else lanes(right))
+    weight = device.put(right if rung < 3 else lanes(right, device.board))
     body = (scalar_gdram, scalar_nram, one_matmul, blocks, three_stages, five_stages)[rung - 1]
     last = {1: (results, columns), 2: (results, columns), 3: (columns,)}.get(rung, (steps,))
     dim, kind = ((4, tasks[6], 1), mlusim.UNION1) if rung == 6 else ((tasks.get(rung, 1), 1, 1), mlusim.BLOCK)

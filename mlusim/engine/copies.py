@@ -13,7 +13,7 @@ import numpy as np
 from mlusim.arch.board import Arch
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Core, Flight
-from mlusim.engine.copy_faults import explain_copy, overwritten
+from mlusim.engine.copy_faults import explain_copy
 from mlusim.engine.polls import POLL_BYTES
 from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault
@@ -26,7 +26,7 @@ from mlusim.memory.direction import (
 )
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import GDRAM, WRAM
+from mlusim.memory.space import WRAM
 from mlusim.time.work import (
     charge,
     charge_flight,
@@ -65,7 +65,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
                 and to.space is direction.dst
                 and frm.space is direction.src
                 and to.allocation.writable
-                and (to.allocation is not frm.allocation or _in_place(to, d, s, size))
+                and (to.allocation is not frm.allocation or d <= s or d - s >= size)
             )
         except (AttributeError, KeyError, TypeError):
             legal = False
@@ -91,11 +91,6 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
             _look(core, to, frm, s, size)
 
     return memcpy
-
-
-def _in_place(to: View, d: int, s: int, size: int) -> bool:
-    """Return whether a piece may go from byte *s* to byte *d* of one allocation (see `overwritten`)."""
-    return d == s or abs(d - s) >= size or (d < s and to.space is GDRAM)
 
 
 def _watched(
@@ -280,7 +275,7 @@ def _plan(
         return None
     if not _aligned(mlu, direction, writes, reads):
         return None
-    if writes.allocation is reads.allocation and overwritten(writes, reads):
+    if writes.allocation is reads.allocation and writes.before_read_by(reads):
         return None
     return pipe, *_views(to, writes, frm, reads), reads, writes, writes.nbytes
 

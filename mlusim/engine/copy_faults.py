@@ -9,7 +9,7 @@ from mlusim.errors import Fault, RuleFault, Unsupported, WrongSpace
 from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction, grain
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
-from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
+from mlusim.memory.space import NRAM, SRAM, WRAM
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
@@ -229,30 +229,18 @@ def _own_cluster(mlu: "Mlu", shape: tuple[int, ...]) -> bool:
     )
 
 
-def overwritten(writes: Access, reads: Access) -> int:
-    """Return how many bytes a copy inside of one allocation may write before it reads them; 0: the copy is legal.
-
-    A piece of GDRAM that moves towards its front is taken as it is: the vendor's dynamic_point_to_voxel_forward drops the first
-    row of a table so, and gives its reference's results (inferred).
-    """
-    dropped = not writes.steps and writes.allocation.space is GDRAM and writes.start < reads.start
-    return 0 if dropped else writes.before_read_by(reads)
-
-
 def _overlap(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | None:
     writes, reads = _accesses(dst, src, size, shape)
-    shared = overwritten(writes, reads)
+    shared = writes.before_read_by(reads)
     if not shared:
         return None
     first = writes.common(reads)
     assert first is not None
     return RuleFault(
-        f"dst overlaps src by {shared} {plural(shared, 'byte')}"
-        + (", which are written before they are read" if writes.steps else ""),
+        f"dst overlaps src by {shared} {plural(shared, 'byte')}, which are written before they are read",
         operand="dst",
         address=dst.view.allocation.address + first[0],
         space=dst.space.name,
-        legal="dst exactly at src or apart from src"
-        + ("; rows that move towards the front of one array" if writes.steps else ""),
-        hint="copy through a third buffer; a copy does not say in which order it takes its bytes",
+        legal="dst in front of src, exactly at src or apart from it",
+        hint="copy through a third buffer: a copy takes its bytes from the front on",
     )

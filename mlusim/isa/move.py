@@ -39,8 +39,8 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
     src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
     segments1 with stride0, the outer one over segments2 with stride1.
     ``SRAM2SRAM`` takes the destination's cluster as one more argument.
-    *dst* is exactly *src* or apart from it; rows may also be packed in place, so that no byte is overwritten before it
-    is read, and a piece of GDRAM may move towards the front (inferred).
+    *dst* is in front of *src*, exactly *src* or apart from it; rows may also be packed in place, so that no byte is
+    overwritten before it is read (inferred).
     """
     np.copyto(dst, src)
 

@@ -147,15 +147,14 @@ class Access(NamedTuple):
         """Return how many bytes a copy from *other* to this access writes before it reads them: 0 where none.
 
         Both have as many bytes and their repetitions, which are apart here, have one size.  Byte after byte in
-        ascending order; a byte that is copied to itself is as it was.  A single piece that overlaps *other* in
-        either direction counts what both touch, as nothing says that its bytes go in ascending order.
+        ascending order; a byte that is copied to itself is as it was.
         """
         shared = self.common(other)
         if shared is None or self == other:
             return 0
         to, frm = self.starts, other.starts
         if len(to) == 1:
-            return 0 if to[0] == frm[0] else shared[1] - shared[0]
+            return 0 if to[0] <= frm[0] else shared[1] - shared[0]
         order = np.argsort(to, kind="stable")
         first = np.searchsorted(to[order], frm - self.size, side="right")
         found = 0

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 SPIN_LIMIT = 2000
-"""Rounds of looking at memory that no task changes, after which it is asked whether any can go on; first after 8, 16, 32 and so on."""
+"""Rounds of looking at memory that no task changes, after which it is asked whether any can go on.
+
+Compiled code is asked first after 8, 16, 32 rounds and so on, since a round that is observed costs much.  A kernel in Python is
+not: how far an iterator has come is in none of its variables.
+"""
 
 
-def _asks(rounds: int) -> bool:
-    early = 8 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0  # a round that is observed costs much
-    return early or rounds % SPIN_LIMIT == 0
+def _asks(rounds: int, *, early: bool) -> bool:
+    return rounds % SPIN_LIMIT == 0 or (early and 8 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0)
 
 
 def _quiet() -> Context:
@@ -294,7 +297,7 @@ class Scheduler:
         waiting = [c for c in self._alive if c.waiting is not None]
         if len(self._spinning.union(waiting)) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
-            if _asks(self._idle_rounds):
+            if _asks(self._idle_rounds, early=core.session.compiled):
                 self._ask(waiting)
             if core in self._asked and self._stalled(core, waiting):
                 spinning = self._spinning.difference(waiting)
