@@ -4,6 +4,7 @@ import contextlib
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -73,6 +74,7 @@ def test_what_is_no_program_is_an_operator(tmp_path):
         CommandProgram(str(broken)).run(())
 
 
+SILENCE = 120  # seconds without a word, behind which a test fails instead of waiting for ever
 ADDS = r"""
 #include <cnrt.h>
 #include <cstdio>
@@ -104,23 +106,21 @@ def test_gdb_on_the_host_and_the_kernels_in_one_terminal(toolkit, tmp_path):
         environment = {**os.environ, "TERM": "dumb", "HOME": str(tmp_path)}
         words = [sys.executable, "-m", "mlusim", "debug", "gdb", "--", "-q", "-nx", "--args", "./lab"]
         os.execve(sys.executable, words, environment)  # noqa: S606 - ours
-    typed = (
-        ("gdb", "break main"),
-        ("gdb", "run"),
-        ("gdb", "next"),
-        ("gdb", "continue"),
-        ("mlusim", "break lab.mlu:6"),
-        ("mlusim", "continue"),
-        ("mlusim", "print sum"),
-        ("mlusim", "continue"),
-        ("gdb", "quit"),
-        ("mlusim", "quit"),
-    )
-    said = ""
-    for prompt, line in typed:
-        said += _until(terminal, rf"\({prompt}\) $")
+    said = _until(terminal, r"\(gdb\) $")
+    for line, answer in (
+        ("break main", r"Breakpoint 1 at .*\(gdb\) $"),
+        ("run", r"main \(\) at lab\.mlu:9\s.*\(gdb\) $"),
+        ("next", r"\n10\s.*\(gdb\) $"),
+        ("continue", r"launch 1 begins.*\(mlusim\) $"),
+        ("break lab.mlu:6", r"breakpoint 1: lab\.mlu:6.*\(mlusim\) $"),
+        ("continue", r"task 0 in add at lab\.mlu:6.*\(mlusim\) $"),
+        ("print sum", r"sum = 42.*\(mlusim\) $"),
+        ("continue", r"\n42\r\n.*exited normally.*\(gdb\) $"),
+        ("quit", r"the program has ended.*\(mlusim\) $"),
+        ("quit", r"\Z(?!)"),
+    ):
         os.write(terminal, f"{line}\n".encode())
-    said += _until(terminal, r"\Z(?!)")
+        said += _until(terminal, answer)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     for sentence in (
@@ -137,7 +137,9 @@ def _until(terminal, pattern):
     """What is written to *terminal* up to *pattern*, or to its end."""
     said = ""
     with contextlib.suppress(OSError):  # the end of a terminal
-        while not re.search(pattern, said):
+        while not re.search(pattern, said, re.DOTALL):
+            ready, _, _ = select.select([terminal], [], [], SILENCE)
+            assert ready, f"nothing more is said behind {said!r}"
             said += os.read(terminal, 4096).decode()
     return said
 
