@@ -194,9 +194,10 @@ def limited(seconds: float, memory: int, written: int) -> None:
 
 def room_for_device(nbytes: int) -> None:
     """Let files be as large as the memory of a device, which a native program maps as one."""
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    now, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     wanted = nbytes if most == resource.RLIM_INFINITY else min(nbytes, most)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (wanted, most))
+    if resource.RLIM_INFINITY != now < wanted:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (wanted, most))
 
 
 def _private() -> int:

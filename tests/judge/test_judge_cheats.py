@@ -1,6 +1,7 @@
 """Candidates with host functions that cheat or attack, and kernels that lean on their neighbours: what the verdicts say."""
 
 import os
+import resource
 import shutil
 import socket
 import sys
@@ -9,7 +10,7 @@ import threading
 import pytest
 from judged import LOADS, REFERENCE, STORES, WORK, kernel
 
-from mlusim.judge.confine import without_processes
+from mlusim.judge.confine import room_for_device, without_processes
 from mlusim.judge.judging import candidates, judge, task_of
 
 HEAD = "#include <cnrt.h>\n#include <map>\n#include <vector>\n"
@@ -205,3 +206,14 @@ def test_host_functions_that_cheat(folder):
     ):
         assert word in told or not held[name], told
     assert (folder / "reference.py").read_text() == REFERENCE
+
+
+@pytest.mark.parametrize(("now", "then"), [(-1, []), (1 << 30, [(1 << 35, -1)]), (1 << 36, [])])
+def test_the_room_for_a_device_only_grows(monkeypatch, now, then):
+    """A limit that is no limit, or larger, stays what it is."""
+    told = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: told.append(limits))
+    room_for_device(1 << 35)
+
+    assert then == told
