@@ -220,7 +220,7 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
 
 
 def _binds(binding: Binding, following: str) -> str:
-    """What binds, with its place and its bytes at the largest value and at the *following*."""
+    """Return the words for what binds, with its place and its bytes at the largest value and at the *following*."""
     where = "" if binding.file is None else f" ({shown_file(binding.file)}:{binding.line})"
     told = f"{binding.name} binds{where}"
     if binding.used is None or binding.capacity is None:
@@ -230,7 +230,7 @@ def _binds(binding: Binding, following: str) -> str:
 
 
 def _branching(one: LargestValue) -> str:
-    """Whether the kernel branches, which its values in between may do in another way."""
+    """Return the words for a kernel that branches, which its values in between may do in another way."""
     if not one.branches:
         return f"{one.kernel} has no if, switch or conditional."
     places = ", ".join(one.branches[:BRANCHES]) + (", ..." if len(one.branches) > BRANCHES else "")

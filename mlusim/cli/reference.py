@@ -8,7 +8,7 @@ from mlusim.programs.kernel_call import named_values
 
 
 def expectation_of(args: argparse.Namespace) -> Expectation | None:
-    """What the outputs of the call are compared with; None where nothing says so.
+    """Return the expectation that the outputs of the call are compared with; None where nothing says so.
 
     Raises `UsageError` for a reference that is not found.
     """

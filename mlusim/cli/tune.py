@@ -212,7 +212,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, li
 def _space(
     args: argparse.Namespace, call: KernelCall, search: str | None
 ) -> tuple[tuple[TuneParameter, ...], TuneParameter | None]:
-    """What is tuned, and the rungs of successive halving."""
+    """Return the parameters, and the rungs of successive halving."""
     trials, rungs = getattr(args, "trials", None), getattr(args, "rungs", None)
     if (search is None) != (trials is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
@@ -250,7 +250,7 @@ def _collected(
 
 
 def _criterion(args: argparse.Namespace) -> Criterion:
-    """What says which results are right: what was typed, or else the case of a file."""
+    """Return the criterion of right results: what was typed, or else the case of a file."""
     expectation_of(args)  # raises in the words of the command line
     case = getattr(args, "named_case", None)
     close = CLOSE if case is None else case.close

@@ -42,7 +42,7 @@ MOST_RUNS = 1 << 20
 
 @frozen
 class FuzzTask:
-    """What is searched: a kernel of sources, the calls that are drawn, what watches and what is expected."""
+    """The task of a search: a kernel of sources, the calls that are drawn, what watches and what is expected."""
 
     paths: tuple[str, ...]
     include: tuple[str, ...]
@@ -66,7 +66,7 @@ class FuzzTask:
 
 @frozen
 class FoundFault:
-    """What failed first in a run: the id of a rule, or `WRONG`; a sentence; where."""
+    """The first failure of a run: the id of a rule, or `WRONG`; a sentence; where."""
 
     id: str
     message: str
@@ -110,7 +110,7 @@ class FuzzResult:
 
 
 class Workplace:
-    """What a process needs to run the calls of a task; sources are loaded once a board."""
+    """The equipment of a process that runs the calls of a task; sources are loaded once a board."""
 
     def __init__(self, task: FuzzTask) -> None:
         self.task = task
@@ -137,7 +137,7 @@ class Workplace:
 
     @functools.cached_property
     def draws(self) -> TrialDraws:
-        """What draws calls; the kernel of the first board says what is known of it."""
+        """Return the source of calls; the kernel of the first board says what is known of it."""
         board = self.task.draw.boards[0]
         base = self.base(board)
         usual = {

@@ -1,4 +1,4 @@
-"""What may be drawn for each argument of a kernel: the forms of ``--arg``, ranges of floats besides, and alternatives."""
+"""The draws for each argument of a kernel: the forms of ``--arg``, ranges of floats besides, and alternatives."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -19,17 +19,17 @@ class ArgumentDraw:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a number that is drawn."""
+        """Return whether it is a number that is drawn."""
         return self.value.form == DRAW or (self.reals is not None and not self.value.is_array)
 
     @property
     def is_filled(self) -> bool:
-        """Whether it is an array whose values are drawn."""
+        """Return whether it is an array whose values are drawn."""
         return self.value.form in (IN, DRAWS) and self.value.file is None
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the elements of the array have a range."""
+        """Return whether the elements of the array have a range."""
         return self.reals is not None or self.value.form == DRAWS
 
 
@@ -43,7 +43,7 @@ class DrawnArgument:
 
 @frozen
 class CallDraw:
-    """What calls are drawn from: arguments in their order, grids, boards."""
+    """The choices from which calls are drawn: arguments in their order, grids, boards."""
 
     arguments: tuple[DrawnArgument, ...]
     dims: tuple[tuple[int, int, int], ...]

@@ -75,7 +75,7 @@ class _Numbers(ArgumentScope):
 
 @frozen(eq=False)
 class TrialDraws:
-    """What draws calls and makes them: the specification, the macros of the sources, and what is known of the kernel.
+    """The source of calls: the specification, the macros of the sources, and what is known of the kernel.
 
     ``usual`` are the element types that its pointers point to, ``marks`` numbers that mean something to it.
     """

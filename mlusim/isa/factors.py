@@ -63,7 +63,7 @@ class KeptWeight:
     rows: Tile
 
     def made_of(self, weight: Tile, count: int, generation: int, dtype: Any) -> bool:
-        """Whether *weight* has the same bytes, and is asked for in the same way."""
+        """Return whether *weight* has the same bytes, and is asked for in the same way."""
         own = self.weight
         if (own.dtype, own.size, self.count, self.generation, self.dtype) != (
             weight.dtype,

@@ -1,4 +1,4 @@
-"""Where filters lie in WRAM: 64 lanes, each with its filters in order; on MLU3xx four lanes lie side by side."""
+"""The place of filters in WRAM: 64 lanes, each with its filters in order; on MLU3xx four lanes lie side by side."""
 
 from mlusim.isa.parameters import Tile
 

@@ -333,7 +333,7 @@ class Device(Presented):
 
 @contextlib.contextmanager
 def _metered(bound: Limit) -> Iterator[Meter | None]:
-    """What watches over the limit *bound* of a run; None where there is none."""
+    """Return the observer of the limit *bound* of a run; None where there is none."""
     if bound == UNLIMITED:
         yield None
         return

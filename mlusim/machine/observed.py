@@ -170,7 +170,7 @@ class Core(Protocol):
 
 
 class Screen(Protocol):
-    """What a launch in C has kept for checkers (`mlusim.machine.native.screen`)."""
+    """The record that a launch in C has kept for checkers (`mlusim.machine.native.screen`)."""
 
     def lack(self, allocation: "Allocation", flags: "np.ndarray[Any, Any]") -> None:
         """Bytes of the tensor *allocation* have no value where *flags* say so."""

@@ -1,4 +1,4 @@
-"""What ``--arg NAME=VALUE`` takes: one table, from which values are read, documents and help are made, and wrong words answered.
+"""The forms of ``--arg NAME=VALUE``: one table, from which values are read, documents and help are made, and wrong words answered.
 
 The verbs' parsers import this file, so it imports little.
 """

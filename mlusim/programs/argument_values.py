@@ -46,12 +46,12 @@ class ArgumentValue:
 
     @property
     def is_array(self) -> bool:
-        """Whether it is a tensor, and no number or null pointer."""
+        """Return whether it is a tensor, and no number or null pointer."""
         return self.comes_back or self.form.goes_in
 
     @property
     def is_null(self) -> bool:
-        """Whether it is the null pointer."""
+        """Return whether it is the null pointer."""
         return self.form is forms.NULL
 
 
@@ -270,7 +270,7 @@ class ArgumentScope:
         return ",".join(_between(word, known) or [word])
 
     def _names(self) -> dict[str, None]:
-        """What formulas may name: arguments that are numbers, and macros that are."""
+        """Return the names for formulas: arguments that are numbers, and macros that are."""
         numbers = (forms.NUMBER, forms.DRAW)
         known = {n: None for n, text in self.macros.items() if text is not None and _is_whole(text)}
         known |= {n: None for n in self.texts if self.value(n, f"--arg {n}").form in numbers}

@@ -59,12 +59,12 @@ class KernelCase:
 
     @property
     def place(self) -> str:
-        """Where it is written, as ``cases.toml:7``."""
+        """Return the place where it is written, as ``cases.toml:7``."""
         return f"{self.path}:{self.line}"
 
     @property
     def folder(self) -> str:
-        """Where its files are looked for."""
+        """Return the folder of its files."""
         return str(Path(self.path).parent)
 
     def call(self) -> KernelCall:
@@ -76,7 +76,7 @@ class KernelCase:
         )
 
     def expectation(self) -> Expectation | None:
-        """What its outputs are compared with; None where it says nothing.
+        """Return the expectation of its outputs; None where it says nothing.
 
         Raises `UsageError` for a reference that is not found.
         """
@@ -136,7 +136,7 @@ class _CaseFile:
         return KernelCase(name, self.path, line, **merged)
 
     def facts(self, table: dict[str, Any], case: str | None) -> dict[str, Any]:
-        """What *table*, of *case* or before all of them, says."""
+        """Return the facts that *table*, of *case* or before all of them, says."""
         found: dict[str, Any] = {}
         for key, value in table.items():
             at = f"{self.path}:{self.line(case, key)}"

@@ -97,7 +97,7 @@ def _module(name: str, folder: str | None) -> Any:
 
 @frozen
 class Expectation:
-    """What the outputs of a call are compared with: a *function* of its inputs, *arrays* as ``--arg`` writes them, or both."""
+    """The expected outputs of a call: a *function* of its inputs, *arrays* as ``--arg`` writes them, or both."""
 
     name: str
     function: Callable[..., Any] | None
@@ -135,7 +135,7 @@ class Expectation:
 
 
 def _of_function(function: Callable[..., Any], call: "KernelCall", done: "Called") -> Mapping[str, Any]:
-    """What ``function(**inputs and numbers)`` gives: a mapping by name, or the one output."""
+    """Return the results of ``function(**inputs and numbers)``: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
     given |= call.plain()
     try:

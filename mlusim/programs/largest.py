@@ -52,7 +52,7 @@ class Failure:
 
     @property
     def told(self) -> str:
-        """What happens there, as a phrase."""
+        """Return a phrase for what happens there."""
         what = {
             "fault": "fails",
             "overlap": "overlaps",
@@ -75,7 +75,7 @@ class Failure:
 
 @frozen
 class Binding:
-    """What binds at the largest value: a pointer into an array, an array or a memory, by *name*, and its place.
+    """The thing that binds at the largest value: a pointer into an array, an array or a memory, by *name*, and its place.
 
     ``used`` and ``next`` are its bytes at the largest value and at the next, ``capacity`` those that it has; None where
     they are not known.
@@ -217,7 +217,7 @@ class Shapes:
         return [name for name, text in self.call.sources.define.items() if text and text.isdigit()]
 
     def is_macro(self, name: str) -> bool:
-        """Whether *name* is a macro, each value of which is compiled."""
+        """Return whether *name* is a macro, each value of which is compiled."""
         return name in self._macros() and name not in self.call.arguments
 
     def given(self, name: str) -> int:
@@ -236,7 +236,7 @@ class Shapes:
             raise UsageError(f"{error}, for the search to begin at") from None
 
     def is_plain(self, name: str) -> bool:
-        """Whether argument *name* is a number that is written out."""
+        """Return whether argument *name* is a number that is written out."""
         return self.call.arguments.get(name, "").isdigit()
 
     def of(self, values: Mapping[str, int]) -> KernelCall:
@@ -317,7 +317,7 @@ class Shapes:
     # -- what binds --------------------------------------------------------------------------------
 
     def binding(self, values: Mapping[str, int], fails: Failure, name: str) -> Binding:
-        """What binds with *values*, the largest *name*, where a larger one is as *fails* says."""
+        """Return the thing that binds with *values*, the largest *name*, where a larger one is as *fails* says."""
         if fails.kind == "overlap":
             beyond = self.carved({**values, name: fails.value})
             by, of = beyond.overlaps[0]
@@ -347,7 +347,7 @@ class Shapes:
         return Binding(name, file, line, found.touched(array), following, array.bytes)
 
     def branches(self) -> tuple[str, ...]:
-        """Where the kernel and the functions that it calls branch, as ``k.mlu:12``."""
+        """Return the places where the kernel and the functions that it calls branch, as ``k.mlu:12``."""
         plan = self.call.loaded().plan
         functions = [part.file.form.functions[symbol] for part in plan.parts for symbol in part.code]
         return tuple(dict.fromkeys(_branches(functions)))

@@ -43,7 +43,7 @@ class MemoryTotal:
 
     @property
     def fits(self) -> bool:
-        """Whether arrays and stack have room together."""
+        """Return whether arrays and stack have room together."""
         return self.used <= self.limit
 
     def to_json(self) -> dict[str, Any]:

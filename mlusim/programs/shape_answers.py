@@ -36,7 +36,7 @@ class SampledFrontier:
 
     @property
     def title(self) -> str:
-        """What it is of."""
+        """Return the title of the answer."""
         return f"{self.kernel} on {self.board}"
 
     def to_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class ClaimSample:
 
     @property
     def told(self) -> str:
-        """Where it differs, as a phrase; empty where it does not."""
+        """Return a phrase for where it differs; empty where it does not."""
         beside = "".join(f"{name}={value}, " for name, value in self.at.items())
         if self.admits > self.runs and self.fails is not None:
             return f"{beside}{self.variable}={self.fails.value} is admitted and {self.fails.told}"
@@ -156,7 +156,7 @@ class TestedClaim:
 
     @property
     def holds(self) -> bool:
-        """Whether every shape that it admits ran."""
+        """Return whether every shape that it admits ran."""
         return self.verdict in (Verdict.SAME, Verdict.STRICTER)
 
     def to_json(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ Admits = Callable[[Mapping[str, int]], bool]
 
 
 def _admitting(shapes: "Shapes", claim: Claim) -> Admits:
-    """Whether *claim* admits a shape."""
+    """Return whether *claim* admits a shape."""
     constants = board_constants(shapes.call.sources.board)
     if isinstance(claim, ScaleLimit):
         limits = claim.limits

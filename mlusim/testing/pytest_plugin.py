@@ -99,7 +99,7 @@ class CaseTest(pytest.Item):
             pytest.fail("\n".join(wrong), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the case stands."""
+        """Return the place of the case."""
         return self.path, self.case.line - 1, f"case {self.name}"
 
 

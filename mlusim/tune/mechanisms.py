@@ -1,4 +1,4 @@
-"""What the time of a launch consists of, by mechanism, and which of them a change has moved."""
+"""The parts of a launch's time, by mechanism, and which of them a change has moved."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -17,7 +17,7 @@ BESIDE = "Differences from the best are means of the cores that work; pipes work
 
 
 def able(one: Mapping[str, Any]) -> bool:
-    """Whether a candidate fits, nothing says that it is wrong, and no search has left it behind."""
+    """Return whether a candidate fits, nothing says that it is wrong, and no search has left it behind."""
     return bool(one["fits"]) and one["right"] is not False and one["verdict"] != PRUNED
 
 
@@ -58,7 +58,7 @@ def settings_told(one: Mapping[str, Any]) -> str:
 
 
 def notes(document: Mapping[str, Any]) -> list[str]:
-    """What a reader of the table has to know, in sentences."""
+    """Return the sentences that a reader of the table has to know."""
     rows = document["candidates"]
     good = [one for one in rows if one["rank"] is not None]
     left = sum(one["verdict"] == PRUNED for one in rows)

@@ -125,7 +125,7 @@ def _compiling(call: KernelCall, words: Sequence[_Word]) -> KernelCall:
 
 
 def _parameter(word: _Word, own: Sequence[str], call: KernelCall) -> TuneParameter:
-    """What *word* is for a kernel with parameters called *own*."""
+    """Return the parameter that *word* is for a kernel with parameters called *own*."""
     name, values = word.name, word.values
     if word.macro:
         _refuse_unused(name, own, call)

@@ -47,7 +47,7 @@ MOST_RUN = 16
 
 @frozen
 class Criterion:
-    """What says which results are right: a function, arrays, or (with neither) another candidate.
+    """The criterion of right results: a function, arrays, or (with neither) another candidate.
 
     ``reference`` is ``module:function``, looked for in ``folder`` or here, ``expect`` has arrays by name, as ``--arg`` writes them.
     """
@@ -58,7 +58,7 @@ class Criterion:
     close: Thresholds = CLOSE
 
     def expectation(self) -> Expectation | None:
-        """What the results are compared with; None where that is another candidate."""
+        """Return the expectation of the results; None where that is another candidate."""
         if self.reference is None and not self.expect:
             return None
         function = function_of(self.reference, self.folder)
@@ -70,7 +70,7 @@ USUAL_CRITERION = Criterion()
 
 @frozen
 class TuneTask:
-    """What all candidates of a run share: the call without its settings; ``sources`` is a word for every file behind it.
+    """The part that all candidates of a run share: the call without its settings; ``sources`` is a word for every file behind it.
 
     ``first`` are the settings whose results on ``board`` are right, where the criterion says nothing.
     """
@@ -123,7 +123,7 @@ class TuneJob:
 
 @frozen
 class TuneAnswer:
-    """What a worker sends back: its machine, and the document (None: it has other files)."""
+    """The answer of a worker: its machine, and the document (None: it has other files)."""
 
     machine: str
     document: Mapping[str, Any] | None
@@ -210,7 +210,7 @@ def _empty(job: TuneJob) -> dict[str, Any]:
 
 
 def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
-    """Whether what came back is right (None: nothing says), and why not."""
+    """Return whether what came back is right (None: nothing says), and why not."""
     task = job.task
     expected = task.criterion.expectation()
     if expected is not None:
@@ -231,7 +231,7 @@ def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, s
 
 @functools.lru_cache(maxsize=2)
 def _right_of(task: TuneTask, settings: Settings) -> Mapping[str, np.ndarray[Any, Any]]:
-    """What the candidate that others are compared with gives."""
+    """Return the results of the candidate that others are compared with."""
     return dict(task.call(settings, task.board).run(()).outputs)
 
 
@@ -271,7 +271,7 @@ def _timed(call: KernelCall, done: Called) -> dict[str, Any]:
 
 
 def _carved(call: KernelCall) -> dict[str, Any]:
-    """What is wrong with how the kernel divides its arrays; nothing is, or it takes too long to see, where this is empty."""
+    """Return what is wrong with how the kernel divides its arrays; empty where nothing is, or it takes too long to see."""
     call.given = {name.removeprefix("input."): array for name, array in call.arrays().items()}  # drawn once
     try:
         with limiting(CARVED):

@@ -8,11 +8,11 @@ from mlusim.cli.arguments.shared import (
     add_coverage,
     add_engine,
     add_inputs,
+    add_jobs,
     add_limit,
     add_program,
     add_reference,
     whole,
-    workers,
 )
 from mlusim.machine.limits import USUAL
 from mlusim.machine.scheduling.schedule import EFFECTS
@@ -78,9 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
     add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
     add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
-    add(
-        "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
-    )
+    add_jobs(parser, what="processes for many cases")
     add("--json", action="store_true", help="the same as --format json")
     add_engine(parser, WHERE_CHECKED)
     add_limit(parser, USUAL)

@@ -2,7 +2,10 @@
 
 from argparse import ArgumentParser
 
-from mlusim.cli.arguments.shared import add_boards, workers
+from mlusim.cli.arguments.shared import (
+    add_boards,
+    add_jobs,
+)
 
 PAGE = "mlusim-report.html"
 
@@ -12,6 +15,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add_boards(parser)
     add("-o", "--output", default=PAGE, metavar="F.html", help=f"where the page goes (default: {PAGE})")
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
+    add_jobs(parser)
     add("--json", action="store_true", help="one JSON document on standard output, besides the page")
     parser.epilog = "example: mlusim demo -o report.html"

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.judge import seconds
 from mlusim.cli.arguments.shared import (
+    add_boards,
     add_coverage,
     add_limit,
     add_program,
@@ -45,14 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_source_arguments(parser)
     add("--reference", metavar="module:function", help="what the outputs of the kernel are compared with")
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
-    add(
-        "--board",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="B",
-        help=f"boards to draw from (default: {DEFAULT_BOARDS[0]})",
-    )
+    add_boards(parser, DEFAULT_BOARDS[0], "boards to draw from")
     add(
         "--seconds",
         metavar="S",

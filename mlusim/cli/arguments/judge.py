@@ -4,7 +4,14 @@ import math
 from argparse import ArgumentParser, ArgumentTypeError
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import add_kept_output, add_source_arguments, whole, workers
+from mlusim.cli.arguments.shared import (
+    add_dask,
+    add_jobs,
+    add_kept_output,
+    add_source_arguments,
+    whole,
+    workers,
+)
 from mlusim.machine.limits import number_in
 
 EXAMPLES = """examples:
@@ -72,11 +79,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--seconds", metavar="S", type=seconds, default=60.0, help="time for one candidate (default: 60)")
     add("--memory", metavar="M", type=size, default=2 << 30, help="memory of one candidate (default: 2GiB)")
     add_kept_output(parser, "verdict")
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU)")
-    add(
-        "--dask",
-        metavar="ADDRESS",
-        help="run on the machines of a Dask scheduler instead, as tcp://host:8786; they share the folder of the files",
-    )
+    add_jobs(parser, "one per CPU")
+    add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES

@@ -8,9 +8,9 @@ from mlusim.cli.arguments.shared import (
     add_draws,
     add_engine,
     add_gate,
+    add_jobs,
     add_limit,
     add_selection,
-    workers,
 )
 from mlusim.machine.limits import USUAL
 
@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
     add_engine(parser)
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
+    add_jobs(parser)
     add("--json", action="store_true", help="the same as --format json")
     add(
         "--no-lines",

@@ -8,11 +8,11 @@ from mlusim.cli.arguments.shared import (
     add_checkers,
     add_coverage,
     add_engine,
+    add_jobs,
     add_limit,
     add_program,
     add_reference,
     add_schedule,
-    workers,
 )
 from mlusim.machine.limits import USUAL
 
@@ -49,9 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--lines", action="store_true", help="the time of each line of the kernels")
     add_schedule(parser)
     add_engine(parser)
-    add(
-        "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
-    )
+    add_jobs(parser, what="processes for many cases")
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)
     add_coverage(parser)

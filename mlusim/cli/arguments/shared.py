@@ -194,10 +194,29 @@ def add_coverage(parser: ArgumentParser) -> None:
     )
 
 
-def add_boards(parser: ArgumentParser, default: str = ", ".join(DEFAULT_BOARDS)) -> None:
+def add_boards(
+    parser: ArgumentParser, default: str = ", ".join(DEFAULT_BOARDS), what: str = "boards"
+) -> None:
     """Declare ``--board``, which takes several; *default* says which where none is named."""
     parser.add_argument(
-        "--board", nargs="+", action="extend", default=[], metavar="B", help=f"boards (default: {default})"
+        "--board", nargs="+", action="extend", default=[], metavar="B", help=f"{what} (default: {default})"
+    )
+
+
+def add_jobs(
+    parser: ArgumentParser, default: str = "one per CPU, at most 4", what: str = "processes"
+) -> None:
+    """Declare ``--jobs``; *default* says how many where none are named."""
+    parser.add_argument("--jobs", metavar="N", type=workers, help=f"{what} (default: {default})")
+
+
+def add_dask(parser: ArgumentParser, *, files: bool) -> None:
+    """Declare ``--dask``; *files*: the machines read files of the user."""
+    more = "; they share the folder of the files" if files else ""
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help=f"run on the machines of a Dask scheduler instead, as tcp://host:8786{more}",
     )
 
 

@@ -5,14 +5,15 @@ from argparse import ArgumentParser
 from mlusim.cli.arguments.shared import (
     EVERY,
     add_call_arguments,
+    add_dask,
     add_draws,
     add_engine,
+    add_jobs,
     add_kept_output,
     add_limit,
     add_param,
     add_reference,
     add_selection,
-    workers,
 )
 from mlusim.machine.limits import USUAL
 
@@ -42,12 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
     add_kept_output(parser, "result")
     add_engine(parser)
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
-    add(
-        "--dask",
-        metavar="ADDRESS",
-        help="run on the machines of a Dask scheduler instead, as tcp://host:8786",
-    )
+    add_jobs(parser)
+    add_dask(parser, files=False)
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

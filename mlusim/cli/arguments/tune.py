@@ -6,8 +6,10 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import (
     add_boards,
     add_call_arguments,
+    add_dask,
     add_draws,
     add_engine,
+    add_jobs,
     add_kept_output,
     add_limit,
     add_param,
@@ -56,12 +58,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--html", metavar="F.html", help="write a page with a chart")
     add_kept_output(parser, "candidate")
     add_engine(parser)
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
-    add(
-        "--dask",
-        metavar="ADDRESS",
-        help="run on the machines of a Dask scheduler instead, as tcp://host:8786; they share the folder of the files",
-    )
+    add_jobs(parser)
+    add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

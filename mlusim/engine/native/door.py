@@ -367,7 +367,7 @@ class _Door:
         return f"smaller_({self._extent(o)}, a_{o.name}.a->nbytes - a_{o.name}.o)"
 
     def _spans(self) -> list[Footprint]:
-        """What the operands in memory touch."""
+        """Render the spans of bytes that the operands in memory touch."""
         return [self._touched(o) for o in self.operands]
 
     def _touched(self, o: Operand) -> Footprint:

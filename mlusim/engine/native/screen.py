@@ -1,4 +1,4 @@
-"""What the C door of a row does for a screen: where its operands' bytes have values, what is in flight, what is shared.
+"""The part of a row's C door for a screen: where its operands' bytes have values, what is in flight, what is shared.
 
 A screen is no checker.  It runs the kernel in C and looks for what a checker might report; where there is such, the launch
 is made again in Python, whose checkers say what it was (`machine.native.screen`).  How definedness flows through a row is what
@@ -15,7 +15,7 @@ from mlusim.isa.declare import Flow, Intrinsic, Operand
 
 
 class Screened(IntFlag):
-    """What a screen looks for, by the checker that would report it."""
+    """The aims of a screen, by the checker that would report it."""
 
     MEMORY = 1
     INIT = 2
@@ -42,7 +42,7 @@ CONSTANTS = (
 
 @frozen
 class Footprint:
-    """What an operand touches in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes."""
+    """The bytes of an operand in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes."""
 
     operand: Operand
     extent: str
@@ -62,17 +62,17 @@ class Footprint:
 
     @property
     def reads(self) -> bool:
-        """Whether it is read."""
+        """Return whether it is read."""
         return self.operand.access != "write"
 
     @property
     def writes(self) -> bool:
-        """Whether it is written."""
+        """Return whether it is written."""
         return self.operand.access != "read"
 
     @property
     def exact(self) -> bool:
-        """Whether every byte of its pieces is written."""
+        """Return whether every byte of its pieces is written."""
         return not self.operand.partial
 
 

@@ -33,7 +33,7 @@ class Suspicion(Exception):
 
 
 class Screen(Observer):
-    """What is known of a launch that C runs for checkers; *looks* says what they want to know.
+    """The record of a launch that C runs for checkers; *looks* says what they want to know.
 
     ``flags`` has the flags of tensors, ``met`` the tasks in the order in which they begin, each ``()``, and those that met at a
     barrier.  A task's time is cut into segments: one when it begins, and one behind each barrier.

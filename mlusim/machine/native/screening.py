@@ -1,4 +1,4 @@
-"""Whether C may run a launch that checkers watch, and that run: clean, or undone for Python to make it again."""
+"""Launches in C that checkers watch: which may be, and their run, which is clean, or undone for Python to make it again."""
 
 import contextlib
 import weakref

@@ -64,12 +64,12 @@ def unset(form: ir.Function) -> frozenset[ir.Local]:
 
 
 def flag(local: ir.Local) -> str:
-    """What says in C that nothing has been assigned to a number in a register."""
+    """Render the flag in C that nothing has been assigned to a number in a register."""
     return f"u_{local.name}"
 
 
 def flags(local: ir.Local) -> str:
-    """What says so of the bytes of a variable that has an address."""
+    """Render the flags in C for the bytes of a variable that has an address."""
     return f"f_{local.name}"
 
 
@@ -91,7 +91,7 @@ def _numbers(kind: t.Type, at: int) -> Iterator[tuple[int, int]]:
 
 
 def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
-    """What is true in C where the variable *at*, or a part of one, has no value; None where that is known to be otherwise."""
+    """Render the condition that the variable *at*, or a part of one, has no value; None where that is known to be otherwise."""
     found = _within(unset, at)
     if found is None:
         return None
