@@ -11,8 +11,7 @@ import numpy as np
 import ops
 from benchmarks.timing import Row
 from mlusim.machine.device import Device
-from mlusim.machine.hub import Observer
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep, Observer
 
 LIMIT = 1.3
 LIMIT_STEPS = 3.5

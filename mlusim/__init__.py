@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from mlusim.arch.board import Board
     from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
     from mlusim.machine.device import Device
-    from mlusim.machine.hub import Observer
+    from mlusim.machine.hub import EveryStep, Observer
     from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
     from mlusim.machine.launch import Launch
     from mlusim.machine.limits import Limit
     from mlusim.machine.tensor import DeviceTensor
-    from mlusim.observe.every_step import EveryStep
     from mlusim.report.profiled import Profiled, profiled
 
 __version__ = "0.1.0"
@@ -48,12 +47,11 @@ _HOMES = {
     "mlusim.arch.board": ("Board",),
     "mlusim.arch.catalog": ("BOARDS", "DEFAULT_BOARDS", "find_board"),
     "mlusim.machine.device": ("Device",),
-    "mlusim.machine.hub": ("Observer",),
+    "mlusim.machine.hub": ("EveryStep", "Observer"),
     "mlusim.machine.kernel": ("BLOCK", "UNION1", "UNION2", "UNION4", "UNION8", "UNION16"),
     "mlusim.machine.launch": ("Launch",),
     "mlusim.machine.limits": ("Limit",),
     "mlusim.machine.tensor": ("DeviceTensor",),
-    "mlusim.observe.every_step": ("EveryStep",),
     "mlusim.report.profiled": ("Profiled", "profiled"),
 }
 

@@ -5,8 +5,7 @@ from difflib import get_close_matches
 
 from attrs import evolve
 
-from mlusim.arch.board import KIB, Arch, Board, numeric_fields
-from mlusim.arch.frozenmap import FrozenMap
+from mlusim.arch.board import KIB, Arch, Board, FrozenMap, numeric_fields
 from mlusim.errors import UsageError
 
 MIB = 1024 * KIB

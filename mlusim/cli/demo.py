@@ -14,8 +14,8 @@ from mlusim.cli.studies import studies_of
 from mlusim.engine.preference import AUTO, NATIVE
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import Job, matching_cases
-from mlusim.operators.long_cases import source_compiles
 from mlusim.operators.registry import operators
+from mlusim.operators.runner import source_compiles
 from mlusim.report.page.html import html_text
 from mlusim.report.tables.files import document
 from mlusim.report.tables.records import problems, summary_table

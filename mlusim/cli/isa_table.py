@@ -8,8 +8,7 @@ from mlusim.cli.isa_page import unmarked
 from mlusim.cli.isa_words import directions_of, word_of
 from mlusim.cli.show import emit, output
 from mlusim.formula.python import to_python
-from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import Intrinsic
+from mlusim.isa.declare import Approximation, Intrinsic
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.text_grid import facts, table
 

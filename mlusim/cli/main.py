@@ -260,7 +260,7 @@ def _refuse(error: MlusimError) -> int:
     code = FAULT if isinstance(error, Fault) else USAGE
     below = error.shown
     if isinstance(error, Fault):
-        from mlusim.cli.excerpt import excerpt_of_fault  # noqa: PLC0415 - no verb needs it that goes well
+        from mlusim.frontend.bangc.errors import excerpt_of_fault  # noqa: PLC0415 - no verb needs it that goes well
 
         below = excerpt_of_fault(error)
     _tell(str(error) if isinstance(error, Fault) or not below else str(error.args[0]), code)

@@ -1,6 +1,7 @@
 """``mlusim plan``: what fits on chip, how much of it, and why not one more."""
 
 import argparse
+import runpy
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,10 +15,10 @@ from mlusim.cli import plan_source
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.plain_text import remark
 from mlusim.cli.plan_answer import PlanAnswer, deliver, frontier_names
-from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
-from mlusim.errors import UsageError
+from mlusim.errors import MlusimError, UsageError
+from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim
@@ -252,3 +253,27 @@ def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
 def _compared(comparison: Comparison) -> PlanAnswer:
     good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
     return PlanAnswer(comparison_view(comparison), comparison.to_json(), good)
+
+
+def plans_in(path: Path) -> tuple[Plan, ...]:
+    """Return the plans that the file at *path* defines at top level, in order.
+
+    Raises `UsageError` when the file cannot be read, fails, or defines none.
+    """
+    refuse_no_file(str(path), "give the name of an operator or of a Python file")
+    try:
+        names = runpy.run_path(str(path), run_name="__mlusim_plan__")
+    except MlusimError as error:
+        raise UsageError(f"{path}: {error}") from error
+    except RecursionError:
+        raise UsageError(
+            f"{path}: a formula is nested too deep, or the file calls itself; add up many terms by several regions"
+        ) from None
+    except Exception as error:
+        raise UsageError(f"{path} fails with {type(error).__name__}: {error}") from error
+    plans = {id(value): value for value in names.values() if isinstance(value, Plan)}
+    drawn = {id(drawing) for plan in plans.values() for drawing in plan.drawings}
+    found = [plan for key, plan in plans.items() if key not in drawn]
+    if not found:
+        raise UsageError(f"{path} defines no Plan; see the tutorial 'plan your NRAM'")
+    return tuple(found)

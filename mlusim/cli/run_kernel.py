@@ -10,7 +10,7 @@ import numpy as np
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.plain_text import print_lines, wrote
 from mlusim.files.writing import write_arrays
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 from mlusim.report.achieved import reached
 
 if TYPE_CHECKING:

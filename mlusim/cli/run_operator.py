@@ -17,8 +17,8 @@ from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import refuse_call_arguments
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import write_arrays
+from mlusim.machine.hub import EveryStep
 from mlusim.machine.launch import Launch
-from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, executed, matching_cases
 from mlusim.operators.registry import find_case, find_operator

@@ -45,10 +45,31 @@ from mlusim.arch.dtypes import (
 from mlusim.arch.pipe import Pipe
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE, as_row_formula, names_in
-from mlusim.isa.approximation import Approximation
 from mlusim.isa.parameters import Parameter, parameters_of, result_of
 from mlusim.memory.space import NRAM, Space
 from mlusim.presenting import Presented
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None:
+        return "anywhere" if high is None else f"up to {high:g}"
+    return f"from {low:g}" if high is None else f"from {low:g} to {high:g}"
+
+
+@frozen
+class Approximation:
+    """The documented error of an approximate instruction; the simulator gives the formula itself.
+
+    ``error`` is the average relative error for sources in ``ranges``: by type, (lowest, highest), None: unbounded.
+    """
+
+    error: float
+    ranges: Mapping[str, tuple[float | None, float | None]]
+
+    def __str__(self) -> str:
+        ranges = "; ".join(f"{name} {_range(*ends)}" for name, ends in self.ranges.items())
+        return f"average relative error {self.error:g} ({ranges})"
+
 
 FLOATS = (half, bfloat16, float32)
 INTS = (int8, int16, int32, uint8, uint16, uint32)

@@ -12,8 +12,7 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half
-from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, Intrinsic, Passes, alias, intrinsic
+from mlusim.isa.declare import FLOATS, Approximation, Intrinsic, Passes, alias, intrinsic
 from mlusim.isa.elementwise import unary
 from mlusim.isa.extremes import nan_maximum, nan_minimum
 from mlusim.isa.parameters import Tile, Value

@@ -33,7 +33,6 @@ from mlusim.judge.binding import (
 )
 from mlusim.judge.confine import room_for_device, without_processes
 from mlusim.judge.left_output import LeftOutput
-from mlusim.judge.missing import MissingPart
 from mlusim.judge.wire import Array, Document
 from mlusim.machine.device import Device
 from mlusim.machine.events import Effect
@@ -50,6 +49,11 @@ from mlusim.report.achieved import achieved
 from mlusim.report.advice import advice
 from mlusim.report.explain import because
 from mlusim.report.profiled import Profiled
+
+
+class MissingPart(UsageError):
+    """A file that translates cannot be called here, as where PyTorch is not installed."""
+
 
 BUILT, CALLED = (
     "mlusim.toolkit.built",

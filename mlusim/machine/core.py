@@ -20,8 +20,7 @@ from mlusim.machine.sync.split_barrier import half_barrier
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import MemoryDeclaration, elements
-from mlusim.memory.initial import initialise
-from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.pointer import Ptr, View, initialise
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.counters import LOADS, STORES
 from mlusim.time.first_loads import OPENING, Head

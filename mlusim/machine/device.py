@@ -13,7 +13,6 @@ from mlusim.counted import counted
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
-from mlusim.machine.host_arrays import host_array, shape_of
 from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
@@ -22,8 +21,7 @@ from mlusim.machine.native.choose import choose
 from mlusim.machine.native.screening import Screening, note_watched, screening_of
 from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
 from mlusim.machine.session import Request, Session
-from mlusim.machine.tensor import DeviceTensor
-from mlusim.machine.tensor_names import name_by_variables
+from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.declaration import MemoryDeclaration

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
 
+
 EVENTS = (
     "launch_begin",
     "task_begin",
@@ -344,3 +345,13 @@ def launch_place() -> str | None:
     """Return the place of the launch that runs; None where it was not told."""
     place = _PLACE.get()
     return None if place is None else place()
+
+
+class EveryStep(Observer):
+    """Has every launch that it watches keep its instructions: ``launch.timeline`` and ``launch.lines`` name them.
+
+    It hears of nothing itself, so instructions are not announced on its account.
+    """
+
+    name = "every step"
+    every_step = True

@@ -1,10 +1,17 @@
 """Arrays in the GDRAM of a device, as the host holds them."""
 
 import math
+import operator
+import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
+from mlusim.kernel_frames import is_own
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 from mlusim.presenting import Presented
@@ -65,3 +72,57 @@ class DeviceTensor(Presented):
         return (
             f"<DeviceTensor {self.dtype}{list(self.shape)} at {self.address:#x} of {self.device.board.name}>"
         )
+
+
+def host_array(array: Any) -> np.ndarray[Any, Any]:
+    """*array* as NumPy has it; raises `UsageError` for what is none."""
+    try:
+        return np.asarray(array)
+    except ValueError as error:
+        raise UsageError(f"{array!r:.80} is no array: {error}") from None
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """Return a shape from an integer or a sequence of them; raises `UsageError` for anything else."""
+    one = isinstance(shape, int | np.integer)
+    many = isinstance(shape, Sequence | np.ndarray) and not isinstance(shape, str | bytes)
+    try:
+        sizes = tuple(operator.index(n) for n in ((shape,) if one or not many else shape))
+    except TypeError:
+        raise UsageError(f"shape {shape!r:.80} is no shape; give an integer or a sequence of them") from None
+    if any(n < 0 for n in sizes):
+        raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
+    if len(sizes) > 64:  # NumPy has no more
+        raise UsageError(f"a shape of {len(sizes)} sizes has no array on the host; give 64 or fewer")
+    return sizes
+
+
+DEEPEST = 16  # callers that are looked through
+
+
+def name_by_variables(arguments: Iterable[Any]) -> None:
+    """Give the tensors among *arguments* the names of the variables in the nearest caller outside of mlusim that has some.
+
+    What has no variable keeps its name, and what a program names in other words, too.
+    """
+    unnamed = {a for a in map(_allocation_of, arguments) if a is not None and a.declared.told is None}
+    frame = sys._getframe(1)  # noqa: SLF001 - who launches
+    for _ in range(DEEPEST):
+        if not unnamed or frame is None:
+            return
+        if not is_own(frame):
+            for name, value in list(frame.f_locals.items()):
+                held = _allocation_of(value) if not name.startswith(("_", "@")) else None
+                if held in unnamed:
+                    unnamed.discard(held)
+                    held.declared = evolve(held.declared, name=name)
+        frame = frame.f_back  # type: ignore[assignment]
+
+
+def _allocation_of(value: Any) -> Allocation | None:
+    """Return the allocation that a tensor, or a pointer to its first byte, is."""
+    if isinstance(value, DeviceTensor):
+        return value.allocation
+    if isinstance(value, Ptr) and value.offset == 0:
+        return value.view.allocation
+    return None

@@ -1,19 +1,55 @@
 """Typed pointers: C element arithmetic over an allocation, seen through one core's eyes."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 
-from mlusim.arch.dtypes import DType, as_dtype, is_number
+from mlusim.arch.dtypes import MEMORY_TYPES, DType, as_dtype, as_elements, is_number
 from mlusim.counted import plural, with_article
 from mlusim.errors import Fault, OutOfBounds, RuleFault, UsageError, WrongSpace
-from mlusim.memory.allocation import NO_BYTES, Absent, Allocation
-from mlusim.memory.conversion import LEGAL, NUMBERS
-from mlusim.memory.kinds import KINDS
-from mlusim.memory.shown import values_shown
-from mlusim.memory.space import Space
+from mlusim.memory.allocation import NO_BYTES, POISON, Absent, Allocation
+from mlusim.memory.space import SPACES, Space
 from mlusim.presenting import Presented
+
+
+class PointerKind:
+    """A memory space and an element type together; one object each, so that checks are by identity."""
+
+    __slots__ = ("dtype", "name", "space")
+
+    def __init__(self, space: Space, dtype: DType) -> None:
+        self.space = space
+        self.dtype = dtype
+        self.name = f"{space} {dtype}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+KINDS: Mapping[tuple[Space, DType], PointerKind] = MappingProxyType(
+    {(space, dtype): PointerKind(space, dtype) for space in SPACES for dtype in MEMORY_TYPES}
+)
+
+
+_INTEGERS = frozenset({int} | {d.dtype.type for d in MEMORY_TYPES if d.kind != "float"})
+NUMBERS = _INTEGERS | {float, np.float64} | {d.dtype.type for d in MEMORY_TYPES}
+
+
+def _legal(dtype: DType) -> tuple[frozenset[type], float, float]:
+    if dtype.kind == "float":
+        return NUMBERS, -sys.float_info.max, sys.float_info.max
+    limits = np.iinfo(dtype.dtype)
+    return _INTEGERS, int(limits.min), int(limits.max)
+
+
+LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = MappingProxyType(
+    {d: _legal(d) for d in MEMORY_TYPES}
+)
+"""By element type: the classes of numbers that NumPy converts as C does, the lowest and the highest of them."""
+
 
 _new = object.__new__
 
@@ -404,3 +440,35 @@ def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBo
         if start < 0
         else "check the count against what is left at that offset",
     )
+
+
+def values_shown(array: np.ndarray[Any, Any]) -> str:
+    """Elements as text; those that consist of poison are called so, or get a ``?`` where a number may be meant."""
+    fresh = (array.view(np.uint8).reshape(array.size, -1) == POISON).all(axis=1)
+    if not fresh.any():
+        return np.array2string(array, separator=", ", threshold=4)
+    unwritten = (
+        "-1?" if array.dtype.kind == "i" else f"{array[fresh][0]}?" if array.dtype.kind == "u" else "poison"
+    )
+    texts = [unwritten if is_fresh else f"{value}" for value, is_fresh in zip(array, fresh, strict=True)]
+    return f"[{', '.join(texts)}]"
+
+
+def initialise(view: View, values: Any) -> RuleFault | None:
+    """Write *values* and then zeros to *view*, or say what is wrong with them."""
+    if values.__class__ is np.ndarray and values.dtype is view.array.dtype and values.size == view.size:
+        view.array[:] = values
+        view.allocation.filled = True
+        return None
+    given = as_elements(values, view.dtype)
+    if given is None or given.size > view.size:
+        what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"
+        return RuleFault(
+            f"{what} for {view.size} {plural(view.size, 'element')}",
+            operand="values",
+            legal="as many or fewer",
+        )
+    view.array[: given.size] = given
+    view.array[given.size :] = 0
+    view.allocation.filled = True
+    return None

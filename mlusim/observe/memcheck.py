@@ -30,11 +30,11 @@ from mlusim.memory.space import NRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.filters import RESHAPE, Layouts
 from mlusim.observe.finding import Finding
-from mlusim.observe.regions import region_label
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch, Screen
     from mlusim.memory.declaration import StackVariable
+
 
 LINE = 128  # bytes that the vector unit takes in a cycle
 MOST_SHOWN = 4  # variables on the stack
@@ -294,3 +294,14 @@ class _Neighbours:
             yield f"behind it lies {behind.site}, " + (
                 f"{gap} {plural(gap, 'byte')} further" if gap else "immediately"
             )
+
+
+def region_label(core: "Core", fault: Fault) -> Iterator[str]:
+    """Say in which region of a placed plan the operand of a fault begins."""
+    for placement in core.placements.live:
+        if fault.address is None or fault.space != placement.allocation.space.name:
+            continue
+        offset = fault.address - placement.allocation.address
+        for stage, region in placement.regions_at(offset):
+            inside = offset - placement.start - region.offset
+            yield f"in the plan it begins in region {region.name} of stage {stage}, byte {inside}"

@@ -17,8 +17,8 @@ from attrs import frozen
 
 from mlusim.engine.preference import NATIVE, preferred, preferring
 from mlusim.errors import Fault
+from mlusim.machine.hub import EveryStep
 from mlusim.machine.limits import Limit, limit_of, limiting
-from mlusim.observe.every_step import EveryStep
 from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault

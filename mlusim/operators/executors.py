@@ -1,7 +1,9 @@
 """Carrying work to an executor of `concurrent.futures`: this process, processes of our own, or a given executor."""
 
+import ctypes
 import multiprocessing
 import os
+import platform
 import signal
 import threading
 from collections import deque
@@ -13,7 +15,6 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from mlusim.errors import UsageError
-from mlusim.operators.kept_memory import keep_freed_memory
 
 LOOK = 5.0  # seconds after which an executor that may complain is asked
 GRACE = 0.5  # seconds that the processes of an interrupted pool have to say where they were; a loop says so at once
@@ -238,3 +239,19 @@ def _leave_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
+MOST = (1 << 31) - 1  # bytes that lie free at the end of the heap; more go back
+
+
+def keep_freed_memory() -> None:
+    """Have ``malloc`` take arrays of any size from the heap, which keeps up to 2 GiB; nothing happens without glibc.
+
+    For processes that work off many calls: each has arrays of megabytes, and the system clears a page, and in a
+    virtual machine maps it too, whenever it is touched for the first time.
+    """
+    if platform.libc_ver()[0] == "glibc":
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_MMAP_MAX, 0)
+        libc.mallopt(M_TRIM_THRESHOLD, MOST)

@@ -1,6 +1,7 @@
 """Running an operator: on arrays, or on one of its cases; judged against its reference."""
 
 import importlib
+import importlib.util
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -10,25 +11,46 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.engine.preference import NATIVE
+from mlusim.engine.native.build import available
+from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
+from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.launch import Launch
+from mlusim.machine.limits import limit_of
 from mlusim.machine.native.choose import engine_of_operators
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy
 from mlusim.operators.expected import Expected
-from mlusim.operators.long_cases import takes_source
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Case, Operator, Tensor, policy_of
 from mlusim.plan.layout import Layout
 from mlusim.report.acceptance import STANDARD, Rule
 from mlusim.report.efficiency import Efficiency, efficiency
 
+PARSER = "clang"  # reads kernel.mlu; an extra
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
+
+
+def takes_source(case: Case, engine: str, observe: Any, seed: int | None) -> bool:
+    """Return whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, and unwatched.
+
+    False where there is no C compiler, or no parser for BANG C.
+    """
+    if not case.long or engine_of(engine) != AUTO or preferred() != AUTO:
+        return False
+    watched = bool(observe) or seed is not None or looks_inside(attendants())
+    if watched or limit_of(None).instructions is not None:
+        return False
+    return source_compiles()
+
+
+def source_compiles() -> bool:
+    """Return whether ``kernel.mlu`` can run on the native engine: there are a C compiler and a parser for BANG C."""
+    return available() is not None and importlib.util.find_spec(PARSER) is not None
 
 
 @frozen(eq=False)
@@ -150,7 +172,7 @@ def run_case(
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
 
     *made* is what `made_of` made of the case, where it runs several times.  A long case that nothing watches takes the
-    native engine where *engine* leaves that open (`mlusim.operators.long_cases`).
+    native engine where *engine* leaves that open (`mlusim.operators.executors`).
     """
     spec = _operator(operator).called_as(case)
     inputs, params, expected = made or made_of(spec, case)

@@ -20,8 +20,8 @@ from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.pointers import PointerLike, Regions
 from mlusim.plan.scope import PlanScope, is_known, smallest
 from mlusim.plan.solver.frontier import Frontier, trace
+from mlusim.plan.solver.normal import total
 from mlusim.plan.solver.solve import Largest, Problem, largest_value
-from mlusim.plan.totals import total
 from mlusim.presenting import Presented
 
 Fits = Callable[[Mapping[str, int]], bool]

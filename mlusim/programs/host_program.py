@@ -14,7 +14,6 @@ from mlusim.frontend.bangc.module import Module
 from mlusim.frontend.bangc.parse.options import Options
 from mlusim.frontend.bangc.parse.sources import read
 from mlusim.programs.command_program import CommandProgram
-from mlusim.programs.source_files import source_facts
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Sources
@@ -63,7 +62,7 @@ class HostProgram:
         """Return what a recording holds of it: its sources by name and digest, and its arguments; no arrays."""
         facts = {
             "kind": "main",
-            "sources": source_facts(self.sources, self.module),
+            "sources": self.sources.facts(self.module),
             "arguments": list(self.arguments),
             "checks": list(self.checks),
             "seed": self.seed,

@@ -1,6 +1,7 @@
 """One launch of a kernel of BANG C sources, with arguments that are given as text."""
 
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,13 +21,13 @@ from mlusim.frontend.bangc.errors import SourceError, diagnostic_of, excerpt_of
 from mlusim.frontend.bangc.fitting import other_elements
 from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.frontend.bangc.parse.sources import read
+from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW, POINTERS, spellings
 from mlusim.programs.argument_values import ArgumentScope, ArgumentValue
-from mlusim.programs.source_files import source_facts
 
 Array = np.ndarray[Any, Any]
 
@@ -43,6 +44,22 @@ class Sources:
     def load(self) -> Module:
         """Load them.  Raises `SourceError` for what does not parse."""
         return load_module(self.paths, self.include, self.define, self.board)
+
+    def facts(self, module: Module) -> dict[str, Any]:
+        """Return what they are found again by: where they lie, and digests of what *module* was compiled from.
+
+        mlusim's own headers are left out: they are those of the version that reads the record.
+        """
+        folder = Path(module.files[0].form.path).parent
+        every = {path: known for file in module.files for path, known in file.form.includes.items()}
+        return {
+            "folder": str(folder),
+            "paths": [_from(file.form.path, folder) for file in module.files],
+            "digests": {_from(path, folder): known for path, known in every.items() if not installed(path)},
+            "include": [_from(path, folder) for path in self.include],
+            "define": dict(self.define),
+            "board": self.board.name,
+        }
 
 
 @frozen(eq=False)
@@ -107,7 +124,7 @@ class KernelCall:
         module = self._module or self.sources.load()
         facts = {
             "kind": "kernel",
-            "sources": source_facts(self.sources, module),
+            "sources": self.sources.facts(module),
             "kernel": self.kernel,
             "dim": list(self.dim),
             "type": self.kind.name,
@@ -357,3 +374,7 @@ def named_values(words: Sequence[str], option: str) -> dict[str, str]:
             raise UsageError(f"{option} gives {name} twice; give it once")
         found[name] = value
     return found
+
+
+def _from(path: str, folder: Path) -> str:
+    return Path(os.path.relpath(Path(path).absolute(), folder)).as_posix()

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 from mlusim.operators.registry import find_case, operators
 from mlusim.operators.run_records import record_of
 from mlusim.operators.runner import run_case

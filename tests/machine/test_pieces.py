@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlusim
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 from mlusim.time import step_log as notes
 from mlusim.time.grouped_tasks import groups_of, timed_group
 from mlusim.time.intervals import ON_IO, ON_STORE, WAITING, pieces

@@ -5,7 +5,7 @@ import pytest
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, Mlu, Ptr, float32, half, int32, kernel
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 
 
 @kernel

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.errors import UsageError
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 from mlusim.time import step_log as notes
 from mlusim.time.timeline import STORE
 from mlusim.time.timing import PIPES, launch_us

@@ -10,7 +10,7 @@ from attrs import evolve
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 from mlusim.operators.campaign import Job, perform
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text

@@ -12,7 +12,7 @@ import pytest
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 from mlusim.operators.registry import operators
 from mlusim.operators.runner import run_case
 from mlusim.report.chrome import write_trace

@@ -18,8 +18,7 @@ from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import END, Position
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.events import Effect
-from mlusim.machine.hub import Observer
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep, Observer
 from mlusim.time.grouped_tasks import GroupedTasks
 from mlusim.time.timeline import CoreSpan, Timeline, TimeSpan
 from mlusim.time.timing import predict

@@ -30,8 +30,7 @@ from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import CallStyle, Operand, Refused
-from mlusim.memory.kinds import KINDS
-from mlusim.memory.pointer import Ptr
+from mlusim.memory.pointer import KINDS, Ptr
 from mlusim.time import work
 
 if TYPE_CHECKING:

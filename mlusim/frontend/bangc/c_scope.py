@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
@@ -15,9 +15,11 @@ from mlusim.frontend.bangc.c_stores import Assignment, Bind, assignment, in_cell
 from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, Tree
 from mlusim.frontend.bangc.c_values import Typed, value_of
 from mlusim.frontend.bangc.ir.walk import walk
-from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.link import LinkPlan
 
 _NOTHING = object()  # where a frame has no value
 Position = tuple[int, int]  # a line and a column, which count from 1
@@ -158,7 +160,7 @@ class FrameNames:
 class Scopes:
     """Tells what names mean in the functions of *plans*, which may become more."""
 
-    plans: Sequence[LinkPlan]
+    plans: "Sequence[LinkPlan]"
 
     def function(self, code: CodeType) -> FunctionNames | None:
         """Return the names of the function whose code is *code*; None where it is none of them."""

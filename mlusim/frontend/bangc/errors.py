@@ -1,14 +1,17 @@
 """Errors and remarks of the front end about a source."""
 
+import linecache
 import re
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.errors import Remark, UsageError, shown_file
+from mlusim.errors import Fault, Remark, UsageError, shown_file
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
+
 
 ERROR = "error"  # the construct that an error of the compiler is
 _MISSING = re.compile(
@@ -90,3 +93,28 @@ def excerpt_of(text: str, line: int, column: int) -> str:
         shown, column = shown[start : start + _WIDEST], column - start
     blank = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
     return f"{shown}\n{blank}^"
+
+
+_PYTHON = (".py", ".ipynb")
+
+
+def excerpt_of_fault(fault: Fault) -> str:
+    """Return the line with its caret; "" for a fault in Python, whose lines a traceback shows."""
+    if not fault.file or not fault.line or fault.file.endswith(_PYTHON) or fault.file.startswith("<"):
+        return ""
+    text = "".join(linecache.getlines(fault.file))
+    line = linecache.getline(fault.file, fault.line)
+    column = _column(fault, fault.__traceback__) or len(line) - len(line.lstrip()) + 1
+    return excerpt_of(text, fault.line, column)
+
+
+def _column(fault: Fault, traceback: TracebackType | None) -> int | None:
+    """Return the column of what was executed on the fault's line; None where C has executed it."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == fault.file and traceback.tb_lineno == fault.line:
+            positions = list(code.co_positions())[traceback.tb_lasti // 2]
+            found = None if positions[2] is None else positions[2] + 1
+        traceback = traceback.tb_next
+    return found

@@ -1,12 +1,15 @@
 """A file made into intermediate form: parsed and lowered, here and now."""
 
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.errors import ERROR, SourceError
 from mlusim.frontend.bangc.lower.module import lower
-from mlusim.frontend.bangc.parse.interrupts import kept_interrupts
 from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.options import Options
 from mlusim.frontend.bangc.parse.precompiled import headers
@@ -51,3 +54,29 @@ def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[s
         except SourceError:  # a class that has no name outside its function
             break
     return form
+
+
+@contextmanager
+def kept_interrupts() -> Iterator[None]:
+    """Raise at the end of the block an interrupt that a callback from C has dropped inside of it.
+
+    What Python raises in such a callback goes to `sys.unraisablehook`, which writes it, and C goes on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is interrupted
+        return
+    before, dropped = sys.unraisablehook, list[KeyboardInterrupt]()
+
+    def hear(told: Any) -> None:
+        if isinstance(told.exc_value, KeyboardInterrupt):
+            dropped.append(told.exc_value)
+        else:
+            before(told)
+
+    sys.unraisablehook = hear
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        if dropped:  # and whatever the block said of what was left out
+            raise dropped[0]

@@ -20,7 +20,6 @@ from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.machine.native.arguments import answer, value_of
-from mlusim.machine.native.polls import NativePolls
 from mlusim.machine.native.screen import Suspicion
 from mlusim.machine.native.seat import Seat, give, taken
 from mlusim.machine.native.start import Start
@@ -39,6 +38,31 @@ if TYPE_CHECKING:
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.native.screen import Screen
     from mlusim.machine.session import Session
+
+
+class NativePolls:
+    """`machine.polls.Polls` over the C structure, for what Python executes on the kernel's behalf."""
+
+    __slots__ = ("_c", "_library")
+
+    def __init__(self, c: Any, library: ctypes.PyDLL) -> None:
+        self._c, self._library = c, library
+
+    def load(self, address: int) -> None:
+        """Account for a scalar load."""
+        self._call("mlusim_poll_load", address)
+
+    def copy(self, address: int) -> None:
+        """Account for a small copy."""
+        self._call("mlusim_poll_copy", address)
+
+    def again(self) -> None:
+        """Account for a large copy of the bytes that were copied last."""
+        self._call("mlusim_poll_again", 0)
+
+    def _call(self, name: str, address: int) -> None:
+        getattr(self._library, name)(ctypes.addressof(self._c), address)
+
 
 ROWS = tuple(ISA.values())
 _built_in = operator.attrgetter(*layout.BUILTINS)

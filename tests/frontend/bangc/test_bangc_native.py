@@ -8,7 +8,7 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import bfloat16
 from mlusim.errors import MlusimError, UsageError
-from mlusim.observe.every_step import EveryStep
+from mlusim.machine.hub import EveryStep
 
 VECTORS = """\
 __nram__ float buf[1024];

@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import classes, functions, records, registers, screening, texts
+from mlusim.frontend.bangc.native import classes, functions, records, registers, screening
 from mlusim.frontend.bangc.native.assembly import assembly
 from mlusim.frontend.bangc.native.calls import intrinsic, library
 from mlusim.frontend.bangc.native.numbers import (
@@ -21,7 +21,7 @@ from mlusim.frontend.bangc.native.numbers import (
     no_form,
     suffix,
 )
-from mlusim.frontend.bangc.native.rendering import Rendering, effectful
+from mlusim.frontend.bangc.native.rendering import Rendering, effectful, literal_pointer
 
 
 class ProgramRendering(Rendering):
@@ -95,7 +95,7 @@ def _address(c: Rendering, at: ir.Place) -> str:
 def _kept(c: Rendering, at: ir.Temporary) -> str:
     """Render a pointer to a value, which is kept until the function is left."""
     if isinstance(at.value, ir.Text):
-        return texts.pointer(c, at.value)
+        return literal_pointer(c, at.value)
     if isinstance(at.type, t.VectorRegister):
         return registers.pointer(c, c.value(at.value), at.span)
     if not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
@@ -335,7 +335,7 @@ _VALUES: Mapping[type, Callable[[Rendering, Any], str]] = MappingProxyType(
         ir.Assign: _assign,
         ir.Update: _update,
         ir.Call: _call,
-        ir.Text: texts.pointer,
+        ir.Text: literal_pointer,
         ir.FunctionAddress: functions.pointer,
         ir.Invoke: functions.invoked,
         ir.Dispatch: classes.dispatch,

@@ -14,9 +14,10 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.fitting import limits_of
-from mlusim.frontend.bangc.native import classes, functions, records, registers, texts
+from mlusim.frontend.bangc.native import classes, functions, records, registers
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, literal
+from mlusim.frontend.bangc.native.rendering import Rendering, literal_bytes
 from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
@@ -111,8 +112,8 @@ class BangForm:
         first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(c, local.type)};" for local in kept]
         more += [("", local.type.size) for local in kept]
         more += [("", v.type.size) for _, v in variables if not v.space]
-        first = [*texts.made(c), *first]
-        more += [("", len(texts.raw(text))) for text in c.literals]
+        first = [*_literals(c), *first]
+        more += [("", len(literal_bytes(text))) for text in c.literals]
         heads = [f"{prototype(f)};" for f in forms]
         by_pointer = [*functions.bodies(c, {f.symbol: f for f in forms}), *classes.bodies(c)]
         heads += [*functions.heads(c), *classes.heads(c)]
@@ -235,7 +236,7 @@ class BangForm:
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
         """Return a pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
         if element == LITERAL:
-            return TextPointer.at(texts.raw(words), offset, SIZED[size])
+            return TextPointer.at(literal_bytes(words), offset, SIZED[size])
         if number == 0:
             return Address(offset, size)
         return VariableOfC(offset, size, nbytes, element, words)
@@ -318,3 +319,14 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
     if kind.kind != "float":
         return int(converted(value, kind)) & MASK
     return int.from_bytes(number(value, kind), "little")
+
+
+def _literals(c: Rendering) -> Iterator[str]:
+    """Render what the beginning of the kernel stores: each string literal once, outside of simulated memory."""
+    for text, place in c.literals.items():
+        content = literal_bytes(text)
+        numbers = ",".join(map(str, content))
+        yield (
+            f"  {{ static const uint8_t s_[] = {{{numbers}}}; Ptr p_ = cell_(m, {len(content)}, {LITERAL});"
+            f" memcpy(at(see(m, p_)), s_, sizeof s_); PLACES_(m)[{place}] = fixed_(m, p_, {c.text(text)}); }}\n"
+        )

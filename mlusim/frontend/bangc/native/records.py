@@ -8,8 +8,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.native import classes, screening
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
-from mlusim.frontend.bangc.native.rendering import Rendering, effectful
-from mlusim.frontend.bangc.native.texts import raw as raw_text
+from mlusim.frontend.bangc.native.rendering import Rendering, effectful, literal_bytes
 
 
 def raw(at: ir.Place) -> str | None:
@@ -147,7 +146,7 @@ def parts(c: Rendering, held: str, kind: t.Type, offset: int, given: ir.Expr) ->
         for number, one in enumerate(given.values):
             yield from parts(c, held, kind.of, offset + number * kind.of.size, one)
     elif isinstance(kind, t.Array) and isinstance(given, ir.Text):
-        yield f"memcpy({held} + {offset}, at(see(m, {c.value(given)})), {min(kind.size, len(raw_text(given.value)))});"
+        yield f"memcpy({held} + {offset}, at(see(m, {c.value(given)})), {min(kind.size, len(literal_bytes(given.value)))});"
     elif isinstance(kind, t.Array):
         raise NoForm("an array in a record that is no list")
     else:

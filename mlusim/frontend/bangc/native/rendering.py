@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mlusim.arch.board import Arch
     from mlusim.engine.native.door import Use
 
+
 Signature = tuple[str, ...]  # of a function: the type of its result in C, and those of its parameters
 EFFECTS = (
     ir.Call,
@@ -147,3 +148,13 @@ class Rendering(ABC):
     @abstractmethod
     def put(self, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
         """Render a store to element *index* behind *pointer*; its value is what was stored."""
+
+
+def literal_bytes(text: str) -> bytes:
+    """Return the bytes of a literal, with the zero at its end."""
+    return text.encode("utf-8", "surrogateescape") + b"\0"
+
+
+def literal_pointer(c: Rendering, node: ir.Text) -> str:
+    """Render a pointer to the first character of a literal."""
+    return f"PLACES_(m)[{c.literal(node.value)}]"

@@ -15,7 +15,6 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.render.layouts import NUMBER
 from mlusim.frontend.bangc.runtime import assembly
-from mlusim.frontend.bangc.runtime.constants import constant
 from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed, lock
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
 from mlusim.frontend.bangc.runtime.following import Following
@@ -23,13 +22,15 @@ from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
     ArrayLayout,
     FieldPointer,
+    Object,
     RecordLayout,
     RecordPointer,
     copy_as,
+    fresh,
 )  # fmt: skip
 from mlusim.frontend.bangc.runtime.leaving import LEAVING
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, NoRecord, copy, see, seen
+from mlusim.frontend.bangc.runtime.pointers import Address, Items, NoRecord, copy, see, seen
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.frontend.bangc.runtime.texts import TextPointer
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -45,6 +46,7 @@ from mlusim.memory.space import CODE_BASE, GDRAM, LDRAM
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
+
 
 _BUILTINS = (
     "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ", "clusterId",
@@ -412,3 +414,18 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
             fault.file, fault.line = name, traceback.tb_lineno
         traceback = traceback.tb_next
     return fault
+
+
+def constant(layout: Any, initial: tuple[Any, ...] | None) -> Any:
+    """A variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
+    values = None if initial is None else iter(initial)
+    made = _built(layout, values)
+    return made if isinstance(made, Items | Object) else Cell(layout, made)
+
+
+def _built(layout: Any, values: Iterator[Any] | None) -> Any:
+    if isinstance(layout, ArrayLayout):
+        return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
+    if isinstance(layout, RecordLayout):
+        return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
+    return fresh(layout) if values is None else next(values)

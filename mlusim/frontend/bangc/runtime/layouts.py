@@ -9,8 +9,7 @@ from mlusim.arch.dtypes import DType, uint8, uint64
 from mlusim.errors import MlusimError, Unsupported
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.runtime.pointers import Address, Items, copy, no_number, number, see, within
-from mlusim.frontend.bangc.runtime.referred import Referred
-from mlusim.frontend.bangc.runtime.scratch import ScratchPointer
+from mlusim.frontend.bangc.runtime.referred import Referred, ScratchPointer
 from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, past, size_of
 from mlusim.memory.pointer import Ptr
 

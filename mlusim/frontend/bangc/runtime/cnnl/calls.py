@@ -3,13 +3,10 @@
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlusim.frontend.bangc.runtime.cnnl import algebra, deformed, norms, places, regions
-from mlusim.frontend.bangc.runtime.cnnl.tensors import Descriptor, numbers, scalar
-
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
+from mlusim.frontend.bangc.runtime.cnnl.tensors import Descriptor, StandInDevice, numbers, scalar
 
 _KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor")  # fmt: skip
 _WORKSPACES = (
@@ -128,7 +125,7 @@ _ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
 )
 
 
-def calls(driver: "StandInDevice") -> Iterator[tuple[str, Callable[..., int]]]:
+def calls(driver: StandInDevice) -> Iterator[tuple[str, Callable[..., int]]]:
     """Yield every call that has a stand-in, on the device of *driver*."""
     for name, function in _PLAIN.items():
         yield f"cnnl{name}", function

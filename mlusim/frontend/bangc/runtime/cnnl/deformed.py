@@ -1,7 +1,7 @@
 """Convolutions whose taps are moved by offsets and weighted by a mask: forward, and the gradients of data and of weights."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -10,15 +10,13 @@ from mlusim.frontend.bangc.runtime.cnnl.places import put
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     Array,
     Descriptor,
+    StandInDevice,
     dtype_of,
     numbers,
     shape_of,
     store,
     values,
 )
-
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
 
 
 def configure(desc: Descriptor, rank: int, pad: Any, stride: Any, dilation: Any, *given: Any) -> int:
@@ -99,7 +97,7 @@ def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[
             yield made, slice(low - group * each, high - group * each), slice(low - start, high - start)
 
 
-def forward(driver: "StandInDevice", _handle: Any, desc: Descriptor, *given: Any) -> int:
+def forward(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) -> int:
     """``cnnlDCNForward``; mask and bias may be absent."""
     picture, offset, mask, weight, bias = _given(*given[:10])
     _work, _size, out_desc, out = given[10:]
@@ -112,7 +110,7 @@ def forward(driver: "StandInDevice", _handle: Any, desc: Descriptor, *given: Any
     return store(driver, out_desc, out, result)
 
 
-def backward_data(driver: "StandInDevice", _handle: Any, desc: Descriptor, *given: Any) -> int:
+def backward_data(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) -> int:
     """``cnnlDCNBackwardData``: the gradients of the picture, the offsets and the mask."""
     picture, offset, mask, weight, grad = _given(*given[:10])
     _work, _size, *results = given[10:]
@@ -136,7 +134,7 @@ def backward_data(driver: "StandInDevice", _handle: Any, desc: Descriptor, *give
     return 0
 
 
-def backward_weight(driver: "StandInDevice", _handle: Any, desc: Descriptor, *given: Any) -> int:
+def backward_weight(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) -> int:
     """``cnnlDCNBackwardWeight``: the gradients of the filters and of the bias."""
     picture, offset, mask, grad = _given(*given[:8])
     _work, _size, weight_desc, weight, bias_desc, bias = given[8:]

@@ -1,14 +1,11 @@
 """Batch normalisation over several devices: its statistics, itself and its gradients; channels are the last axis."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mlusim.frontend.bangc.runtime.cnnl.places import put
-from mlusim.frontend.bangc.runtime.cnnl.tensors import Array, dtype_of, store, values
-
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
+from mlusim.frontend.bangc.runtime.cnnl.tensors import Array, StandInDevice, dtype_of, store, values
 
 
 def _wide(desc: Any, pointer: Any) -> Array:
@@ -25,7 +22,7 @@ def _rows(array: Array) -> Array:
 
 
 def stats(
-    driver: "StandInDevice", _handle: Any, x_desc: Any, x: Any, _work: Any, _size: int, *given: Any
+    driver: StandInDevice, _handle: Any, x_desc: Any, x: Any, _work: Any, _size: int, *given: Any
 ) -> int:
     """``cnnlSyncBatchNormStats_v2``: mean and ``1 / sqrt(variance + eps)`` of each channel."""
     eps, mean_desc, mean, invstd_desc, invstd = given
@@ -34,7 +31,7 @@ def stats(
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(rows.var(0) + eps))
 
 
-def gather_stats(driver: "StandInDevice", _handle: Any, *given: Any) -> int:
+def gather_stats(driver: StandInDevice, _handle: Any, *given: Any) -> int:
     """``cnnlSyncBatchNormGatherStatsWithCounts``: statistics of all devices, of theirs and how many each counted."""
     means_desc, means, invstds_desc, invstds, running_desc, running, spread_desc, spread = given[:8]
     momentum, eps, counts_desc, counts, mean_desc, mean, invstd_desc, invstd = given[8:]
@@ -53,14 +50,14 @@ def gather_stats(driver: "StandInDevice", _handle: Any, *given: Any) -> int:
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(squares / total + eps))
 
 
-def elemt(driver: "StandInDevice", _handle: Any, *given: Any) -> int:
+def elemt(driver: StandInDevice, _handle: Any, *given: Any) -> int:
     """``cnnlSyncBatchNormElemt``: ``(x - mean) * invstd * filter + bias``; the last two may be absent."""
     x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_, bias_desc, bias, y_desc, y = given
     result = (_wide(x_desc, x) - _wide(mean_desc, mean)) * _wide(invstd_desc, invstd)
     return store(driver, y_desc, y, result * _or(filter_desc, filter_, 1) + _or(bias_desc, bias, 0))
 
 
-def backward_reduce(driver: "StandInDevice", _handle: Any, *given: Any) -> int:
+def backward_reduce(driver: StandInDevice, _handle: Any, *given: Any) -> int:
     """``cnnlSyncBatchnormBackwardReduce_v2``: sums of the gradient, alone and times ``x - mean``; what is wanted of them."""
     dz_desc, dz, x_desc, x, mean_desc, mean, invstd_desc, invstd, _work, _size = given[:10]
     dfilter_desc, dfilter, dbias_desc, dbias, sum_desc, sum_dy, product_desc, product = given[10:18]
@@ -79,7 +76,7 @@ def backward_reduce(driver: "StandInDevice", _handle: Any, *given: Any) -> int:
     return 0
 
 
-def backward_elemt(driver: "StandInDevice", _handle: Any, *given: Any) -> int:
+def backward_elemt(driver: StandInDevice, _handle: Any, *given: Any) -> int:
     """``cnnlSyncBatchNormBackwardElemt`` and its ``V2``: the gradient of x, of means or of sums with counts."""
     dy_desc, dy, x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_ = given[:10]
     plain_desc, plain, times_desc, times, *counts, dx_desc, dx = given[10:]

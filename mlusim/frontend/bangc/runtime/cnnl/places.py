@@ -1,12 +1,13 @@
 """Calls that move elements: transposition, padding, slices, gathering, scattering, sorting, unique rows."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     Array,
     Descriptor,
+    StandInDevice,
     device_bytes,
     dtype_of,
     numbers,
@@ -16,12 +17,9 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     values,
 )  # fmt: skip
 
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
-
 
 def transpose(
-    driver: "StandInDevice",
+    driver: StandInDevice,
     _handle: Any,
     desc: Descriptor,
     x_desc: Any,
@@ -35,7 +33,7 @@ def transpose(
 
 
 def pad(
-    driver: "StandInDevice",
+    driver: StandInDevice,
     _handle: Any,
     desc: Any,
     x: Any,
@@ -52,7 +50,7 @@ def pad(
 
 
 def strided_slice(
-    driver: "StandInDevice", _handle: Any, desc: Any, x: Any, begin: Any, end: Any, step: Any, *out: Any
+    driver: StandInDevice, _handle: Any, desc: Any, x: Any, begin: Any, end: Any, step: Any, *out: Any
 ) -> int:
     """``cnnlStridedSlice_v2``."""
     given = values(desc, x)
@@ -63,7 +61,7 @@ def strided_slice(
 
 
 def concat(
-    driver: "StandInDevice", _handle: Any, count: int, axis: int, descs: Any, inputs: Any, *given: Any
+    driver: StandInDevice, _handle: Any, count: int, axis: int, descs: Any, inputs: Any, *given: Any
 ) -> int:
     """``cnnlConcat``."""
     parts = [values(descs[n], inputs[n]) for n in range(count)]
@@ -78,7 +76,7 @@ def _inside(where: Array, sizes: tuple[int, ...]) -> tuple[Array, tuple[Array, .
 
 
 def gather(
-    driver: "StandInDevice",
+    driver: StandInDevice,
     _handle: Any,
     _batch: int,
     desc: Any,
@@ -96,9 +94,7 @@ def gather(
     return store(driver, out[0], out[1], found)
 
 
-def scatter(
-    driver: "StandInDevice", _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any
-) -> int:
+def scatter(driver: StandInDevice, _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any) -> int:
     """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with an index outside goes nowhere."""
     desc, x, first_desc, first, out_desc, out = given
     result = values(first_desc, first).copy() if first else np.zeros(shape_of(out_desc), dtype_of(out_desc))
@@ -115,7 +111,7 @@ _UPDATE = 3
 
 
 def top_k(
-    driver: "StandInDevice", _handle: Any, desc: Any, x: Any, k: int, axis: int, largest: int, *given: Any
+    driver: StandInDevice, _handle: Any, desc: Any, x: Any, k: int, axis: int, largest: int, *given: Any
 ) -> int:
     """``cnnlTopKTensor_v3``: the k first of each row in order, equal ones by their place, and where they were."""
     _sorted, _lower, _work, _size, out_desc, out, index_desc, index = given
@@ -127,7 +123,7 @@ def top_k(
 
 
 def unique(
-    driver: "StandInDevice",
+    driver: StandInDevice,
     _handle: Any,
     _desc: Any,
     x_desc: Any,
@@ -150,7 +146,7 @@ def unique(
     return 0
 
 
-def put(driver: "StandInDevice", pointer: Any, array: Array) -> None:
+def put(driver: StandInDevice, pointer: Any, array: Array) -> None:
     """Store an array from where *pointer* is on the device."""
     raw = np.ascontiguousarray(array).tobytes()
     device_bytes(pointer, len(raw), "store")[:] = raw

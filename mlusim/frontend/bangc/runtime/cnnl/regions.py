@@ -1,15 +1,19 @@
 """Regions of pictures: aligned and plain pooling of each with their gradients, boxes that overlap no better one."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.runtime.cnnl.places import put
-from mlusim.frontend.bangc.runtime.cnnl.tensors import Array, Descriptor, shape_of, store, values
-
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
+from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Array,
+    Descriptor,
+    StandInDevice,
+    shape_of,
+    store,
+    values,
+)
 
 _MAX, _AVERAGE = 0, 1  # of pool_mode
 _THRESHOLD, _MOST, _SCORE, _LAYOUT, _BOX = 1, 2, 3, 5, 7  # of cnnlNmsDescAttribute_t
@@ -62,7 +66,7 @@ def set_align(
     return 0
 
 
-def align(driver: "StandInDevice", _handle: Any, desc: Descriptor, x_desc: Any, x: Any, *given: Any) -> int:
+def align(driver: StandInDevice, _handle: Any, desc: Descriptor, x_desc: Any, x: Any, *given: Any) -> int:
     """``cnnlRoiAlign_v2``: the mean or the largest of samples between pixels, and where the largest is."""
     box_desc, boxes, out_desc, out, column_desc, at_column, row_desc, at_row = given
     picture, regions = values(x_desc, x), values(box_desc, boxes)
@@ -88,7 +92,7 @@ def align(driver: "StandInDevice", _handle: Any, desc: Descriptor, x_desc: Any, 
     return store(driver, out_desc, out, result)
 
 
-def align_backward(driver: "StandInDevice", _handle: Any, grad_desc: Any, grad: Any, *given: Any) -> int:
+def align_backward(driver: StandInDevice, _handle: Any, grad_desc: Any, grad: Any, *given: Any) -> int:
     """``cnnlRoiAlignBackward_v2``: each gradient goes to the pixels that its sample was between."""
     box_desc, boxes, column_desc, at_column, row_desc, at_row, scale, ratio, aligned, mode, out_desc, out = (
         given
@@ -122,7 +126,7 @@ def _bins(low: float, high: float, bins: int, scale: Any, size: int) -> list[tup
     return [(min(max(int(a) + first, 0), size), min(max(int(b) + first, 0), size)) for a, b in ends]
 
 
-def pooling(driver: "StandInDevice", _handle: Any, _mode: int, x_desc: Any, x: Any, *given: Any) -> int:
+def pooling(driver: StandInDevice, _handle: Any, _mode: int, x_desc: Any, x: Any, *given: Any) -> int:
     """``cnnlRoiPoolingForward``: the largest pixel of each bin and which one it is; 0 and -1 where a bin is empty."""
     box_desc, boxes, scale, out_desc, out, index = given
     picture = values(x_desc, x)
@@ -144,7 +148,7 @@ def pooling(driver: "StandInDevice", _handle: Any, _mode: int, x_desc: Any, x: A
 
 
 def pooling_backward(
-    driver: "StandInDevice", _handle: Any, _mode: int, grad_desc: Any, grad: Any, *given: Any
+    driver: StandInDevice, _handle: Any, _mode: int, grad_desc: Any, grad: Any, *given: Any
 ) -> int:
     """``cnnlRoiPoolingBackward``: each gradient goes to the pixel that was the largest."""
     box_desc, boxes, index_desc, index, _scale, out_desc, out = given
@@ -159,9 +163,7 @@ def pooling_backward(
     return store(driver, out_desc, out, result)
 
 
-def nms(
-    driver: "StandInDevice", _handle: Any, desc: Descriptor, box_desc: Any, boxes: Any, *given: Any
-) -> int:
+def nms(driver: StandInDevice, _handle: Any, desc: Descriptor, box_desc: Any, boxes: Any, *given: Any) -> int:
     """``cnnlNms_v2``: indices of boxes by their scores, best first, that overlap none kept before by more than a threshold.
 
     Boxes of two corners and their indices alone.  Raises `Unsupported` for another mode.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import define, field
@@ -12,8 +12,14 @@ from mlusim.counted import plural
 from mlusim.errors import Ended, MemoryFault, OutOfBounds, Unsupported, WrongSpace
 from mlusim.memory.pointer import Ptr
 
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.cnnl.device import StandInDevice
+
+class StandInDevice(Protocol):
+    """Notes which bytes got values."""
+
+    def filled(self, pointer: Ptr, nbytes: int) -> None:
+        """Note that a stand-in gave these bytes values."""
+        ...
+
 
 Array = np.ndarray[Any, Any]
 DTYPES: Mapping[int, Any] = MappingProxyType(
@@ -79,7 +85,7 @@ def values(desc: Any, pointer: Any, verb: str = "load") -> Array:
     return np.frombuffer(raw, dtype, count).reshape(shape)
 
 
-def store(driver: "StandInDevice", desc: Any, pointer: Any, result: Any) -> int:
+def store(driver: StandInDevice, desc: Any, pointer: Any, result: Any) -> int:
     """Give a tensor on the device its elements; the status of success."""
     target = values(desc, pointer, "store")
     target[...] = np.asarray(result).reshape(target.shape)
