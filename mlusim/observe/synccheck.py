@@ -1,18 +1,16 @@
 """synccheck: barriers that not every core reaches, and barriers that synchronise nothing."""
 
 import functools
-import sys
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlusim.counted import counted
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Divergence, Fault, SyncFault
-from mlusim.kernel_frames import file_of, function_of
 from mlusim.machine.events import Site, Sync
 from mlusim.machine.hub import launch_place
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
+from mlusim.observe.leaving import Leaving, Left
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch
@@ -38,25 +36,11 @@ class SyncCheck(Checker):
             tuple[int, int], tuple[Core, Site]
         ] = {}  # mutexes, who holds them, and where it took them
         self._kept: list[tuple[Core, tuple[int, int], Site]] = []  # those of tasks that have ended
-        code = getattr(launch.request.kernel.body, "__code__", None)
-        self._body = None if code is None else function_of(code)
-        self._frames: dict[Core, FrameType] = {}  # of the kernel's function; Python keeps where a frame ended
-        self._returned: dict[str, Site] = {}
+        self._leaving = Leaving(launch.request.kernel.body)
 
     def task_begin(self, core: "Core") -> None:
-        """Wait for the kernel's function, whose frame tells at its end which line was the last."""
-        if self._body is not None and sys.getprofile() is None:
-            sys.setprofile(functools.partial(self._entered, core))
-
-    def _wait_no_more(self) -> None:
-        """Hear of no calls any more, where the kernel's function was not met."""
-        if getattr(sys.getprofile(), "func", None) == self._entered:
-            sys.setprofile(None)
-
-    def _entered(self, core: "Core", frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and function_of(frame.f_code) == self._body:
-            sys.setprofile(None)
-            self._frames[core] = frame
+        """Hear where the task leaves its functions."""
+        self._leaving.begin(core)
 
     def sync(self, sync: Sync) -> None:
         """Note what each core passed last; a barrier of the cluster in a Block task synchronises nothing."""
@@ -76,11 +60,7 @@ class SyncCheck(Checker):
 
     def task_end(self, core: "Core") -> None:
         """Note where the task returned, and mutexes that it has not given back."""
-        frame = self._frames.pop(core, None)
-        if frame is None:
-            self._wait_no_more()
-        else:
-            self._returned[core.place.label] = Site(file_of(frame.f_code), frame.f_lineno)
+        self._leaving.end(core)
         for mutex, (holder, site) in list(self._held.items()):
             if holder is core:
                 del self._held[mutex]
@@ -91,18 +71,17 @@ class SyncCheck(Checker):
         del launch
         for core, mutex, site in self._kept:
             self.report(("held", site), functools.partial(_kept, core, mutex, site))
-        self._kept, self._returned = [], {}
+        self._kept = []
+        self._leaving.close()
 
     def error(self, core: "Core", error: BaseException) -> None:
         """Let go of the frames of the kernel."""
         del core, error
-        self._frames = {}
-        self._wait_no_more()
+        self._leaving.close()
 
     def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding."""
-        self._frames = {}
-        self._wait_no_more()
+        self._leaving.close()
         if isinstance(fault, SyncFault):
             rule = _rule(fault)
             self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))
@@ -121,11 +100,6 @@ class SyncCheck(Checker):
         spins = {
             (file, line): f"{label} looks at memory again and again" for label, file, line in fault.spins
         }
-        left: dict[Site, list[str]] = {}
-        for label in fault.absent:
-            if label in self._returned:
-                left.setdefault(self._returned[label], []).append(label)
-        returns = [RelatedPlace(*site, f"{_listed(labels)} returned here") for site, labels in left.items()]
         other = [RelatedPlace(*at, text) for at, text in (waits | spins).items() if at != own]
         never = [label for label in fault.absent if label not in self._passed]
         return Finding(
@@ -137,11 +111,31 @@ class SyncCheck(Checker):
             intrinsic=fault.intrinsic
             or next((name for _, name, *at in fault.waits if tuple(at) == own), None),
             context=(counted(len(fault.waits), "core waits", "cores wait"),) if fault.waits else (),
-            places=tuple(returns[:SHOWN] + other[:SHOWN] + passed),
+            places=tuple(self._returns(core, fault)[:SHOWN] + other[:SHOWN] + passed),
             note=f"{', '.join(never[:SHOWN])} passed no barrier at all" if never else "the launch ended here",
             hint=fault.hint,
             facts={"absent": list(fault.absent), "waiting": len(fault.waits), "spinning": len(fault.spins)},
         )
+
+    def _returns(self, core: "Core", fault: SyncFault) -> list[RelatedPlace]:
+        """Return where the absent ones left: first a function that those who wait have not left, then the kernel."""
+        waiting = [core.place.label, *(label for label, *_ in fault.waits)]
+        early: dict[Left, list[str]] = {}
+        left: dict[Site, list[str]] = {}
+        for label in fault.absent:
+            helper = self._leaving.early(label, waiting)
+            if helper is not None:
+                early.setdefault(helper, []).append(label)
+            end = self._leaving.returned.get(label)
+            if end is not None and (helper is None or end != helper.kernel):
+                left.setdefault(end, []).append(label)
+        return [
+            RelatedPlace(
+                *out.site,
+                f"{_listed(labels)} returned from {out.function} here, called by {out.caller} at {out.call.told_from(out.site)}",
+            )
+            for out, labels in early.items()
+        ] + [RelatedPlace(*site, f"{_listed(labels)} returned here") for site, labels in left.items()]
 
 
 def _listed(labels: list[str]) -> str:

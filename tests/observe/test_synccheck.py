@@ -184,6 +184,57 @@ def test_a_return_before_a_barrier_is_named(tmp_path, checkers, how, who):
     assert sys.getprofile() is None
 
 
+HELPERS = """\
+struct Share {
+  template <typename T> __mlu_func__ void go(T *out, int n) {
+    if (n == 0) return;  // 0
+    __sync_cluster(); out[taskId] = 1; } };
+template <typename T> __mlu_func__ void inner(T *out, int n) {
+  if (n == 0)
+    return;  // 1
+  __sync_cluster();
+}
+__mlu_func__ void outer(int *out, int n) { inner(out, n); out[taskId] = n; }
+__mlu_func__ int skips(int turn) { if (turn & 1) return 1; __sync_cluster(); return 0; }
+__mlu_entry__ void K(int *out, int how) {
+  if (how == 0) { Share s; s.go(out, taskId); }
+  if (how == 1) outer(out, taskId);
+  if (how == 2) { auto meet = [&](int n) { if (n == 0) return; __sync_cluster(); }; meet(taskId); }  // 2
+  for (int turn = 0; turn < 4; ++turn) {
+    if (how == 3 && turn == 2 && taskId == 1)
+      return;  // 3
+    if (how >= 3) skips(turn);
+  }
+  out[taskId] = 1;
+}
+"""
+LEFT = (
+    "task 0 returned from go here, called by K at line 13",
+    "task 0 returned from inner<int> here, called by outer at line 10",
+    "task 0 returned from lambda:15 here, called by K at line 15",
+    "task 1 returned here",
+)
+
+
+def test_a_return_of_a_function_below_the_kernel_is_named(tmp_path):
+    """The `return` by which a task left it, with its caller; ways out that all tasks take are not."""
+    (tmp_path / "k.mlu").write_text(HELPERS)
+    kernel = mlusim.bangc.load(tmp_path / "k.mlu")["K"]
+    device = mlusim.Device()
+    for how, text in enumerate(LEFT):
+        with pytest.raises(Fault) as caught:
+            device.launch(kernel, (4, 1, 1), mlusim.UNION1, [device.empty(4, "int32"), how], observe=SYNC)
+        (finding,) = caught.value.findings
+        line = next(n for n, t in enumerate(HELPERS.splitlines(), 1) if t.endswith(f"// {how}"))
+
+        returned = [(p.line, p.message) for p in finding.places if "returned" in p.message]
+        assert (line, text) == returned[0]
+        assert "synccheck-early-return" == finding.id
+        assert sys.getprofile() is None
+    device.launch(kernel, (4, 1, 1), mlusim.UNION1, [device.empty(4, "int32"), 4], observe=SYNC)
+    assert sys.getprofile() is None
+
+
 def test_a_kernel_without_a_function_of_its_own_leaves_no_profile_behind():
     """What is waited for at the begin of a task ends with it, in a fault, too."""
 
@@ -196,6 +247,32 @@ def test_a_kernel_without_a_function_of_its_own_leaves_no_profile_behind():
     for values in (np.ones(1, np.float32), np.ones(1, np.int32)):
         found(mlusim.bang.kernel(Body()), values, observe=SYNC)
         assert sys.getprofile() is None
+
+
+def share(mlu, last):
+    """Meet the others, but for the task *last*."""
+    if mlu.taskId == last:
+        return  # leaves
+    mlu.sync_all_ipu()
+
+
+def test_a_return_of_a_function_in_python_is_named():
+    """The first that the waiting ones did not take; the barrier of the kernel let the task pass once more."""
+
+    def again(mlu):
+        share(mlu, 1)
+
+    def kernel(mlu):
+        if mlu.is_ipu():
+            again(mlu)
+            mlu.sync_all_ipu()
+
+    (finding,) = found(kernel, observe=SYNC, **UNION)
+
+    assert (line_of(share, "# leaves"), "task 1 returned from share here, called by again") == (
+        finding.places[0].line,
+        finding.places[0].message.partition(" at ")[0],
+    )
 
 
 def test_a_return_of_a_kernel_in_python_is_named():
