@@ -4,19 +4,22 @@ A front names places by words, as ``kernel.py:94`` or ``bang_add``; `break_at` a
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import evolve
 
 from mlusim.arch.pipe import Pipe
 from mlusim.debug.look.clock import clock_of
-from mlusim.debug.look.evaluate import condition, names_of_code, unknown_names
+from mlusim.debug.look.describe import value_text
+from mlusim.debug.look.evaluate import condition, evaluate, names_of_code, parse, unknown_names
 from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
 from mlusim.debug.run.program_run import HEARD
-from mlusim.debug.source.core_names import parse_name
+from mlusim.debug.source.core_names import name_of, parse_name
+from mlusim.debug.source.frames import variables_of
 from mlusim.debug.source.functions import (
     UserFunction,
     code_lines,
@@ -42,6 +45,7 @@ from mlusim.debug.stop.breakpoints import (
     Watchpoint,
 )
 from mlusim.debug.stop.moments import parse_time
+from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
@@ -87,15 +91,59 @@ def watch_at(
     task: str | None = None,
     ignore: int = 0,
 ) -> Breakpoint:
-    """Set a watchpoint on the bytes that *place* means, of the task in focus or of *anyone*."""
+    """Set a watchpoint on the bytes that *place* means, of the task in focus or of *anyone*.
+
+    What lies in no memory, a scalar or another expression in the variables of the frame in focus, is watched by its
+    value.  Raises `UsageError` for what is neither, and for *reads* of a value.
+    """
     paused, core = session.look(), session.core()
     span = None if core is not None else ahead(place, paused)
+    location: Location | None = None
     if span is None:
-        span = resolve(place, paused, core, session.frame())
-    if anyone:
-        span = evolve(span, anyone=True)
-    location = Watchpoint(span, place, writes, reads)
+        try:
+            span = resolve(place, paused, core, session.frame())
+        except UsageError:
+            location = _value_watch(session, place, reads=reads, anyone=anyone)
+            if location is None:
+                raise
+    if span is not None:
+        location = Watchpoint(evolve(span, anyone=True) if anyone else span, place, writes, reads)
+    assert location is not None
     return _add(session, Breakpoint(0, location, task=task, ignore=ignore, words=place), text)
+
+
+def _value_watch(session: "DebugSession", place: str, *, reads: bool, anyone: bool) -> ValueWatch | None:
+    """Return the watch of an expression's value in the frame in focus; None where it has none there."""
+    try:
+        read = _reader(place)
+    except UsageError:
+        return None
+    session.watched()
+    core, frame = session.core(), session.frame()
+    if core is None or frame is None:
+        return None
+    held = {*variables_of(frame), *session.owned.names} & {*parse(place).names}
+    if not held or read(core, frame) is None:  # what names no variable never changes
+        return None
+    if reads:
+        raise UsageError(
+            f"{place} is no bytes in memory, whose reads are seen; `watch` stops where its value changes"
+        )
+    return ValueWatch(place, frame.f_code, None if anyone else name_of(core), read)
+
+
+def _reader(text: str) -> Callable[[Core, FrameType], str | None]:
+    """Return what gives the value of *text* on a core and in a frame, as text; None where it has none, or is a collection."""
+    code = parse(text)
+
+    def read(core: Core, frame: FrameType) -> str | None:
+        try:
+            value = evaluate(code, frame, core, beyond=True)
+            return None if isinstance(value, np.ndarray | Collection) else value_text(value)
+        except UsageError:
+            return None
+
+    return read
 
 
 def _add(session: "DebugSession", made: Breakpoint, text: str | None) -> Breakpoint:

@@ -114,7 +114,7 @@ def test_what_is_not_in_scope_is_said_with_its_line(console):
 
     assert refuses(console, "p i + 1") == (
         "error: 'i + 1' has no value in C: i of line 12 and of line 17 and of line 18 is not in scope here; "
-        "`info locals` lists what is"
+        "`info locals` lists what is, `info locals all` the last values of the rest"
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from mlusim.debug.console.command import STOPPING, Command
 from mlusim.debug.source.core_names import name_of, parse_name
 from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watchpoint
+from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 
@@ -60,6 +61,8 @@ def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
     if isinstance(location, Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
         place += " all" if location.span.anyone and not place.endswith(" all") else ""
+    elif isinstance(location, ValueWatch):
+        verb, place = "watch", place + " all" * (location.label is None)
     elif isinstance(location, LineLocation):
         place = f"{location.file}:{location.line}"
     limits = f" {made.task}" * bool(made.task) + f" ignore {made.ignore}" * bool(made.ignore)

@@ -11,20 +11,28 @@ from mlusim.debug.look.describe import launch_text, value_text, where_text
 from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
-from mlusim.debug.source.frames import line_of, place_of, variables_of
+from mlusim.debug.source.frames import line_of, parameters_of, place_of, variables_of
 from mlusim.debug.values import memories
 from mlusim.errors import UsageError
+from mlusim.frontend.bangc.c_macros import macros_of
+from mlusim.near import near
 from mlusim.report.quantities import size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import FrameType
+    from typing import Any
 
     from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
 
-SHORT = {"b": "breakpoints"}  # names that would be those of several views
+SHORT = {
+    "b": "breakpoints",
+    "l": "locals",
+    "la": "launch",
+    "t": "tasks",
+}  # names that would be those of several views
 BAR = 32  # columns of a bar
 
 
@@ -120,17 +128,61 @@ def _breakpoints(session: "DebugSession", words: str) -> str:
 
 
 def _locals(session: "DebugSession", words: str) -> str:
+    if words not in ("", "all"):
+        raise UsageError(f"info locals takes nothing, or `all`, not {words!r}")
+    frame = session.frame()
+    if frame is None:
+        return "no task is in the kernel here"
+    here = variables_of(frame)
+    text = pairs(_declared(session, frame, here)) or "this function has no variables yet"
+    scope = c_scope(frame, beyond=True)
+    if words == "all" and scope is not None:
+        values = {n: getattr(v, "shown", v) for n, v in scope.values().items() if n not in here}
+        gone = pairs(_declared(session, frame, values))
+        text += f"\nout of scope, with the last value:\n{gone}" if gone else ""
+    return text
+
+
+def _declared(
+    session: "DebugSession", frame: "FrameType", values: "Mapping[str, Any]"
+) -> "list[tuple[str, str]]":
+    """Return variables of *frame* as the source declares them, with their *values*."""
+    scope = c_scope(frame, beyond=True)
+    types = {} if scope is None else scope.types()
+    return [
+        (declared_as(types.get(name, ""), name), value_text(v, session.look())) for name, v in values.items()
+    ]
+
+
+def _args(session: "DebugSession", words: str) -> str:
     del words
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    scope = c_scope(frame)
-    types = {} if scope is None else scope.types()
-    rows = [
-        (declared_as(types.get(name, ""), name), value_text(value, session.look()))
-        for name, value in variables_of(frame).items()
-    ]
-    return pairs(rows) or "this function has no variables yet"
+    here = variables_of(frame)
+    given = {name: here[name] for name in parameters_of(frame) if name in here and name != "mlu"}
+    return pairs(_declared(session, frame, given)) or "this function takes no arguments"
+
+
+def _macro(session: "DebugSession", words: str) -> str:
+    scope = c_scope(session.frame())
+    if scope is None:
+        raise UsageError("no function of BANG C is in focus; macros are those of its source")
+    if not words:
+        own = [m[-1] for m in macros_of(scope.module).values() if m[-1].file == scope.module.path]
+        return "\n".join(f"{place_of(m.file)}:{m.line}  {m}" for m in own) or "the source defines no macros"
+    known = macros_of(scope.module).get(words, ())
+    if not known:
+        guesses = near(words, list(macros_of(scope.module)), 2)
+        hint = (
+            f"did you mean {' or '.join(guesses)}?" if guesses else "-D on the command line is in no source"
+        )
+        raise UsageError(f"no file of the source defines a macro {words!r}; {hint}")
+    used = scope.macro(words)
+    return "\n".join(
+        f"{'*' if m is used and len(known) > 1 else ' '} {place_of(m.file)}:{m.line}  {m}".removeprefix("  ")
+        for m in known
+    )
 
 
 def _launch(session: "DebugSession", words: str) -> str:
@@ -258,6 +310,7 @@ def _line(session: "DebugSession", words: str) -> str:
 
 INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "tasks": (_tasks, "every running task and memory core: what it is doing, where, what it waits for"),
+    "threads": (_tasks, "the tasks, under the name that gdb has for them"),
     "cores": (_cores, "the cores that run: instructions executed, NRAM declared"),
     "clusters": (_clusters, "the clusters that run: their cores, SRAM declared"),
     "pipes": (
@@ -274,7 +327,15 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     ),
     "tensors": (_tensors, "the launch's tensors, with values in numbers"),
     "nram": (_nram, "a map of this task's memory on the chip"),
-    "locals": (_locals, "the variables of the function in focus"),
+    "locals": (
+        _locals,
+        "the variables of the function in focus; with `all` the last values of those out of scope too",
+    ),
+    "args": (_args, "the arguments of the function in focus"),
+    "macro": (
+        _macro,
+        "the definitions of a macro, as in `info macro TILE`; without a name those of the source itself",
+    ),
     "line": (_line, "the line in focus"),
     "launch": (_launch, "the launch: kernel, grid, board, arguments"),
     "launches": (_launches, "the launches that the program has begun"),

@@ -1,6 +1,7 @@
 """The commands that look around: where, list, focus, info, history."""
 
 import linecache
+import re
 from typing import TYPE_CHECKING
 
 from mlusim.debug.console.cmd_attached import apply
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
+_RANGE = re.compile(r"(?:(?P<file>.+):)?(?P<first>\d+)\s*,\s*(?P<last>\d+)$")
 AROUND = 5  # lines of source shown before and behind the current one
 
 
@@ -78,25 +80,40 @@ def list_(console: "CommandContext", words: str) -> str:
     session = console.session
     site = session.site()
     if words:
+        if (several := _RANGE.match(words)) is not None:
+            return _listed(session, several["file"], int(several["first"]), int(several["last"]))
         file, _, line = words.rpartition(":")
         if words.isidentifier():
             code = find_function(words, session.functions, session.owned).code
             return listing(session, code.co_filename, code.co_firstlineno, 1, 2 * AROUND - 1)
         if not line.isdigit():
             raise UsageError(f"list takes a line or a function, as in `list 94`, not {words!r}")
-        files = [f.code.co_filename for f in session.functions]
-        here = site[0] if site is not None else files[0]
-        named = next((f for f in files if f.endswith(file)), None) if file else here
-        if named is None:
-            raise UsageError(f"no file of the kernel is called {file}; `info functions` lists them")
-        last = len(linecache.getlines(named))
-        if not 1 <= int(line) <= last:
-            raise UsageError(f"{place_of(named)} has the lines 1 to {last}")
-        site = named, int(line)
+        site = _line(session, file, int(line))
     if site is None:
         function = session.functions[0].code
         site = function.co_filename, function.co_firstlineno
     return listing(session, site[0], site[1], AROUND, AROUND)
+
+
+def _line(session: "DebugSession", file: str, line: int) -> tuple[str, int]:
+    """Return a line of *file*, of the file in focus where that is empty; raises `UsageError` where there is none."""
+    site, files = session.site(), [f.code.co_filename for f in session.functions]
+    here = site[0] if site is not None else files[0]
+    named = next((f for f in files if f.endswith(file)), None) if file else here
+    if named is None:
+        raise UsageError(f"no file of the kernel is called {file}; `info functions` lists them")
+    last = len(linecache.getlines(named))
+    if not 1 <= line <= last:
+        raise UsageError(f"{place_of(named)} has the lines 1 to {last}")
+    return named, line
+
+
+def _listed(session: "DebugSession", file: str | None, first: int, last: int) -> str:
+    """Lines *first* to *last*, as far as there are so many."""
+    if last < first:
+        raise UsageError(f"list {first},{last} names no lines; the first comes first")
+    named, _ = _line(session, file or "", first)
+    return listing(session, named, first, 0, last - first)
 
 
 def listing(session: "DebugSession", file: str, line: int, before: int, behind: int) -> str:
@@ -171,8 +188,8 @@ COMMANDS = (
     Command("up", (), "[N]", LOOKING, "look at the function that called this one", up, repeats=True),
     Command("down", (), "[N]", LOOKING, "look at the function that this one called", down, repeats=True),
     Command("frame", ("f",), "[N]", LOOKING, "look at frame N of `where`", frame_),
-    Command("list", ("l",), "[[FILE:]LINE|FUNCTION]", LOOKING, "show source around the current line, or another", list_),
-    Command("task", ("t",), "[N | apply all|N,N COMMAND]", LOOKING, "look at task N, or at memory core Nm; the schedule is not changed; with `apply` execute a command for several tasks", task, completes="task"),
+    Command("list", ("l",), "[[FILE:]LINE[,LINE]|FUNCTION]", LOOKING, "show source around the current line, or another, or from a line to a line", list_, completes="function"),
+    Command("task", ("t", "thread"), "[N | apply all|N,N COMMAND]", LOOKING, "look at task N, or at memory core Nm; the schedule is not changed; with `apply` execute a command for several tasks", task, completes="task"),
     Command("info", ("i",), "VIEW", LOOKING, "show a view of the machine", info, VIEWS, completes="info"),
     Command("history", (), "[N] [task]", LOOKING, "show the last N operations of all tasks, or of this task", history),
 )  # fmt: skip

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _FORM = re.compile(r"/(?P<count>\d*)(?P<letters>[a-z]*)$")
 _SEVERAL = re.compile(r"(?P<place>.+)@\s*(?P<count>\d+|0x[0-9a-fA-F]+)$")
 MOST = 100_000  # elements shown at once
+PRINTED = "xdutcf"  # letters of forms that `print` takes
 SHOWN = 16  # elements of a pointer that `print` shows
 
 
@@ -43,28 +44,51 @@ def print_(console: "CommandContext", words: str) -> str:
     """Show the value of an expression."""
     session = console.session
     form, words = _form(words)
-    if form and form["letters"] not in ("", "x"):
-        raise UsageError(f"print/{form['letters']} is no form; print/x shows integers in hexadecimal")
+    letters = form["letters"] if form else ""
+    if letters not in ("", *PRINTED) or (form and form["count"]):
+        raise UsageError(
+            f"print/{form[0][1:] if form else ''} is no form; there are {', '.join(f'/{c}' for c in PRINTED)}"
+        )
     if not words:
         raise UsageError("print takes an expression in the kernel's variables, as in `print count * 4`")
     paused = session.look()
     several = _SEVERAL.match(words)
     if several is not None:
-        return f"{words} = {_array(session, several['place'].strip(), int(several['count'], 0))}"
+        return f"{words} = {_array(session, several['place'].strip(), int(several['count'], 0), letters)}"
     try:
         value = evaluate(parse(words), session.frame(), session.core(), _known(session))
     except UsageError:
         value = _elements(session, words)
         if value is None:
             raise
-    if form and form["letters"] == "x" and isinstance(value, int | np.integer):
-        return f"{words} = {int(value):#x}"
+    if letters:
+        return f"{words} = {_in_form(value, letters)}"
     if isinstance(value, Ptr):
         return f"{words} = {pointer_text(value, paused, SHOWN)}"
     return f"{words} = {value_text(value, paused)}"
 
 
-def _array(session: "DebugSession", place: str, count: int) -> str:
+def _in_form(value: "Any", letter: str) -> str:
+    """Return a number, a pointer's address or the elements of an array as *letter* says."""
+    if isinstance(value, np.ndarray):
+        return "{" + ", ".join(_in_form(one, letter) for one in value.reshape(-1)) + "}"
+    if isinstance(value, Ptr):
+        value = value.address
+    if not isinstance(value, int | float | np.generic):
+        raise UsageError(f"print/{letter} takes numbers and pointers, and this is {value_text(value)}")
+    if letter == "f":
+        return f"{float(value):.9g}"
+    whole, bits = int(value), 8 * value.dtype.itemsize if isinstance(value, np.generic) else 32
+    if letter == "d":
+        return str(whole)
+    if letter == "c":
+        return f"{whole} {chr(whole)!r}" if 0 <= whole < 0x110000 else str(whole)
+    if whole < 0:  # as the machine has it, in two's complement
+        whole %= 1 << max(bits, 32 if whole >= -(1 << 31) else 64)
+    return str(whole) if letter == "u" else f"{whole:#x}" if letter == "x" else f"{whole:#b}"
+
+
+def _array(session: "DebugSession", place: str, count: int, letter: str = "") -> str:
     """*count* elements from *place* on, as ``place@count`` means them."""
     span = resolve(place, session.look(), session.core(), session.frame())
     if span.dtype is None:
@@ -76,6 +100,8 @@ def _array(session: "DebugSession", place: str, count: int) -> str:
     if not 1 <= count <= min(fit, MOST):
         raise UsageError(f"{place}@{count} reaches beyond its memory; give 1 to {min(fit, MOST)} elements")
     array = np.ndarray((count,), span.dtype.dtype, allocation.raw, start)
+    if letter:
+        return _in_form(array, letter)
     return "{" + ", ".join(elements(array)) + "}"
 
 
@@ -260,6 +286,11 @@ def _when(session: "DebugSession", origin: Origin) -> str:
     return f", {known[1]:.3f} us" if known is not None and known[0] == origin.moment else ""
 
 
+PRINTS = """EXPR is an expression of C in a function of BANG C, of Python in a kernel of Python.  A function of the source is
+called where it only computes: one that executes an intrinsic, or stores to what is not its own, is refused; macros are
+expanded.  p@4 or *p@4 are four elements from there on.  FORM is one letter: x hexadecimal, d signed, u unsigned, t
+binary, c character, f float; integers are cut toward zero."""
+
 FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for
 1, 2, 4 and 8 bytes.  Without letters the place's own type is shown, without a count all of p[2:8] or nram+0x100:64,
 and of other places eight elements.  `poison` is a float that was never
@@ -271,7 +302,7 @@ gives a pointer; elements as p[3], p[2:8], out[0, 3, 5].  Where a region and a t
 comes first, then the region; region.NAME and tensor.NAME say which."""
 
 COMMANDS = (
-    Command("print", ("p",), "[/x] EXPR", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, completes="place"),
+    Command("print", ("p",), "[/FORM] EXPR[@COUNT]", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, PRINTS, completes="place"),
     Command("x", (), "[/FORM] PLACE", MEMORY, "show memory, element by element", examine_, FORMS + "\n" + PLACES, repeats=False, completes="place"),
     Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY|PLACE", MEMORY, "compare memory with itself at another moment, with a file, an array, or another place", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays, input.NAME and reference.NAME; so are a script's own variables.", completes="place"),
     Command("dump", (), "PLACE FILE.npy", MEMORY, "save memory as a NumPy array", dump, completes="place"),

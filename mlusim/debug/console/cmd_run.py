@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mlusim.debug import verbs
 from mlusim.debug.console.command import BACK, RUNNING, Command
+from mlusim.debug.locations import break_at
 from mlusim.debug.source.functions import find_line
 from mlusim.debug.stop.moments import END, Position, Stop, parse_time
 from mlusim.errors import UsageError
@@ -73,6 +74,21 @@ def until(console: "CommandContext", words: str) -> str:
     return console.stop_text()
 
 
+def advance(console: "CommandContext", words: str) -> str:
+    """Run to a place once."""
+    session = console.session
+    if not words:
+        raise UsageError(
+            "advance takes a place, as in `advance 94` or `advance helper`; `help break` lists the forms"
+        )
+    made = break_at(session, words, temporary=True)
+    try:
+        session.forward()
+    finally:
+        session.breakpoints.pop(made.number, None)
+    return console.stop_text()
+
+
 def goto(console: "CommandContext", words: str) -> str:
     """Go to any moment, forwards or back."""
     session = console.session
@@ -123,6 +139,7 @@ COMMANDS = (
     Command("stepi", ("si",), "[N] [all]", RUNNING, "run to the next intrinsic, scalar access or wait of this task, or of any", _counted(verbs.step_intrinsic), repeats=True),
     Command("finish", ("fin",), "", RUNNING, "run until the function in focus has returned; show its value", _bare(verbs.finish, "finish")),
     Command("until", ("u",), "[[FILE:]LINE]", RUNNING, "run to a later line of this function (out of loops), to LINE, or out of the function", until, repeats=True),
+    Command("advance", (), "PLACE", RUNNING, "run to a place, of any task, as a breakpoint that is forgotten at the next stop", advance, completes="function"),
     Command("reverse-continue", ("rc",), "[N]", BACK, "go back to the stop before, of this launch or an earlier one, or to the beginning of the first launch", _repeated(verbs.reverse_continue), repeats=True),
     Command("reverse-step", ("rs",), "[N] [all]", BACK, "go back one line of this task, into functions", _counted(verbs.reverse_step), repeats=True),
     Command("reverse-next", ("rn",), "[N] [all]", BACK, "go back one line of this function, over calls", _counted(verbs.reverse_next), repeats=True),

@@ -10,6 +10,7 @@ from mlusim.debug.locations import set_condition as change_condition
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.source.core_names import parse_name
 from mlusim.debug.stop.breakpoints import Breakpoint, PendingLocation, Watchpoint
+from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -99,6 +100,10 @@ def describe(made: Breakpoint) -> str:
     if isinstance(location, Watchpoint):
         verb = " or ".join(["written"] * location.writes + ["read"] * location.reads)
         text += f" ({location.span}) is {verb}" + (", of any task" if location.span.anyone else "")
+    elif isinstance(location, ValueWatch):
+        text += f" changes in {location.code.co_name}" + (
+            f" of {location.label}" if location.label else ", in any task"
+        )
     text += " (pending: no such file is loaded yet)" if isinstance(location, PendingLocation) else ""
     text += f", in {made.task} only" if made.task else ""
     text += f", if {made.condition}" if made.condition else ""
@@ -185,12 +190,14 @@ expression holds in the kernel's variables."""
 WATCHES = """PLACE is a region of the plan, a tensor, a pointer (watched to its end by name, one element as an
 expression), elements as p[2:8], or bytes as nram+0x100:64.  It is the memory of the task in focus; with `all` behind
 it, the same addresses of every task.  It stops before the bytes change; an asynchronous effect counts
-when it lands."""
+when it lands.  A scalar, a member or any other expression in the variables of the function in focus is watched by its
+value, line by line: it stops behind the line that has changed it, with the old value and the new one, in this task (with
+`all` in every task that is in the function), and goes on with the next call of the function."""
 
 COMMANDS = (
     Command("break", ("b",), "[PLACE] [task N] [ignore N] [if EXPR]", STOPPING, "stop at a place: a line, a function, an intrinsic, a pipe, a task, a moment, a finding", break_, PLACES, completes="function"),
     Command("tbreak", ("tb",), "[PLACE] ...", STOPPING, "as break, but only once", tbreak, completes="function"),
-    Command("watch", ("w",), "PLACE [all] [task N] [if EXPR]", STOPPING, "stop before bytes are written", watch, WATCHES, completes="place"),
+    Command("watch", ("w",), "PLACE|EXPR [all] [task N] [if EXPR]", STOPPING, "stop before bytes are written, or where the value of an expression has changed", watch, WATCHES, completes="place"),
     Command("rwatch", ("rw",), "PLACE [all] ...", STOPPING, "stop before bytes are read", rwatch, completes="place"),
     Command("awatch", ("aw",), "PLACE [all] ...", STOPPING, "stop before bytes are read or written", awatch, completes="place"),
     Command("delete", ("d",), "[NUMBER ...]", STOPPING, "forget breakpoints, or all of them", delete, completes="breakpoint"),

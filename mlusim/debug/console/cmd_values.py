@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from mlusim.counted import plural
 from mlusim.debug import editing
+from mlusim.debug.console.columns import declared_as
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.look.evaluate import evaluate, parse, typed
+from mlusim.debug.look.evaluate import c_scope, evaluate, parse, typed
 from mlusim.debug.look.names import names_of
 from mlusim.debug.values import variable
 from mlusim.errors import MlusimError, UsageError
@@ -34,6 +36,35 @@ def whatis(console: "CommandContext", words: str) -> str:
     if found is not None and not isinstance(found.type, t.Void):
         return f"{words}: {found.type}"
     return f"{words}: {variable(words, evaluate(expression, session.frame(), session.core(), names)).type}"
+
+
+def ptype(console: "CommandContext", words: str) -> str:
+    """Show the definition of a type, or of an expression's type."""
+    if not words:
+        raise UsageError("ptype takes a type or an expression, as in `ptype Part` or `ptype part`")
+    session = console.session
+    scope = c_scope(session.frame())
+    if scope is None:
+        return whatis(console, words)
+    name = words.removeprefix("struct ").strip()
+    kind: t.Type | None = scope.record(name)
+    if kind is None:
+        expression, names = parse(words), names_of(session.look(), session.core())
+        found = typed(expression, session.frame(), session.core(), names)
+        kind = None if found is None else found.type
+    if kind is None or isinstance(kind, t.Void):
+        return whatis(console, words)
+    return f"type = {_defined(kind)}"
+
+
+def _defined(kind: t.Type) -> str:
+    """Return a type of C with the members of the record that it is, or points to."""
+    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Record):
+        return f"{_defined(kind.to)} {'&' if kind.reference else '*'}"
+    if not isinstance(kind, t.Record):
+        return str(kind)
+    rows = [f"  {declared_as(str(f.type), f.name)};  // offset {f.offset}" for f in kind.fields]
+    return "\n".join([f"struct {kind.name} {{", *rows, f"}}  // {kind.size} {plural(kind.size, 'byte')}"])
 
 
 def display(console: "CommandContext", words: str) -> str:
@@ -79,6 +110,7 @@ Changes behind this place in the launch are given up.  `info changes` lists them
 COMMANDS = (
     Command("set", (), "[var] NAME|PLACE = EXPR", MEMORY, "change a variable or memory; the run forks there", set_, FORK, completes="place"),
     Command("whatis", (), "EXPR", MEMORY, "show the type of an expression", whatis, completes="place"),
+    Command("ptype", (), "TYPE|EXPR", MEMORY, "show the definition of a type: its members with their offsets in bytes", ptype, completes="place"),
     Command("display", (), "[EXPR]", MEMORY, "show an expression at every stop; without EXPR all of them, here", display, completes="place"),
     Command("undisplay", (), "[NUMBER]", MEMORY, "no longer show an expression at every stop, or none of them", undisplay),
 )  # fmt: skip

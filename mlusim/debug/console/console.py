@@ -1,5 +1,6 @@
 """`Console`: lines of text in, text out; the one table of commands."""
 
+import re
 from collections.abc import Iterator
 
 from mlusim.debug.console import (
@@ -15,6 +16,7 @@ from mlusim.debug.console import (
 from mlusim.debug.console.command import Command, find_command
 from mlusim.debug.console.context import CommandContext, Reply
 from mlusim.debug.look.describe import end_text, failed_text, stop_text
+from mlusim.debug.look.evaluate import c_scope, members_of
 from mlusim.debug.look.names import names_of
 from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import load, stand
@@ -27,6 +29,7 @@ from mlusim.debug.watched_changes import change_of
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
 from mlusim.isa.table import ISA
+from mlusim.kernel_frames import SCOPES
 
 COMMANDS: tuple[Command, ...] = (
     *cmd_run.COMMANDS,
@@ -38,6 +41,9 @@ COMMANDS: tuple[Command, ...] = (
     *cmd_session.COMMANDS,
 )
 """Every command; help, completion and the manual page are made from this."""
+
+
+_LAST = re.compile(r"(?P<head>.*?)(?P<name>(?:[A-Za-z_]\w*)?)$")
 
 
 class Console(CommandContext):
@@ -174,11 +180,29 @@ class Console(CommandContext):
             return []
         last = rest.split(" ")[-1]
         try:
+            if kind in ("place", "function") and (found := self._inside(last)) is not None:
+                return found
             return sorted({name for name in self._names(kind) if name.startswith(last)})
         except MlusimError:
             return []
         finally:
             self.session.runs.holder.take(None)
+
+    def _inside(self, last: str) -> list[str] | None:
+        """Return what the last name of an expression may become: a member behind ``.`` or ``->``, a name of C behind an operator.
+
+        None where the word is a name from its beginning on.
+        """
+        form = _LAST.match(last)
+        scope = c_scope(self.session.frame()) if form is not None and form["head"] else None
+        if form is None or scope is None:
+            return None
+        head, begun = form["head"], form["name"]
+        behind = re.search(r"([\w\]\[.>*-]+?)(\.|->)$", head)
+        if behind is None:
+            return sorted({head + name for name in self._names("place") if name.startswith(begun)})
+        members = members_of(behind[1], self.session.frame(), self.session.core())
+        return sorted(head + name for name in members if name.startswith(begun))
 
     def _names(self, kind: str) -> list[str]:
         session = self.session
@@ -197,6 +221,7 @@ class Console(CommandContext):
             return [
                 *names_of(session.look(), session.core()),
                 *(variables_of(frame) if frame is not None else ()),
+                *(frame.f_globals[SCOPES].names() if frame is not None and SCOPES in frame.f_globals else ()),
             ]
         return []
 

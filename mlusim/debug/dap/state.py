@@ -168,5 +168,5 @@ def _reason(stop: Stop, reason: str) -> str:
     if stop.error is not None or stop.kind is FAULT:
         return "exception"
     if stop.hits:
-        return "data breakpoint" if isinstance(stop.hits[0].location, Watchpoint) else "breakpoint"
+        return "data breakpoint" if stop.hits[0].location.watches else "breakpoint"
     return reason

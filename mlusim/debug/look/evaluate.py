@@ -157,14 +157,18 @@ def evaluate(
     frame: FrameType | None,
     core: "Core | None",
     extra: Mapping[str, Any] | None = None,
+    *,
+    beyond: bool = False,
 ) -> Any:
     """Return the value of *expression* in the variables of *frame*; *extra* names count where the frame has no such name.
+
+    With *beyond* a variable of C that is not in scope any more has the last value that it had.
 
     In a frame of BANG C it has C's types; what is no expression of C there, as a call, is Python's.  Only the
     builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises `UsageError` with the
     reason where the expression raises.
     """
-    found = typed(expression, frame, core, extra)
+    found = typed(expression, frame, core, extra, beyond=beyond)
     if found is not None:
         return found.shown
     if expression.code is None:
@@ -179,10 +183,12 @@ def evaluate(
         return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
 
 
-def c_scope(frame: FrameType | None, extra: Mapping[str, Any] | None = None) -> "FrameNames | None":
-    """Return the names that are visible in a frame of BANG C; None in one of Python."""
+def c_scope(
+    frame: FrameType | None, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
+) -> "FrameNames | None":
+    """Return the names that are visible in a frame of BANG C, with *beyond* also those that were; None in one of Python."""
     scopes = None if frame is None else frame.f_globals.get(SCOPES)
-    found: FrameNames | None = None if scopes is None else scopes.frame(frame, extra)
+    found: FrameNames | None = None if scopes is None else scopes.frame(frame, extra, beyond=beyond)
     return found
 
 
@@ -191,9 +197,11 @@ def typed(
     frame: FrameType | None,
     core: "Core | None",
     extra: Mapping[str, Any] | None = None,
+    *,
+    beyond: bool = False,
 ) -> "Typed | None":
     """Return the value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
-    scope = c_scope(frame, extra)
+    scope = c_scope(frame, extra, beyond=beyond)
     if scope is None:
         return None
     try:
@@ -210,6 +218,17 @@ def typed(
         if expression.code is None or not isinstance(refused, Foreign):
             raise UsageError(f"{expression.text!r} has no value in C: {refused}") from None
         return None
+
+
+def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:
+    """Return the members of the record that *text* is, or points to, in a frame of BANG C; none where it is no record."""
+    try:
+        found = typed(parse(text), frame, core)
+    except UsageError:
+        return []
+    kind = None if found is None else found.type
+    kind = getattr(kind, "to", kind)
+    return [field.name for field in getattr(kind, "fields", ())]
 
 
 @contextmanager
@@ -260,7 +279,12 @@ def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any
     known: set[str] = {"np", *module, *BUILTINS}
     for code in codes:
         known |= {*names_of_code(code, module), *code.co_names}
-    return [name for name in parse(text).names if name not in known]
+    scopes = module.get(SCOPES)
+    return [
+        name
+        for name in parse(text).names
+        if name not in known and not (scopes is not None and scopes.knows(name))
+    ]
 
 
 def _is_attribute(text: str, name: str) -> bool:

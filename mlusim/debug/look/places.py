@@ -11,7 +11,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.evaluate import evaluate, parse, typed
 from mlusim.debug.look.names import named, names_of, tensor_at
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.core_names import cluster_name, name_of
@@ -243,7 +243,10 @@ def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 
 
 def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr:
-    value = evaluate(parse(text), frame, core, names_of(paused, core))
+    expression, names = parse(text), names_of(paused, core)
+    value = evaluate(expression, frame, core, names)
+    if not isinstance(value, Ptr) and (found := typed(expression, frame, core, names)) is not None:
+        value = found.place if isinstance(found.place, Ptr) else value  # an element, as *p
     if not isinstance(value, Ptr):
         shown = value_text(value)
         what = text if shown == text else f"{text} is {shown}, which"

@@ -104,6 +104,8 @@ class Tracer(RunObserver):
     ) -> None:
         """From now on stop where a stopper says so, and at *goal*; trace lines from moment *trace_from* on."""
         every = tuple(stoppers)
+        for stopper in every:
+            stopper.begin(self)
         self._stoppers = tuple(s for s in every if s.ops)
         self._line_stoppers = tuple(s for s in every if s.lines)
         self._known = {}

@@ -40,6 +40,9 @@ class Stopper:
         """True where lines must be followed from the first on."""
         return self.lines
 
+    def begin(self, tracer: Tracing) -> None:
+        """Note what it has to know of the run of *tracer*, which goes on from where it stands."""
+
     def follows(self, step: Step, *, landing: bool) -> bool:
         """Return whether an instruction with these operands can concern it; asked once per step."""
         del step, landing
@@ -60,9 +63,10 @@ class Stopper:
 
 
 class Location(Stopper):
-    """The place of a breakpoint; ``text`` says it as the user would."""
+    """The place of a breakpoint; ``text`` says it as the user would; ``watches`` that it is a watchpoint's."""
 
     text = ""
+    watches = False
 
 
 @define(eq=False)
@@ -235,6 +239,7 @@ class Watchpoint(Location):
     writes: bool
     reads: bool
     ops = True
+    watches = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
         """An instruction whose operands touch the bytes concerns it."""
@@ -343,6 +348,14 @@ class Breakpoint(Stopper):
         """True where the location needs lines followed from the first on."""
         return self.location.lines_from_start
 
+    def begin(self, tracer: Tracing) -> None:
+        """Let the location look at the run."""
+        self.location.begin(tracer)
+
+    def at_return(self, frame: FrameType, value: Any) -> None:
+        """Let the location know that *frame* returns."""
+        self.location.at_return(frame, value)
+
     def follows(self, step: Step, *, landing: bool) -> bool:
         """Return whether the instruction can concern the location."""
         return self.location.follows(step, landing=landing)
@@ -388,7 +401,7 @@ class Breakpoint(Stopper):
     @property
     def kind(self) -> str:
         """The word for it in the console's list."""
-        return "watchpoint" if isinstance(self.location, Watchpoint) else "breakpoint"
+        return "watchpoint" if self.location.watches else "breakpoint"
 
 
 def _frame(core: "Core | None", frame: FrameType | None, tracer: Tracing) -> FrameType | None:

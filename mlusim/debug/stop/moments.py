@@ -96,6 +96,7 @@ class Tracing(Protocol):
     """The part of a tracer that a stopper may ask."""
 
     launch: int
+    cores: "list[Core]"
     collect: Callable[[Stop], None] | None
 
     def trace(self) -> None:

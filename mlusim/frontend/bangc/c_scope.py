@@ -1,6 +1,6 @@
 """The names in a frame of BANG C: locals and variables at file scope, with their types of C."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from types import CodeType, FrameType
@@ -11,8 +11,10 @@ from attrs import define, field, frozen
 from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.c_calls import called, functions_called
+from mlusim.frontend.bangc.c_macros import Macro, macro_at, macros_of
 from mlusim.frontend.bangc.c_stores import Assignment, Bind, assignment, in_cell
-from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, Tree
+from mlusim.frontend.bangc.c_syntax import CallOf, Foreign, NoExpression, Tree, parse_c
 from mlusim.frontend.bangc.c_values import Typed, value_of
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -81,11 +83,15 @@ _names_of = lru_cache(maxsize=64)(FunctionNames)
 
 @define(eq=False, slots=False)
 class FrameNames:
-    """The names in a frame: the locals and the variables at file scope, with their types of C."""
+    """The names in a frame: the locals and the variables at file scope, with their types of C.
+
+    With *beyond* a local that is not in scope any more has the last value that it had.
+    """
 
     frame: FrameType
     names: FunctionNames
     extra: Mapping[str, Any] = field(factory=dict)
+    beyond: bool = False
 
     @property
     def module(self) -> ir.TranslationUnit:
@@ -94,7 +100,11 @@ class FrameNames:
 
     @cached_property
     def _meant(self) -> dict[str, ir.Local]:
-        return self.names.meant(self.frame)
+        meant = self.names.meant(self.frame)
+        if not self.beyond:
+            return meant
+        held = self.frame.f_locals
+        return {n: v for n, vs in self.names.written.items() for v in vs if v.name in held} | meant
 
     def record(self, name: str) -> t.Record | None:
         """Return the struct called *name*."""
@@ -146,10 +156,34 @@ class FrameNames:
             if lines:
                 where = " and of line ".join(map(str, lines))
                 raise NoExpression(
-                    f"{name} of line {where} is not in scope here; `info locals` lists what is"
+                    f"{name} of line {where} is not in scope here; `info locals` lists what is, `info locals all` the last values of the rest"
                 )
+            macro = self.macro(name)
+            if macro is not None and macro.parameters is None and macro.body:
+                return self.value_of(self._parsed(macro.expanded()))
+            number = next((n[name] for n in self.module.enumerations.values() if name in n), None)
+            if number is not None:
+                return Typed(number, t.INT32)
             raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
         return self.of_python(value, name)
+
+    def call(self, tree: CallOf) -> Typed:
+        """Return what a function of the source returns, or an invocation of a macro means.  Raises `Foreign` where there is neither."""
+        if any(f.name == tree.name for f in self.module.functions.values()) or self.macro(tree.name) is None:
+            found = called(tree.name, [self.value_of(a) for a in tree.arguments], self)
+            if found is not None:
+                return found
+        macro = self.macro(tree.name)
+        if macro is None or macro.parameters is None:
+            raise Foreign(f"the source has no function {tree.name!r}; `info functions` lists them")
+        return self.value_of(self._parsed(macro.expanded(tree.texts)))
+
+    def macro(self, name: str) -> Macro | None:
+        """Return the macro called *name* as it is defined where the frame is."""
+        return macro_at(self.module, name, self.frame.f_code.co_filename, self.frame.f_lineno)
+
+    def _parsed(self, text: str) -> Tree:
+        return parse_c(text, lambda name: self.record(name) is not None)
 
     def local(self, name: str) -> ir.Local | None:
         """Return the local that *name* means here."""
@@ -170,10 +204,28 @@ class Scopes:
                     return _names_of(part.file.form.functions[symbol], part.file.form)
         return None
 
-    def frame(self, frame: FrameType, extra: Mapping[str, Any] | None = None) -> FrameNames | None:
+    def knows(self, name: str) -> bool:
+        """Return whether a function, a macro or an enumerator of the sources is called *name*."""
+        forms = (part.file.form for plan in self.plans for part in plan.parts)
+        return any(
+            name in macros_of(form)
+            or functions_called(name, form)
+            or any(name in numbers for numbers in form.enumerations.values())
+            for form in forms
+        )
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the functions that may be called and of the macros of the sources' own files."""
+        for form in (part.file.form for plan in self.plans for part in plan.parts):
+            yield from (f.name for f in form.functions.values() if f.kind == "device" and not f.external)
+            yield from (name for name, made in macros_of(form).items() if made[-1].file == form.path)
+
+    def frame(
+        self, frame: FrameType, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
+    ) -> FrameNames | None:
         """Return the names of a frame of one of them, and *extra* names besides; None of any other."""
         found = self.function(frame.f_code)
-        return None if found is None else FrameNames(frame, found, extra or {})
+        return None if found is None else FrameNames(frame, found, extra or {}, beyond)
 
 
 def _held(value: Any, kind: t.Type, text: str) -> Typed:

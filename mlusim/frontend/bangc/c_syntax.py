@@ -99,7 +99,16 @@ class MemberAccess:
     arrow: bool
 
 
-Tree = Number | Name | Prefix | Infix | Choice | Cast | CSizeOf | Item | MemberAccess
+@frozen
+class CallOf:
+    """A call of a function or a macro; ``texts`` are its arguments as they were written."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    texts: tuple[str, ...]
+
+
+Tree = Number | Name | Prefix | Infix | Choice | Cast | CSizeOf | Item | MemberAccess | CallOf
 
 SCALARS: Mapping[str, t.Arithmetic] = MappingProxyType(
     {
@@ -235,7 +244,8 @@ class _Reader:
         while self.peek()[1] in ("[", ".", "->", "("):
             op = self.take()
             if op == "(":
-                raise NoExpression("an expression of the debugger calls no function of C")
+                base = self._call(base)
+                continue
             if op == "[":
                 base = Item(base, self.expression())
                 self.take("]")
@@ -244,6 +254,21 @@ class _Reader:
                 raise NoExpression(f"a member is missing behind {op}")
             base = MemberAccess(base, self.take(), op == "->")
         return base
+
+    def _call(self, function: Tree) -> CallOf:
+        """Return a call, whose opening parenthesis has been taken."""
+        if not isinstance(function, Name):
+            raise NoExpression("only a function or a macro is called by its name, no method and no pointer")
+        arguments: list[Tree] = []
+        texts: list[str] = []
+        while self.peek()[1] != ")":
+            if arguments:
+                self.take(",")
+            begun = self.at
+            arguments.append(self.expression())
+            texts.append(" ".join(word for _, word in self.tokens[begun : self.at]))
+        self.take(")")
+        return CallOf(function.text, tuple(arguments), tuple(texts))
 
     def primary(self) -> Tree:
         """Return a literal, a name, or parentheses."""
@@ -301,6 +326,12 @@ def names_of_tree(tree: Any) -> Iterator[str]:
     """Yield the variables that *tree* names."""
     if isinstance(tree, Name):
         yield tree.text
+    elif isinstance(tree, tuple):
+        for part in tree:
+            yield from names_of_tree(part)
+    elif isinstance(tree, CallOf):
+        yield tree.name
+        yield from names_of_tree(tree.arguments)
     elif hasattr(tree, "__attrs_attrs__"):
         for field in tree.__attrs_attrs__:
             yield from names_of_tree(getattr(tree, field.name))

@@ -10,6 +10,7 @@ from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.c_syntax import (
     SCALARS,
+    CallOf,
     Cast,
     Choice,
     CSizeOf,
@@ -99,17 +100,23 @@ def value_of(tree: Tree, scope: "FrameNames") -> Typed:
         case Choice():
             chosen = tree.then if _truth(value_of(tree.test, scope)) else tree.other
             return value_of(chosen, scope)
-        case Cast():
-            return _cast(value_of(tree.operand, scope), _named(tree.type, scope))
-        case CSizeOf():
-            what = tree.what
-            kind = _named(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
-            return Typed(kind.size, t.UINT64)
+        case Cast() | CSizeOf():
+            return _of_type(tree, scope)
         case Item():
             index = decayed(value_of(tree.index, scope))
             return _item(decayed(value_of(tree.base, scope)), index, "[]")
         case MemberAccess():
             return _part(tree, scope)
+        case CallOf():
+            return scope.call(tree)
+
+
+def _of_type(tree: Cast | CSizeOf, scope: "FrameNames") -> Typed:
+    if isinstance(tree, Cast):
+        return _cast(value_of(tree.operand, scope), _named(tree.type, scope))
+    what = tree.what
+    kind = _named(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
+    return Typed(kind.size, t.UINT64)
 
 
 def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:

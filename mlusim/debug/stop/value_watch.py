@@ -1,0 +1,114 @@
+"""`ValueWatch`: a watchpoint on the value of an expression, which is looked at behind every line."""
+
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import kernel_frames, place_of
+from mlusim.debug.stop.breakpoints import Location
+from mlusim.debug.stop.moments import FINISH, Op, Tracing
+from mlusim.kernel_frames import function_of
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+
+@define(eq=False)
+class _Watched:
+    """What is known of one core: the frame that is watched, the value there, and the line that was last begun."""
+
+    frame: FrameType | None = None
+    value: str | None = None
+    line: tuple[str, int] | None = None
+    said: str | None = None  # a change that the last line of the frame made
+
+
+@define(eq=False)
+class ValueWatch(Location):
+    """The value of an expression in a function: stops at the line behind the one that has changed it.
+
+    ``read`` gives the value on a core and in a frame as text, that of a variable out of scope the last that it had; None
+    where the expression has none.  ``label`` is the core whose frames count; None: of every core.  A frame in which it has had no value begins with the
+    first that it gets; that is no change.
+    """
+
+    text: str
+    code: CodeType
+    label: str | None
+    read: "Callable[[Core, FrameType], str | None]"
+    ops = True
+    lines = True
+    watches = True
+    _known: "dict[Core, _Watched]" = field(factory=dict)
+    _tracer: Any = None
+
+    def begin(self, tracer: Tracing) -> None:
+        """Look at the values of all cores where the run of *tracer* stands."""
+        self._tracer, self._known = tracer, {}  # it may have been disabled, or have watched another run
+        for core in tracer.cores:
+            parked = core.carrier.frame if core.carrier is not None else None
+            frames = [f for f in kernel_frames(parked) if self._meant(f)]
+            if frames and self._mine(core):
+                here = frames[0]
+                place = here.f_code.co_filename, here.f_lineno
+                self._known[core] = _Watched(here, self.read(core, here), place)
+
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+        """Stop where the value is another than at the line before."""
+        del entered
+        if core is None or not self._mine(core):
+            return None
+        if tracer is not self._tracer:
+            self._tracer, self._known = tracer, {}
+        known = self._known.setdefault(core, _Watched())
+        said, known.said = known.said, None
+        here = self._frame(known, frame)
+        if here is not known.frame:
+            known.frame, known.value = here, None
+        if here is not None:
+            said = self._compared(known, core, here) or said
+        known.line = frame.f_code.co_filename, frame.f_lineno
+        return said
+
+    def at_return(self, frame: FrameType, value: Any) -> None:
+        """Look at the value once more where the function ends."""
+        del value
+        for core, known in self._known.items():
+            if known.frame is frame:
+                known.said = self._compared(known, core, frame)
+                known.frame = known.value = None
+
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+        """Stop where a task ends whose last line has changed the value."""
+        del tracer
+        known = self._known.get(op.core) if op.core is not None else None
+        if known is None or op.kind is not FINISH:
+            return None
+        said, known.said = known.said, None
+        return said
+
+    def _mine(self, core: "Core") -> bool:
+        return self.label is None or name_of(core) == self.label
+
+    def _meant(self, frame: FrameType) -> bool:
+        return frame.f_code is self.code or function_of(frame.f_code) == function_of(self.code)
+
+    def _frame(self, known: _Watched, frame: FrameType) -> FrameType | None:
+        """Return the frame that is watched where the core is in *frame*: the one that was, or the innermost of the function."""
+        if frame is known.frame or self._meant(frame):
+            return frame
+        return next((f for f in kernel_frames(frame) if f is known.frame or self._meant(f)), None)
+
+    def _compared(self, known: _Watched, core: "Core", frame: FrameType) -> str | None:
+        """Return the change since the line before, in words."""
+        value = self.read(core, frame)
+        if value is None:
+            return None
+        before, known.value = known.value, value
+        if before is None or before == value:
+            return None
+        by = f", by {place_of(known.line[0])}:{known.line[1]}" if known.line is not None else ""
+        return f"{self.text}: {before} -> {value}{by}"
