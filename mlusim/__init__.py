@@ -57,7 +57,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> "ModuleType":
-    """A public name, or a module of the package, loaded when it is asked for.
+    """Load a public name, or a module of the package, when it is asked for.
 
     The program `mlusim` is in this package, and answers an interruption from its first line on.
     ``mlusim.ops`` is the package of the operators, wherever it is.
@@ -78,7 +78,7 @@ def __getattr__(name: str) -> "ModuleType":
 
 
 def __dir__() -> list[str]:
-    """The public names, for those who complete or inspect."""
+    """Return the public names, for those who complete or inspect."""
     return sorted([*globals(), *__all__])
 
 

@@ -39,7 +39,7 @@ def installed(filename: str) -> bool:
 
 
 def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:
-    """File and line of the kernel statement in progress; ("<unknown>", 0) outside any kernel."""
+    """Return the file and line of the kernel statement in progress; ("<unknown>", 0) outside any kernel."""
     found = kernel_frame(frame if frame is not None else sys._getframe(1))  # noqa: SLF001 - the only way
     return (file_of(found.f_code), found.f_lineno) if found is not None else ("<unknown>", 0)
 

@@ -7,7 +7,7 @@ PART = 3  # characters from which a part of a name stands for it
 
 
 def near(name: str, known: Iterable[str], most: int = 3, *, beside: str = "") -> list[str]:
-    """At most *most* of *known* that *name* may be meant to be: those it is a part of, then those it misspells.
+    """Return at most *most* of *known* that *name* may be meant to be: those it is a part of, then those it misspells.
 
     A misspelling differs in one letter of a short name and in one of four of a long one, a swap of neighbours
     counting once; *beside* is what names may begin with and people leave out.  Case and underscores do not count.
@@ -31,7 +31,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def distance(one: str, other: str) -> int:
-    """Letters to insert, drop, replace or swap with their neighbours to make *other* of *one*."""
+    """Return how many letters to insert, drop, replace or swap with their neighbours make *other* of *one*."""
     rows = [list(range(len(other) + 1))]
     for i, letter in enumerate(one, 1):
         row = [i]

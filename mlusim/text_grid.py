@@ -42,12 +42,12 @@ class Grid:
         self.rows: list[Row] = []
 
     def add_row(self, *cells: "Cell", style: str = "") -> None:
-        """One row more; cells that are left out are empty."""
+        """Add a row; cells that are left out are empty."""
         whole = cells + ("",) * (len(self.columns) - len(cells))
         self.rows.append((tuple(map(_escaped, whole)), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The columns side by side, or row by row where they are too wide for that."""
+        """Render the columns side by side, or row by row where they are too wide for that."""
         sizes = [[_size(cell) for cell in cells] for cells, _ in self.rows]
         widths = self._widths(sizes, options.max_width)
         if widths is None:
@@ -58,7 +58,7 @@ class Grid:
             yield from self._side_by_side(console, widths, sizes)
 
     def _widths(self, sizes: "Sequence[Sequence[_Size]]", room: int) -> list[int] | None:
-        """How wide each column is, None where they do not fit: only columns that fold are less wide than they are."""
+        """Return how wide each column is, None where they do not fit: only columns that fold are less wide than they are."""
         least, most = [], []
         for n, column in enumerate(self.columns):
             found = [_size_of(column.heading), *(row[n] for row in sizes)]
@@ -77,7 +77,7 @@ class Grid:
     def _side_by_side(
         self, console: Console, widths: Sequence[int], sizes: "Sequence[Sequence[_Size]]"
     ) -> RenderResult:
-        """Title, headings and rows; rich lays out what takes several lines, for which it is 20 times as slow."""
+        """Render title, headings and rows; rich lays out what takes several lines, for which it is 20 times as slow."""
         yield self._table(widths, ())
         for row, cells in zip(self.rows, sizes, strict=True):
             if all(cell.one_line and cell.most <= width for cell, width in zip(cells, widths, strict=True)):
@@ -203,7 +203,7 @@ def _words(cell: "Cell") -> str:
 
 
 def _packed(pairs: Iterable[str], width: int) -> Iterator[str]:
-    """As many *pairs* a line as fit, two blanks apart; none is broken."""
+    """Yield as many *pairs* a line as fit, two blanks apart; none is broken."""
     line = ""
     for pair in pairs:
         if line and len(line) + 2 + len(pair) > width:
@@ -259,12 +259,12 @@ class NameCell:
         return Text(" " * self.indent + self.text, style=self.style)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """The widths between which it can be."""
+        """Return the widths between which it can be."""
         del console
         return Measurement(*self.widths).with_maximum(options.max_width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The lines, one after the other."""
+        """Render the lines, one after the other."""
         del console
         yield Text("\n".join(self.lines(options.max_width)), no_wrap=True, style=self.style)
 
@@ -274,7 +274,7 @@ Row = tuple[tuple[Cell, ...], str]  # cells, and the style of all of them
 
 
 def facts(rows: Sequence[tuple[str, Any]]) -> Grid:
-    """Names and values, one pair a line."""
+    """Return the names and values, one pair a line."""
     made = Grid((Column(""), Column("", folds=True)), None, gap=2, ruled=False)
     for name, value in rows:
         made.add_row(Text(name, style="bold"), value if isinstance(value, Text) else Text(str(value)))

@@ -307,7 +307,7 @@ class Board(Presented):
         return min(self.union_limit, 1 << (self.clusters.bit_length() - 1))
 
     def places(self, unions: int) -> int:
-        """How many tasks run at once: Block tasks (*unions* 0) a core each, UnionN tasks N clusters each."""
+        """Return how many tasks run at once: Block tasks (*unions* 0) a core each, UnionN tasks N clusters each."""
         return self.clusters // unions if unions else self.cores
 
     @property

@@ -74,14 +74,14 @@ def _explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], en
 
 
 def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
-    """The decisions of the job, where it has some."""
+    """Return the decisions of the job, where it has some."""
     if job.decisions is None:
         return contextlib.nullcontext()
     return directing(Director(decisions=job.decisions))
 
 
 def _schedule(directed: Schedule | None) -> contextlib.AbstractContextManager[object]:
-    """All launches in the schedule *directed*, where there is one."""
+    """Return all launches in the schedule *directed*, where there is one."""
     if directed is None:
         return contextlib.nullcontext()
     director = directed.director()
@@ -191,7 +191,7 @@ def _unsteady(subject: ScriptSubject) -> str:
 
 
 def checked(collector: Collector, program: str, problem: str) -> Checked:
-    """Everything that *collector* has, as plain data."""
+    """Return everything that *collector* has, as plain data."""
     return Checked(
         program=program,
         findings=tuple(collector.found),

@@ -36,7 +36,7 @@ def smallest(items: Sequence[T], still: Callable[[Sequence[T]], bool], tries: in
 
 
 def _complements(parts: Sequence[tuple[T, ...]]) -> list[tuple[T, ...]]:
-    """Everything but one part, for each part."""
+    """Return everything but one part, for each part."""
     return [
         tuple(item for m, other in enumerate(parts) if m != n for item in other) for n in range(len(parts))
     ]

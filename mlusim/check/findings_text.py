@@ -36,7 +36,7 @@ def renderables(report: CheckReport) -> Iterator[RenderableType]:
 
 
 def summary(report: CheckReport) -> str:
-    """One line: how many findings, faults and suppressed findings in how many launches, by which checkers."""
+    """Return one line: how many findings, faults and suppressed findings in how many launches, by which checkers."""
     parts = [counted(report.errors, "finding") if report.errors else "no findings"]
     parts += [counted(report.notes, "note")] if report.notes else []
     parts += [counted(report.faults, "fault")] if report.faults else []

@@ -58,7 +58,7 @@ class Forked(Observer):
 
 @contextmanager
 def threads_watched() -> Iterator[None]:
-    """While it lasts, threads that begin are watched by those who watch this one.
+    """Have threads that begin in the block watched by those who watch this one.
 
     `threading.setprofile` calls a function once in every new thread; it takes over the watchers and is gone.
     """

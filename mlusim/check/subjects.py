@@ -46,7 +46,7 @@ class Subject(Protocol):
         ...
 
     def asynchronous(self, outcome: Any) -> bool:
-        """True where something in it could land at another time."""
+        """Return True where something in it could land at another time."""
         ...
 
     def again(self, seed: int | None, effects: str) -> str:
@@ -90,7 +90,7 @@ class OperatorSubject:
         return difference(find_operator(self.operator), usual, other)
 
     def asynchronous(self, outcome: Run | Fault) -> bool:
-        """True where an asynchronous intrinsic ran, or may have run before a fault."""
+        """Return True where an asynchronous intrinsic ran, or may have run before a fault."""
         return isinstance(outcome, Fault) or any("async" in name for name in outcome.instructions)
 
     def again(self, seed: int | None, effects: str) -> str:
@@ -212,7 +212,7 @@ class ScriptSubject:
         return None
 
     def asynchronous(self, outcome: tuple[LeftTensors, ...]) -> bool:
-        """True where an asynchronous intrinsic ran."""
+        """Return True where an asynchronous intrinsic ran."""
         return any(left.asynchronous for left in outcome)
 
     def again(self, seed: int | None, effects: str) -> str:
@@ -260,7 +260,7 @@ def _same(found: Array, expected: Array, allowed: Thresholds | None) -> bool:
 
 
 def _elements(name: str, found: Array, expected: Array) -> str:
-    """Which elements of the output *name* differ, by their bytes."""
+    """Return which elements of the output *name* differ, by their bytes."""
     width = found.dtype.itemsize
     raw = [np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(-1, width) for a in (found, expected)]
     places = np.flatnonzero((raw[0] != raw[1]).any(axis=1))

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def board_document(board: Board) -> dict[str, Any]:
-    """Everything about *board*: its numbers, what follows from them, and their sources."""
+    """Return everything about *board*: its numbers, what follows from them, and their sources."""
     arch = board.arch
     numbers = asdict(board, recurse=False)
     numbers["arch"] = asdict(arch, recurse=False)

@@ -167,7 +167,7 @@ def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
 
 
 def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    """BANG C files or a test."""
+    """Check BANG C files or a test."""
     unfit = next((o for o in ("schedules", "record") if getattr(args, o)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator or a script")
@@ -288,7 +288,7 @@ def _replayed_case(
 
 
 def _refuse_untrusted(subject: OperatorSubject | ScriptSubject, args: argparse.Namespace) -> None:
-    """A replay file may name any script of this machine: a person says whether it runs."""
+    """Ask a person whether a replay file, which may name any script of this machine, may run."""
     if args.trust or isinstance(subject, OperatorSubject):
         return
     words = " ".join(map(shown, (subject.script, *subject.arguments)))

@@ -15,7 +15,7 @@ from mlusim.report.coverage import coverage_text, keep_record, record_of
 
 @contextmanager
 def covering(args: argparse.Namespace) -> Iterator[None]:
-    """While it lasts count the lines of kernels that run; then add them to the record, and tell how much of each file ran.
+    """Count the lines of kernels that run in the block; then add them to the record, and tell how much of each file ran.
 
     The cases of operators run in this process, where they are counted.
     """

@@ -57,7 +57,7 @@ class DaskExecutor(Executor):
 
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[DaskExecutor]:
-    """The cluster of the scheduler at *address*; raises `UsageError` where there is none."""
+    """Yield the cluster of the scheduler at *address*; raises `UsageError` where there is none."""
     if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
         raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")
     try:

@@ -186,7 +186,7 @@ def _conversation(console: Console, *, terminal: bool) -> bool:
 
 
 def _full_screen(args: argparse.Namespace, history: int, recording: Recording | None) -> int:
-    """The view on Textual, in a thread of its own."""
+    """Run the view on Textual in a thread of its own, and return the exit code."""
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
     with terminal_taken() as terminal:  # before Textual is imported, which takes a while

@@ -37,7 +37,7 @@ def settled(args: argparse.Namespace) -> str:
 
 @contextmanager
 def telling_engines() -> Iterator[None]:
-    """While it lasts, a warning that Python runs in place of C, or that a function does not compile, is one line."""
+    """Print warnings of the block that Python runs in place of C, or that a function does not compile, as one line each."""
     with warnings.catch_warnings():
         before = warnings.showwarning
 

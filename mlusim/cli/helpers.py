@@ -46,7 +46,7 @@ def find_helper(name: str) -> Callable[..., Any]:
 
 
 def helper_document(helper: Callable[..., Any]) -> dict[str, Any]:
-    """Name, spelling, signature and documentation of *helper* as plain data."""
+    """Return the name, spelling, signature and documentation of *helper* as plain data."""
     doc = inspect.getdoc(helper) or ""
     parameters = list(inspect.signature(helper).parameters)
     return {

@@ -40,7 +40,7 @@ def _show_found(part: str, found: list[tuple[str, str, str]]) -> None:
 
 
 def matches(part: str) -> list[tuple[str, str, str]]:
-    """Spelling, kind and summary of everything that has *part* in its name, in any case."""
+    """Return the spelling, kind and summary of everything that has *part* in its name, in any case."""
     wanted = part.strip("_").lower()
     if not wanted:
         return []

@@ -59,7 +59,7 @@ def _show_word(about: dict[str, Any]) -> None:
 
 
 def row_document(row: Intrinsic) -> dict[str, Any]:
-    """Everything that the table says about *row*."""
+    """Return everything that the table says about *row*."""
     return {
         "name": row.name,
         "spelling": row.spelling,

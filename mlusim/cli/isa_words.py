@@ -89,5 +89,5 @@ def _lanes(arch: Arch, *, asynchronous: bool) -> dict[Direction, tuple[str, list
 
 
 def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
-    """Directions that the copy called *name* takes on an MLU370-X4: the pipe that carries each, and its forms."""
+    """Return the directions that the copy called *name* takes on an MLU370-X4: the pipe that carries each, and its forms."""
     return _lanes(find_board(USUAL).arch, asynchronous=name.endswith("_async"))

@@ -112,7 +112,7 @@ def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any
 
 
 def _show(found: Sequence[Mapping[str, Any]]) -> None:
-    """A row for each candidate, then what is wrong, then the count."""
+    """Print a row for each candidate, then what is wrong, then the count."""
     made = table("candidate", "verdict", "time us", "IO", "compute", "bound by", "findings", right=("time us", "IO", "compute", "findings"), fold=("candidate",))  # fmt: skip
     for one in found:
         timed = one["time_us"] is not None

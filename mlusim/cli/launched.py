@@ -86,7 +86,7 @@ def launched(program: Program, *, lines: bool, processes: bool = True, board: st
 
 
 def chosen(made: Sequence[Launch], number: int | None = None, kernel: str | None = None) -> list[Numbered]:
-    """Of the launches *made* those that are asked for, with their numbers from 1; raises `UsageError` for none."""
+    """Return those of the launches *made* that are asked for, with their numbers from 1; raises `UsageError` for none."""
     numbered = list(enumerate(made, 1))
     if number is not None:
         if not 1 <= number <= len(made):

@@ -106,7 +106,7 @@ def _code(lines: Sequence[str], width: int, *, prose: bool) -> list[str]:
 
 
 def _kernel(row: Row, listing: DocumentListing, width: int) -> list[tuple[str, str]]:
-    """Lines that fit, with the number of each line where it begins."""
+    """Return the lines that fit, with the number of each line where it begins."""
     found = []
     for number, line in listing.shown(row):
         pieces = _wrapped(line, width, hanging=4)

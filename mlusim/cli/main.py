@@ -256,7 +256,7 @@ def _tell(sentence: str, code: int) -> int:
 
 
 def _refuse(error: MlusimError) -> int:
-    """One sentence, and beneath it what the error shows: a line of source with its caret."""
+    """Print one sentence, and beneath it what the error shows: a line of source with its caret."""
     code = FAULT if isinstance(error, Fault) else USAGE
     below = error.shown
     if isinstance(error, Fault):

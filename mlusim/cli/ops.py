@@ -47,7 +47,7 @@ def _listing(name: str | None, *, json: bool) -> None:
 
 
 def operator_document(operator: Operator) -> dict[str, Any]:
-    """Everything that *operator* declares, but for its functions."""
+    """Return everything that *operator* declares, but for its functions."""
     return {
         "name": operator.name,
         "summary": operator.summary,

@@ -48,7 +48,7 @@ TESTED = (
 
 
 def answers(args: argparse.Namespace) -> list[PlanAnswer]:
-    """How the kernel divides its arrays, on each board; it is not good where one part overwrites what another still holds."""
+    """Return how the kernel divides its arrays, on each board; it is not good where one part overwrites what another holds."""
     unfit = next((o for o in OF_PLANS if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
         raise UsageError(
@@ -73,7 +73,7 @@ def answers(args: argparse.Namespace) -> list[PlanAnswer]:
 
 
 def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[PlanAnswer]:
-    """The first answer shows all boards."""
+    """Return the answers, of which the first shows all boards."""
     view = Group(*_views(found))
     return [
         PlanAnswer(
@@ -142,7 +142,7 @@ def _document(found: Carving) -> dict[str, Any]:
 
 
 def _stage(layout: Layout) -> dict[str, Any]:
-    """One memory, in the words of an operator's plan."""
+    """Return one memory, in the words of an operator's plan."""
     (stage,) = layout.stages
     return {
         "name": stage.name,
@@ -166,7 +166,7 @@ def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
 
 
 def _views(carved: Sequence[Carving | dict[str, Any]]) -> Iterator[RenderableType]:
-    """One board with all that is known, several side by side."""
+    """Yield one board with all that is known, several side by side."""
     plans = [one for one in carved if isinstance(one, Carving)]
     if len(carved) == 1:
         yield from _view(plans[0])
@@ -312,7 +312,7 @@ def _view(found: Carving) -> Iterator[RenderableType]:
 
 
 def _memory(found: Carving) -> Iterator[str]:
-    """How much of each memory the arrays and the stack take, of what there is."""
+    """Yield how much of each memory the arrays and the stack take, of what there is."""
     arch = find_board(found.board).arch
     for space, total in totals_of(found).items():
         share = f"{kib(total.declared)} of {kib(total.limit)} KiB"

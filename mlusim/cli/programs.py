@@ -122,7 +122,7 @@ def behind(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def operators_behind(args: argparse.Namespace) -> list[str]:
-    """Names of operators behind the first; raises `UsageError` for what looks like an option."""
+    """Return the names of operators behind the first; raises `UsageError` for what looks like an option."""
     words = [*args.arguments, *behind(args)]
     odd = next((word for word in words if word.startswith("-")), None)
     if odd is not None:

@@ -90,7 +90,7 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
 
 
 def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> None:
-    """The report as tables in the terminal; the first line is the verdict."""
+    """Print the report as tables in the terminal; the first line is the verdict."""
     found = verdicts(records)
     met = bool(found) and all(verdict.passed for verdict in found)
     output().print(Text(headline(found), style="bold green" if met else "bold red"))

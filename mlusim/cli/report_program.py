@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 def what_if(args: argparse.Namespace) -> int:
-    """The program on every board, from that of ``--from``; returns 1 where it works on none."""
+    """Run the program on every board, from that of ``--from``; returns 1 where it works on none."""
     _refuse(args, OF_STUDIES, "goes with an operator; leave it out")
     base = find_board(args.base).name if args.base else _usual(args, DEFAULT_BOARDS[:1])[0]
     if args.param:
@@ -72,7 +72,7 @@ def _study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | No
 
 
 def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
-    """The same of each candidate of ``--param``; one that does not run on *base* has a sentence for an answer."""
+    """Run each candidate of ``--param`` so; one that does not run on *base* has a sentence for an answer."""
     found: list[dict[str, Any]] = []
     works = False
     for settings in grid(parameters_of(args.param, kernel_call(args, base))):
@@ -102,7 +102,7 @@ def _with_words(args: argparse.Namespace, settings: Settings) -> argparse.Namesp
 
 
 def report(args: argparse.Namespace, form: str) -> int:
-    """The launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
+    """Report the launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
     _refuse(args, OF_REPORTS, "goes with operators; `mlusim profile` measures a program against a baseline")
     boards = boards_in(args.board, ()) if args.board else _usual(args, DEFAULT_BOARDS)
     checks, kernel = tuple(names_in(args.check)), _kernel(args)

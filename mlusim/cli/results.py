@@ -34,7 +34,7 @@ def show(records: Sequence[CallRecord]) -> None:
 
 
 def exit_code(records: Sequence[CallRecord]) -> int:
-    """3 after a fault, 1 after findings or failed accuracy, else 0."""
+    """Return 3 after a fault, 1 after findings or failed accuracy, else 0."""
     if any(record.fault is not None for record in records):
         return FAULT
     return CLEAN if all(record.clean for record in records) else FINDINGS

@@ -32,7 +32,7 @@ class _Trimmed:
     shown: ConsoleRenderable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The same, line by line."""
+        """Render it line by line."""
         line: list[Segment] = []
         for segment in console.render(self.shown, options):
             *ended, rest = (segment.text if segment.control else lines_shown(segment.text)).split("\n")
@@ -77,7 +77,7 @@ def emit(document: Mapping[str, Any]) -> None:
 
 
 def kib(nbytes: int) -> str:
-    """Bytes in KiB, without a fraction where there is none."""
+    """Return the bytes in KiB, without a fraction where there is none."""
     return f"{nbytes // 1024}" if nbytes % 1024 == 0 else f"{nbytes / 1024:.1f}"
 
 

@@ -35,7 +35,7 @@ def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[
 
 
 def _values(action: argparse.Action, words: Sequence[str]) -> int:
-    """How many of *words* are values of the option."""
+    """Return how many of *words* are values of the option."""
     if action.nargs == 0:
         return 0
     if action.nargs == "+":

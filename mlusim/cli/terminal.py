@@ -61,7 +61,7 @@ def begin(console: "Console") -> Iterator[str]:
 
 @contextlib.contextmanager
 def recalled(console: "Console") -> Iterator[None]:
-    """While it lasts, lines can be recalled, those of earlier sessions too, and the tab key completes."""
+    """Let lines of the block be recalled, those of earlier sessions too, and complete words at the tab key."""
     try:
         import readline  # noqa: PLC0415 - not on every system
     except ImportError:
@@ -94,7 +94,7 @@ def recalled(console: "Console") -> Iterator[None]:
 
 @contextlib.contextmanager
 def ticking(progress: Callable[[], str]) -> Iterator[None]:
-    """While it lasts, a line on standard error says that something runs, for how long, and how far it has come."""
+    """Show on standard error, while the block runs, that something runs, for how long, and how far it has come."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return

@@ -248,7 +248,7 @@ def _go(session: "DebugSession", position: Position) -> None:
 
 
 def _settle(session: "DebugSession", lines: int, digest: str) -> None:
-    """Another version of Python may count lines differently: look for the state *digest* at lines near by."""
+    """Find the state *digest* at lines near by, for another version of Python may count lines differently."""
     here = session.position
     if not lines or session.digest() == digest:
         return

@@ -120,7 +120,7 @@ class DebugSession(Standing):
         return stack[min(self.level, len(stack) - 1)] if stack else None
 
     def site(self) -> tuple[str, int] | None:
-        """File and line of the frame in focus."""
+        """Return the file and line of the frame in focus."""
         frame = self.frame()
         if frame is None:
             return None
@@ -169,7 +169,7 @@ class DebugSession(Standing):
             self.travel(self.position)
 
     def _run_free(self) -> None:
-        """No breakpoint and no step: let the program itself run."""
+        """Let the program itself run, without a breakpoint or a step."""
         self._forget()
         if not self.ended:
             self._advance()
@@ -180,12 +180,12 @@ class DebugSession(Standing):
         self.host.advance(stop_at_faults=stop_at_faults)
 
     def _leave_host(self) -> None:
-        """Out of a fault, or on from an interrupt."""
+        """Leave a fault, or go on from an interrupt."""
         self._advance(stop_at_faults=self.host.state == INTERRUPTED)
         self._settle()
 
     def _leave_launch(self) -> None:
-        """The run of a launch has ended: on to the next launch, or to the end of the program."""
+        """Go on from the end of a launch to the next one, or to the end of the program."""
         recorded = self.recorded
         if recorded.edits and self._run is not None:
             copies = self._run.tracer.copies.items()
@@ -235,7 +235,7 @@ class DebugSession(Standing):
         return self._arrived(stop)
 
     def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
-        """The *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
+        """Return the *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
 
         Afterwards the session stands where it stood, but has to run there when it is looked at.
         """
@@ -304,7 +304,7 @@ class DebugSession(Standing):
             run.abandon()
 
     def progress(self) -> str:
-        """How far what runs now has come, in words; from any thread."""
+        """Return how far what runs now has come, in words; from any thread."""
         run = self.runs.active or self._run
         if run is not None and run.inside and not run.tracer.asleep:
             return f"launch {run.recorded.index}, moment {run.tracer.moment}"

@@ -165,7 +165,7 @@ def variable(name: str, value: Any, paused: PausedRun | None = None, path: str |
 
 
 def count_of(value: Any) -> int:
-    """How many parts *value* has."""
+    """Return how many parts *value* has."""
     if isinstance(value, Ptr):
         known = value.view.nbytes >= 0 and 0 <= value.index < value.view.size
         return min(value.view.size - value.index, LONGEST) if known else 0

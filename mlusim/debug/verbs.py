@@ -72,7 +72,7 @@ def step(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> 
 
 
 def next_line(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
-    """As `step`, over the functions that a line calls."""
+    """Step as `step` does, over the functions that a line calls."""
     if _outside(session):
         return session.forward([LineStep(None, count)])
     core, frame = _stepping(session)

@@ -85,7 +85,7 @@ class Worker(Generic[T]):
             self._working = False
 
     def _interrupted(self) -> None:
-        """The signal has come: stop the job, or what makes the subject."""
+        """Stop the job, or what makes the subject: the signal has come."""
         if not self._working:
             return
         if self.subject is None:
@@ -104,7 +104,7 @@ def send_interrupt() -> None:
 
 @contextlib.contextmanager
 def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """While it lasts, Ctrl-C calls *stop*; outside the main thread it does nothing."""
+    """Call *stop* at a Ctrl-C in the block; outside the main thread do nothing."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         del number, frame

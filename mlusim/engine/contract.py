@@ -102,10 +102,10 @@ class Core(Port, Protocol):
         """Take an asynchronous effect, which lands when the schedule says so."""
 
     def settle(self, pipe: Pipe) -> None:
-        """Before a blocking effect on *pipe*: what is in flight there comes first."""
+        """Let what is in flight on *pipe* come before a blocking effect on it."""
 
     def atomic_step(self, unchanged: bool) -> None:
-        """After an atomic that others may spin on: let them run."""
+        """Let the others run after an atomic that they may spin on."""
 
 
 class Mlu(Protocol):

@@ -96,7 +96,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
 def _watched(
     watch: "Announcer", row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
 ) -> None:
-    """A blocking copy from byte *s* to byte *d* that is observed."""
+    """Make a blocking copy from byte *s* to byte *d* that is observed."""
     size, to, frm = call[2], call[0].view, call[1].view
     seen = watch.copy(row, pipe, (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),), call)
     to.raw[d : d + size] = frm.raw[s : s + size]
@@ -141,7 +141,7 @@ def _rows(
     direction: Direction,
     shape: tuple[int, ...],
 ) -> bool:
-    """The common 2-D copy, blocking and unobserved; False where `_strided` must look closer."""
+    """Make the common 2-D copy, blocking and unobserved; returns False where `_strided` must look closer."""
     core = mlu.core
     dst_stride, src_stride, segnum = shape
     try:
@@ -205,7 +205,7 @@ def _move_rows(
 
 
 def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool) -> None:
-    """A 2-D, 3-D or cluster-to-cluster copy."""
+    """Make a 2-D, 3-D or cluster-to-cluster copy."""
     dst, src, size, direction, shape = call
     try:
         plan = _plan(mlu, dst, src, size, direction, shape, asynchronous)
@@ -255,7 +255,7 @@ def _plan(
     shape: tuple[int, ...],
     asynchronous: bool,
 ) -> tuple[Pipe, Any, Any, Access, Access, int] | None:
-    """Both byte views of a strided copy, or None when some check fails."""
+    """Return both byte views of a strided copy, or None when some check fails."""
     if len(shape) in (1, 4, 9):
         if direction is not SRAM2SRAM:
             return None
@@ -304,7 +304,7 @@ _WORDS: Mapping[int, np.dtype[Any]] = {
 
 
 def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any]:
-    """Both sides as arrays of the widest word that divides every size, offset and stride."""
+    """Return both sides as arrays of the widest word that divides every size, offset and stride."""
     grain = writes.size | writes.start | reads.start
     for stride, _ in writes.steps + reads.steps:
         grain |= stride

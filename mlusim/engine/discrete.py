@@ -77,7 +77,7 @@ def _parse(dst: Any, base: Any, offset: Any, src: Any, *rest: Any, **named: Any)
 
 
 def _look(mlu: "Mlu", row: Intrinsic, call: DiscreteAtomic) -> Fault | tuple[Places, Places]:
-    """Which elements take part, and their places in bytes from the allocation's start; or what is wrong."""
+    """Return which elements take part, and their places in bytes from the allocation's start; or what is wrong."""
     if call.count <= 0:
         return RuleFault(
             f"elem_count = {call.count}", operand="elem_count", legal="1 or more", hint="guard the call"

@@ -58,7 +58,7 @@ EXTENSION_METHODS: Mapping[str, Callable[[Intrinsic, int], Callable[..., None]]]
 
 
 def _look(mlu: "Mlu", dst: Any, src: Any, repeats: Any, size: int, direction: Any, count: int) -> Any:
-    """How often each piece is repeated, or what is wrong."""
+    """Return how often each piece is repeated, or what is wrong."""
     for name, value in (("size", size), ("count", count)):
         if value <= 0:
             return RuleFault(f"{name} = {value}", operand=name, legal="1 or more", hint="guard the call")

@@ -53,7 +53,7 @@ def check_room(pointer: Ptr, name: str, count: int) -> Fault | None:
 
 
 def taking_part(offset: Ptr, bitmask: Any, count: int) -> Fault | tuple[Places, Places]:
-    """Which of *count* elements take part, and their offsets (bytes); or what is wrong with the mask.
+    """Return which of *count* elements take part, and their offsets (bytes); or what is wrong with the mask.
 
     *bitmask* is a pointer or None for all; bit i, the lowest first, is that of element i.
     """

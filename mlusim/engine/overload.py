@@ -35,13 +35,13 @@ def present(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_signature(row: "Intrinsic") -> str:
-    """Parameters that take a call of either form."""
+    """Return the parameters that take a call of either form."""
     names = (f"{p.name}=LEFT" if p.kind == "count" else p.name for p in row.given)
     return ", ".join(("mlu", *names, "*more", "**named"))
 
 
 def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
-    """Code that passes a call of the longer form on, and fills in the defaults of this one."""
+    """Yield the code that passes a call of the longer form on, and fills in the defaults of this one."""
     counts = [p for p in row.given if p.kind == "count"]
     longer = f"longer(mlu, *present({arguments}).values(), *more)"
     yield f"if {counts[0].name}.__class__ is Ptr or more: return {longer}"

@@ -29,11 +29,11 @@ class Padded(int):
         return made
 
     def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
-        """The arguments from which a copy is made."""
+        """Return the arguments from which a copy is made."""
         return self.plain, self.unpadded
 
     def __mul__(self, other: int) -> int:
-        """The product, of what was as well."""
+        """Return the product, of what was before as well."""
         if other.__class__ is not int and not isinstance(other, int):
             return NotImplemented  # for NumPy's numbers and the like
         made = int.__new__(Padded, self.plain * other)
@@ -45,7 +45,7 @@ class Padded(int):
 
 
 def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
-    """Code that makes *counts* integers and, for *vector* rows, ``unpadded`` what they were before padding, or None.
+    """Yield the code that makes *counts* integers and, for *vector* rows, ``unpadded`` what they were before padding, or None.
 
     That is the number itself where the row has one count, else a mapping by name.
     """

@@ -32,7 +32,7 @@ class KernelFrame:
         self._own = _Files()
 
     def __call__(self, frame: FrameType) -> FrameType:
-        """The kernel's frame; *frame* itself, which is mlusim's, where no kernel is above it."""
+        """Return the kernel's frame; *frame* itself, which is mlusim's, where no kernel is above it."""
         own, found = self._own, frame
         while own[found.f_code.co_filename]:
             found = found.f_back  # type: ignore[assignment]

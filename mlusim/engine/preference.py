@@ -20,7 +20,7 @@ def engine_of(name: Any) -> str:
 
 @contextmanager
 def preferring(engine: str) -> Iterator[None]:
-    """While it lasts, launches that leave the engine to be chosen take *engine*, one of `ENGINES`."""
+    """Run launches of the block that leave the engine to be chosen on *engine*, one of `ENGINES`."""
     token = _PREFERRED.set(engine_of(engine))
     try:
         yield

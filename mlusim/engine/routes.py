@@ -64,7 +64,7 @@ def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
 
 
 def _pipe(token: Direction, arch: Arch) -> Pipe:
-    """IO-DMA off the chip, move-DMA on it; on 2xx NRAM2NRAM is work of the compute stream."""
+    """Return the IO-DMA off the chip, the move-DMA on it; on 2xx NRAM2NRAM is work of the compute stream."""
     if token.off_chip:
         return Pipe.IO
     return Pipe.VECTOR if token is NRAM2NRAM and arch.generation == 2 else Pipe.MOVE

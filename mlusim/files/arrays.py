@@ -45,7 +45,7 @@ class ArrayFile:
 
 @contextlib.contextmanager
 def open_arrays(name: str, wanted: str, kind: str = ".npz file", hint: str = WRITE) -> Iterator[ArrayFile]:
-    """The ``.npz`` file *name*; raises `UsageError`, which ends in *wanted*, for what is no such file."""
+    """Open the ``.npz`` file *name*; raises `UsageError`, which ends in *wanted*, for what is no such file."""
     path = refuse_no_file(name, wanted)
     with contextlib.ExitStack() as stack:
         with _sentences(name, kind, hint):
@@ -133,7 +133,7 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
 
 @contextlib.contextmanager
 def _sentences(name: str, kind: str, hint: str) -> Iterator[None]:
-    """A broken file makes its readers raise anything; here it becomes a sentence."""
+    """Turn whatever the readers raise for a broken file into a sentence."""
     try:
         yield
     except UsageError:

@@ -15,7 +15,7 @@ PAUSE = 0.02
 
 @contextlib.contextmanager
 def changing(name: str) -> Iterator[None]:
-    """While it lasts, no other process changes the file *name*, or another file of its folder, this way.
+    """Keep other processes from changing the file *name*, or another of its folder, this way in the block.
 
     The folder carries the lock, since the file itself is replaced.  A folder that cannot be opened, a file
     system or a system without locks has none.  Raises `UsageError` after a minute of waiting.

@@ -25,7 +25,7 @@ class Compiled:
     function: Callable[..., tuple[Any, ...]]
 
     def __call__(self, env: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Values of all formulas for *env*; raises `UsageError` for a missing name or a zero divisor."""
+        """Return the values of all formulas for *env*; raises `UsageError` for a missing name or a zero divisor."""
         try:
             return self.function(*[env[p] for p in self.params])
         except KeyError as missing:
@@ -70,7 +70,7 @@ class _Writer:
 
 
 def compile_exprs(exprs: Sequence[Expr], *, vector: bool = False) -> Compiled:
-    """One function for all of *exprs*; with *vector* it takes NumPy integer arrays as well."""
+    """Return one function for all of *exprs*; with *vector* it takes NumPy integer arrays as well."""
     writer = _Writer(vector)
     results = [writer.value(e) for e in exprs]
     params = tuple(sorted(writer.params))

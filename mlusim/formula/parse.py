@@ -139,7 +139,7 @@ def unwarned() -> Iterator[None]:
 
 
 def _depth(tree: ast.AST) -> int:
-    """How many nodes lie between the root and the farthest leaf, both counted."""
+    """Return how many nodes lie between the root and the farthest leaf, both counted."""
     depth, level = 0, [tree]
     while level:
         depth += 1

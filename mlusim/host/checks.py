@@ -145,7 +145,7 @@ def out(name: str) -> Check:
 
 
 def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
-    """The tensor must have *expected* dimensions."""
+    """Make the check that the tensor has *expected* dimensions."""
 
     def says(a: Any) -> str | None:
         found = getattr(a, name).rank
@@ -161,7 +161,7 @@ def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
 def dim(
     name: str, axis: int, expected: Callable[[Any], int], meaning: str, status: Status = BAD_PARAM
 ) -> Check:
-    """Dimension *axis* must be ``expected(arguments)``, which *meaning* puts in words."""
+    """Make the check that dimension *axis* is ``expected(arguments)``, which *meaning* puts in words."""
 
     def says(a: Any) -> str | None:
         found, wanted = getattr(a, name).shape[axis], expected(a)
@@ -178,7 +178,7 @@ def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status =
 
 
 def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
-    """Two tensors must have the same shape; with *either* nothing before says that *other* is the right one."""
+    """Make the check that two tensors have the same shape; with *either* nothing before says that *other* is the right one."""
 
     def says(a: Any) -> str | None:
         found, wanted = list(getattr(a, name).shape), list(getattr(a, other).shape)
@@ -188,7 +188,7 @@ def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: boo
 
 
 def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
-    """The tensor's dtype must be one of *allowed* (names as "half", "float", "int32")."""
+    """Make the check that the dtype of the tensor is one of *allowed* (names as "half", "float", "int32")."""
 
     def says(a: Any) -> str | None:
         found = str(getattr(a, name).dtype)
@@ -198,7 +198,7 @@ def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
 
 
 def same_dtype(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
-    """Two tensors must have the same dtype; with *either* nothing before says that *other* is the right one."""
+    """Make the check that two tensors have the same dtype; with *either* nothing before says that *other* is the right one."""
 
     def says(a: Any) -> str | None:
         found, wanted = str(getattr(a, name).dtype), str(getattr(a, other).dtype)
@@ -215,7 +215,7 @@ def _differ(name: str, found: object, other: str, wanted: object, either: str) -
 
 
 def layout(name: str, expected: str, status: Status = BAD_PARAM) -> Check:
-    """The tensor must have the layout *expected*."""
+    """Make the check that the tensor has the layout *expected*."""
 
     def says(a: Any) -> str | None:
         found = getattr(a, name).layout
@@ -225,7 +225,7 @@ def layout(name: str, expected: str, status: Status = BAD_PARAM) -> Check:
 
 
 def contiguous(*names: str) -> tuple[Check, ...]:
-    """Strided tensors are not supported; null descriptors and zero-element tensors are exempt."""
+    """Make the checks that refuse strided tensors; null descriptors and zero-element tensors are exempt."""
 
     def check(name: str) -> Check:
         def says(a: Any) -> str | None:
@@ -240,7 +240,7 @@ def contiguous(*names: str) -> tuple[Check, ...]:
 
 
 def not_large(*names: str) -> tuple[Check, ...]:
-    """Tensors of 2^31 elements or more are not supported; a null descriptor is exempt."""
+    """Make the checks that refuse tensors of 2^31 elements or more; a null descriptor is exempt."""
 
     def check(name: str) -> Check:
         def says(a: Any) -> str | None:
@@ -255,7 +255,7 @@ def not_large(*names: str) -> tuple[Check, ...]:
 
 
 def architectures(*names: str) -> Check:
-    """The board's architecture must be one of *names*, as "mtp_372"."""
+    """Make the check that the architecture of the board is one of *names*, as "mtp_372"."""
 
     def says(a: Any) -> str | None:
         arch = a.handle.board.arch

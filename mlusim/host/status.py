@@ -17,5 +17,5 @@ class Status(IntEnum):
     MLUOP_STATUS_NUMERICAL_OVERFLOW = 8
 
     def __str__(self) -> str:
-        """The vendor's name."""
+        """Return the vendor's name."""
         return self.name

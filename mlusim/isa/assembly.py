@@ -50,7 +50,7 @@ def assembly_calls(text: str) -> tuple[AssemblyCall, ...]:
 
 
 def _joined(statements: Iterable[str]) -> list[str]:
-    """Statements without the empty ones; a line that ends with a comma goes on in the next."""
+    """Return the statements without the empty ones; a line that ends with a comma goes on in the next."""
     found: list[str] = []
     for part in statements:
         if found and found[-1].endswith(","):
@@ -81,7 +81,7 @@ def _operands(text: str) -> list[str]:
 
 
 def _argument(text: str, dtype: DType | None = None) -> Argument:
-    """One operand: memory, a register or a number."""
+    """Parse one operand: memory, a register or a number."""
     memory = re.fullmatch(r"\[\s*%\[?(\w+)\]?\s*\]", text)
     if memory:
         return Reference(memory[1], dtype, memory=True)

@@ -264,7 +264,7 @@ class Intrinsic(Presented):
         return self.call is not CallStyle.BODY and isinstance(self.body, np.ufunc)
 
     def overlap_on(self, source: str, bang_arch: int) -> str:
-        """How *source* may overlap the destination on the architecture with this ``__BANG_ARCH__``: as `overlap` has it, or "early"."""
+        """Return how *source* may overlap the destination on the architecture with this ``__BANG_ARCH__``: as `overlap` has it, or "early"."""
         how = self.overlap.get(source, "free")
         return "early" if how == "exact" and self.reads_first and bang_arch in READ_FIRST else how
 
@@ -420,7 +420,7 @@ def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
 def _overlap(
     operands: Mapping[str, Operand], in_place: tuple[str, ...] | bool, other: Mapping[str, tuple[str, ...]]
 ) -> Mapping[str, str]:
-    """For each source that could meet a destination: "exact" (may start there), "disjoint" or one of *other*."""
+    """Say for each source that could meet a destination: "exact" (may start there), "disjoint" or one of *other*."""
     words = {name: how for how, names in other.items() for name in names}
     exact = tuple(operands) if in_place is True else (in_place or ())
     targets = {space for o in operands.values() if o.access != "read" for space in o.spaces}

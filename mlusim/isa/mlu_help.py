@@ -41,7 +41,7 @@ def _standing_for(row: Intrinsic) -> Callable[..., Any]:
 
 
 def _facts(row: Intrinsic) -> list[str]:
-    """Spelling, pipe and rules; the page of the reference has the rest."""
+    """Return the spelling, pipe and rules; the page of the reference has the rest."""
     rules = "\n".join(f"* {rule.legal}" for rule in row.rules)
     way = any(p.name == "direction" for p in row.given)  # which decides the pipe of a copy
     pipe = "" if way else f"; runs on the {row.pipe.value} pipe"

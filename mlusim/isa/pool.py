@@ -294,7 +294,7 @@ def bang_maxpool_value_index(
 def _places(
     index: Tile, picture: tuple[int, int, int], window: tuple[int, int], down: int, right: int
 ) -> tuple[Any, Any, Any]:
-    """Rows, columns and channels of the picture that the places in the windows of *index* mean."""
+    """Return the rows, columns and channels of the picture that the places in the windows of *index* mean."""
     height, width, channel = picture
     rows, columns = window
     high = (height - rows) // down + 1

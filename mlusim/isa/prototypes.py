@@ -122,7 +122,7 @@ def all_prototypes() -> tuple[Prototype, ...]:
 
 @functools.cache
 def _shorter_names() -> Mapping[str, str]:
-    """For each row that is the longer form of another: what C calls both."""
+    """Return, for each row that is the longer form of another, what C calls both."""
     return {row.overload[0]: row.spelling for row in ISA.values() if row.overload is not None}
 
 

@@ -61,7 +61,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
 
 
 def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:
-    """Whole numbers as integers of *dtype*: too large ones become the nearest limit, NaN becomes 0.
+    """Convert whole numbers to integers of *dtype*: too large ones become the nearest limit, NaN becomes 0.
 
     What NaN becomes is unknown; 0 is the default chosen.
     """
@@ -71,7 +71,7 @@ def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:
 
 
 def to_nearest(exact: Vector, dtype: np.dtype[Any]) -> Vector:
-    """float64 values rounded once to the nearest of a smaller float type, ties to even.
+    """Round float64 values once to the nearest of a smaller float type, ties to even.
 
     The conversion to bfloat16 goes by way of float and would round twice; so the float is rounded to odd.
     """
@@ -86,7 +86,7 @@ def to_nearest(exact: Vector, dtype: np.dtype[Any]) -> Vector:
 
 
 def narrow(exact: Vector, dtype: np.dtype[Any], mode: str) -> Vector:
-    """float64 values rounded to a smaller float type as *mode* says; NaN and infinities stay.
+    """Round float64 values to a smaller float type as *mode* says; NaN and infinities stay.
 
     Directed modes overflow to the largest finite number or to infinity, as IEEE 754 has it.
     """
@@ -120,7 +120,7 @@ def _takes_far(exact: Vector, near: Vector, far: Vector, mode: str) -> Any:
 
 
 def odd_sum(first: Vector, second: Vector, total: Vector) -> Vector:
-    """float64 *total*, the nearest sum of *first* and *second*, rounded to odd instead.
+    """Round float64 *total*, the nearest sum of *first* and *second*, to odd instead.
 
     That is exact enough for every later rounding to a type of some bits less: an inexact sum ends in an
     odd bit, so that it never looks like a tie or like a number of that type.

@@ -32,5 +32,5 @@ def at_least(name: str, low: int) -> OperandRule:
 
 
 def demand(fails: str, sentence: str, legal: str, generations: tuple[int, ...] = ()) -> OperandRule:
-    """Any other rule: an expression that is true where it is broken, and its sentence."""
+    """Make any other rule: an expression that is true where it is broken, and its sentence."""
     return OperandRule(fails, sentence, legal, generations)

@@ -113,7 +113,7 @@ bang_maskmove_bitindex = alias("__bang_maskmove_bitindex", bang_filter_bitindex)
 
 
 def _select(dst: Tile, chosen: Tile, generation: int) -> None:
-    """A line with the count, then *chosen*, filled with zeros to whole lines."""
+    """Store a line with the count, then *chosen*, filled with zeros to whole lines."""
     per_line = LINE // dst.itemsize
     end = per_line * (1 + -(-len(chosen) // per_line))
     if end > len(dst):

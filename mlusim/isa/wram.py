@@ -6,7 +6,7 @@ LANES = 64
 
 
 def beside(generation: int) -> int:
-    """How many lanes lie side by side in WRAM."""
+    """Return how many lanes lie side by side in WRAM."""
     return 4 if generation == 3 else 1
 
 

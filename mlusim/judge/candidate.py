@@ -108,7 +108,7 @@ class KernelStores(Observer):
             self._fetched.append((self._launches, name or "memory of the device"))
 
     def facts(self, outputs: "Mapping[str, LeftOutput]") -> dict[str, list[str]]:
-        """Outputs that no kernel has stored whole, that the host has changed afterwards, and what it had fetched before the last launch."""
+        """Return the outputs that no kernel has stored whole, that the host has changed afterwards, and what it had fetched before the last launch."""
         unstored, refilled = [], []
         for name, output in outputs.items():
             flags, after = self._stored.get(output.allocation), self._after.get(output.allocation)
@@ -353,7 +353,7 @@ def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judg
 
 
 def _dearest(launch: Launch | None) -> dict[str, Any]:
-    """Why *launch*, the one that takes longest, takes its time, and what would help."""
+    """Return why *launch*, the one that takes longest, takes its time, and what would help."""
     if launch is None:
         return {"bound": None, "because": [], "advice": []}
     return {

@@ -227,7 +227,7 @@ def _cheat(
     *,
     host_work: bool,
 ) -> str | None:
-    """Why the outputs are not the kernels' own work, in a sentence; None where they are."""
+    """Return why the outputs are not the kernels' own work, in a sentence; None where they are."""
     idle = next((call for call in calls.values() if not call["launches"]), None)
     if idle is not None:
         name, case, number = facts["subject"], idle["case"], idle["draw"]
@@ -290,7 +290,7 @@ def _efficiencies(
     nbytes: int,
     operations: int | None,
 ) -> dict[str, Any]:
-    """Time, band, efficiencies and bottleneck of *launches* together.
+    """Return time, band, efficiencies and bottleneck of *launches* together.
 
     The bytes are those of inputs and outputs, whatever the kernels move.  Where the reference names no operations, the compute
     efficiency is the share of the vector or tensor unit that the kernels reach.

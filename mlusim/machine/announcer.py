@@ -256,7 +256,7 @@ class Announcer:
         return known[0]
 
     def _explore(self, choices: Choices) -> None:
-        """In another schedule: land something that is in flight, or let another core go first, where the schedule says so."""
+        """Land something in flight, or let another core go first, where another schedule says so."""
         core = self._core
         pipe = choices.land(core.number, [flight.pipe for flight in core.flights])
         if pipe is not None:

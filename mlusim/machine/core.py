@@ -104,7 +104,7 @@ class Core:
     # -- where the kernel is -------------------------------------------------------------------
 
     def site(self) -> tuple[str, int]:
-        """File and line of the kernel statement that this core is at."""
+        """Return the file and line of the kernel statement that this core is at."""
         if self.carrier is not None and self.session.scheduler.running is not self:
             return kernel_site(self.carrier.frame)
         return kernel_site()
@@ -195,7 +195,7 @@ class Core:
             raise self.blame(fault) from None
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
-        """How a pointer names the regions of plans that hold byte *offset* of *allocation*."""
+        """Return how a pointer names the regions of plans that hold byte *offset* of *allocation*."""
         return self.placements.label(allocation, offset)
 
     def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
@@ -270,7 +270,7 @@ class Core:
         self.flights = keep
 
     def settle(self, pipe: Pipe) -> None:
-        """Before a blocking effect on *pipe*: what is in flight there comes first."""
+        """Let what is in flight on *pipe* come before a blocking effect on it."""
         if self.pending & OPENING and self.head.settles(self.mlu.work):
             self.pending &= ~OPENING
         if self.pending & FOR_ALL:
@@ -363,7 +363,7 @@ class Core:
     lock, unlock = lock, unlock  # methods, written beside what they are about
 
     def atomic_step(self, unchanged: bool) -> None:
-        """After an atomic that others may spin on: let them run."""
+        """Let the others run after an atomic that they may spin on."""
         if unchanged:
             self.session.scheduler.spin(self)
         else:
@@ -381,7 +381,7 @@ class Core:
         return copied + done + sum(n for space, n in zip(SPACES, self.stores, strict=True) if space.shared)
 
     def finish(self) -> None:
-        """The task is over: land what is in flight."""
+        """End the task: land what is in flight."""
         self.drain()
         self._note(END, 0)
         self.ended = True

@@ -53,7 +53,7 @@ class Follower(Protocol):
         """*what*, as "a test" or "an address", depends on it."""
 
     def handed(self, name: str) -> None:
-        """The next *name* of the core, an instruction or "scalar store", is given it as a value."""
+        """Note that the next *name* of the core, an instruction or "scalar store", is given it as a value."""
 
 
 class Site(NamedTuple):

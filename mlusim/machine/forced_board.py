@@ -12,7 +12,7 @@ _INSTEAD: ContextVar[Board | None] = ContextVar("board instead", default=None)
 
 @contextmanager
 def devices_on(board: str | Board) -> Iterator[None]:
-    """Inside, `mlusim.Device` and `mlusim.host.Handle` are of *board*, whatever board they are asked for.
+    """Make each `mlusim.Device` and `mlusim.host.Handle` of the block one of *board*, whatever board it is asked for.
 
     It holds for this thread.  Raises `UsageError` for an unknown board.
     """

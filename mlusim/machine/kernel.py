@@ -60,7 +60,7 @@ class Kernel:
         return f"<kernel {self.name}>"
 
     def __reduce__(self) -> str:
-        """Its name in its module: another process finds the kernel there, as it finds a function."""
+        """Return its name in its module: another process finds the kernel there, as it finds a function."""
         return str(getattr(self, "__qualname__", self.name))
 
     def refuse_later(self, result: Any) -> None:
@@ -100,7 +100,7 @@ class Kernel:
         return range(sum(p.default is p.empty for p in parameters), len(parameters) + 1)
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
-        """Why the kernel cannot be called with *arguments* behind ``mlu``; None where it can."""
+        """Return why the kernel cannot be called with *arguments* behind ``mlu``; None where it can."""
         try:
             signature = self._signature
         except (TypeError, ValueError):  # some callables have none

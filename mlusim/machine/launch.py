@@ -156,7 +156,7 @@ class Launch(Presented):
         return evolve(self, board=found.name, forecast=self.forecast.on(found))
 
     def __getitem__(self, kind: type) -> Any:
-        """The observer of class *kind* that watched this launch."""
+        """Return the observer of class *kind* that watched this launch."""
         for observer in self.observers:
             if isinstance(observer, kind):
                 return observer

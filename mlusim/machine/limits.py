@@ -98,7 +98,7 @@ _LIMITING: ContextVar[Limit] = ContextVar("limiting", default=UNLIMITED)
 
 @contextmanager
 def limiting(limit: Limit) -> Iterator[None]:
-    """Until the block ends, every launch that names no limit of its own has *limit*."""
+    """Give every launch of the block that names no limit of its own *limit*."""
     token = _LIMITING.set(limit)
     try:
         yield
@@ -158,7 +158,7 @@ class Meter:
 
     @contextmanager
     def running(self, core: Any) -> Iterator[None]:
-        """While the block runs the kernel on *core*, count the turns of its loops, if there is a limit of instructions."""
+        """Count the turns of loops of the kernel that the block runs on *core*, if there is a limit of instructions."""
         if self.limit.instructions is None or sys.gettrace() is not None:
             yield
             return

@@ -166,14 +166,14 @@ class Core(Protocol):
         """Its own memories."""
 
     def site(self) -> tuple[str, int]:
-        """File and line of the kernel statement that it is at."""
+        """Return the file and line of the kernel statement that it is at."""
 
 
 class Screen(Protocol):
     """The record that a launch in C has kept for checkers (`mlusim.machine.native.screen`)."""
 
     def lack(self, allocation: "Allocation", flags: "np.ndarray[Any, Any]") -> None:
-        """Bytes of the tensor *allocation* have no value where *flags* say so."""
+        """Take the values from the bytes of the tensor *allocation* where *flags* say so."""
 
     def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
         """Yield the tensors that were passed to `lack`, and their flags now."""

@@ -58,7 +58,7 @@ class Owner(Protocol):
         """Return the cluster that a lone Block task of compiled code has for itself; None: it has none."""
 
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
-        """Fresh memories for one core."""
+        """Return fresh memories for one core."""
 
     def core_directions(self, *, memory_core: bool) -> Routes:
         """Return the copy directions that a core of this launch has."""

@@ -169,7 +169,7 @@ class Session:
         return session
 
     def _run(self, core: Core) -> None:
-        """The life of one core, inside its own strand."""
+        """Run the life of one core, inside its own strand."""
         try:
             self._perform(core)
         except Fault as fault:
@@ -190,7 +190,7 @@ class Session:
                 self._over(core.union)
 
     def _over(self, union: Union) -> None:
-        """All cores of *union* have ended; those that can run others of later unions."""
+        """Note that all cores of *union* have ended; those that can run others of later unions do."""
         for cluster in union.clusters:
             self.tally.add_sram(cluster.sram)
             cluster.sram.release()
@@ -325,11 +325,11 @@ class Session:
         return Log() if self.timing else None
 
     def _unit(self) -> int:
-        """Alignment of declarations: what 2xx vector operands need; elements elsewhere (inferred)."""
+        """Return the alignment of declarations: what 2xx vector operands need; elements elsewhere (inferred)."""
         return 64 if self.board.arch.generation == 2 else 1
 
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
-        """Fresh NRAM, WRAM and LDRAM for one core, for a memory core LDRAM only.
+        """Return fresh NRAM, WRAM and LDRAM for one core, for a memory core LDRAM only.
 
         Their bytes come with the first declaration.  Compiled code may declare on a memory core too: room that
         no instruction reaches, where its single numbers go.

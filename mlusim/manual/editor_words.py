@@ -11,7 +11,7 @@ from mlusim.isa.table import ISA
 
 
 def words() -> dict[str, dict[str, Any]]:
-    """Prototype, text and rules of every intrinsic, by its name without leading underscores."""
+    """Return the prototype, text and rules of every intrinsic, by its name without leading underscores."""
     return {name: _word(row) for name, row in ISA.items()}
 
 

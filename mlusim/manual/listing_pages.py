@@ -41,7 +41,7 @@ def _operator(path: Path) -> str:
 
 
 def _table(listing: DocumentListing, rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of HTML; none is empty, which would end the table."""
+    """Yield the lines of HTML; none is empty, which would end the table."""
     yield "<table>"
     yield (
         f'<tr><th width="42%">document</th><th width="8%"></th><th width="50%">{escape(listing.source.name)}</th></tr>'
@@ -57,7 +57,7 @@ def _table(listing: DocumentListing, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _code(lines: Sequence[str]) -> str:
-    """Lines as code, in one line of HTML."""
+    """Return the lines as code, in one line of HTML."""
     return f"{PRE}{'&#10;'.join(escape(line, quote=False) for line in lines)}</pre>" if lines else ""
 
 

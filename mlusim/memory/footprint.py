@@ -89,7 +89,7 @@ class Access(NamedTuple):
         return first < high and low < stop and bool(self.starts_within(low, high).size)
 
     def index_of(self, offset: int) -> int:
-        """Which byte of the access, in the order in which it touches them, lies at *offset*.
+        """Return which byte of the access, in the order in which it touches them, lies at *offset*.
 
         That of the first repetition, where several hold it; of a byte in a gap the index of the byte before.
         """
@@ -127,7 +127,7 @@ class Access(NamedTuple):
     # -- of two --------------------------------------------------------------------------------
 
     def common(self, other: "Access") -> tuple[int, int] | None:
-        """The first run of bytes [low, high) that both touch, or None."""
+        """Return the first run of bytes [low, high) that both touch, or None."""
         if self.allocation is not other.allocation:
             return None
         (low, high), (first, last) = self.span, other.span
@@ -218,7 +218,7 @@ class ByteRuns:
         return zip(self.lows.tolist(), self.highs.tolist(), strict=True)
 
     def __and__(self, other: "ByteRuns") -> "ByteRuns":
-        """The bytes that both touch."""
+        """Return the bytes that both touch."""
         first = np.searchsorted(other.highs, self.lows, side="right")
         behind = np.searchsorted(other.lows, self.highs, side="left")
         count = np.maximum(behind - first, 0)
@@ -229,7 +229,7 @@ class ByteRuns:
         )
 
     def __or__(self, other: "ByteRuns") -> "ByteRuns":
-        """The bytes that either touches."""
+        """Return the bytes that either touches."""
         return ByteRuns._joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
 
     def __sub__(self, other: "ByteRuns") -> "ByteRuns":
@@ -247,7 +247,7 @@ class ByteRuns:
 
 
 def _reach(steps: Steps) -> tuple[int, int]:
-    """How far the repetitions go to either side of the first."""
+    """Return how far the repetitions go to either side of the first."""
     low = sum(min(0, stride * (count - 1)) for stride, count in steps)
     high = sum(max(0, stride * (count - 1)) for stride, count in steps)
     return low, high

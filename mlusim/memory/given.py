@@ -17,7 +17,7 @@ class _Request(Protocol):
 
 
 def leaves(request: _Request) -> Iterator[Any]:
-    """The numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
+    """Yield the numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
     return _leaves(request.arguments) if request.kernel.compiled else iter(request.arguments)
 
 

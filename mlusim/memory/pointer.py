@@ -70,7 +70,7 @@ class Port(Protocol):
         """Account for a scalar store, before it happens."""
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
-        """How a pointer names the region of the plan that byte *offset* is in; empty where there is none."""
+        """Return how a pointer names the region of the plan that byte *offset* is in; empty where there is none."""
 
     def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
         """Note that the regions of *plan* lie from byte *start* of *allocation* on."""
@@ -443,7 +443,7 @@ def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBo
 
 
 def values_shown(array: np.ndarray[Any, Any]) -> str:
-    """Elements as text; those that consist of poison are called so, or get a ``?`` where a number may be meant."""
+    """Return the elements as text; those that consist of poison are called so, or get a ``?`` where a number may be meant."""
     fresh = (array.view(np.uint8).reshape(array.size, -1) == POISON).all(axis=1)
     if not fresh.any():
         return np.array2string(array, separator=", ", threshold=4)

@@ -60,7 +60,7 @@ class Checker(Observer):
         self.beyond = 0
 
     def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
-        """Notes are remarks on what is in order; C knows nothing of them."""
+        """Answer that C knows nothing of notes, which are remarks on what is in order."""
         del launch, screen
         return not self.notes
 

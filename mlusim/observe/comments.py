@@ -44,7 +44,7 @@ def comments_in(function: Any) -> Iterator[Comment]:
 
 
 def _texts(function: Any) -> Iterator[tuple[str, list[str], int]]:
-    """File, lines and first line of the source: of a kernel in C the files of all functions that it reaches."""
+    """Yield the file, lines and first line of the source: of a kernel in C the files of all functions that it reaches."""
     inner = inspect.unwrap(function)
     code = getattr(inner, "__code__", None)
     if code is not None and not code.co_filename.endswith(".py") and code.co_filename[0] != "<":

@@ -91,7 +91,7 @@ class UndefinedScalar:
         self.told(Site(*self.effect.core.site()), what)
 
     def handed(self, name: str) -> None:
-        """The next *name* of the core is given it as a value."""
+        """Note that the next *name* of the core is given it as a value."""
         self.checker.hand(self.effect.core, self, name)
 
     def told(self, site: Site, what: str) -> None:
@@ -121,7 +121,7 @@ class UnsetVariable:
         self.told(Site(*self.core.site()), what)
 
     def handed(self, name: str) -> None:
-        """The next *name* of the core is given it as a value."""
+        """Note that the next *name* of the core is given it as a value."""
         self.checker.hand(self.core, self, name)
 
     def told(self, site: Site, what: str) -> None:

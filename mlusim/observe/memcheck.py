@@ -139,7 +139,7 @@ class MemCheckFilters(MemCheck):
     screens = Screened.MEMORY
 
     def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
-        """Filters that are laid out are of interest to later launches, too."""
+        """Keep filters that are laid out, which are of interest to later launches, too."""
         rows = getattr(getattr(launch.request.kernel, "plan", None), "rows", ())
         return RESHAPE not in rows and super().screen_begin(launch, screen)
 

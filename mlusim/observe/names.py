@@ -62,7 +62,7 @@ def checkers() -> Mapping[str, Callable[[], Observer]]:
 
 
 def observers_of(wanted: Iterable[Any]) -> tuple[Observer, ...]:
-    """Observer objects for a mix of checker names and observers.
+    """Return observers for a mix of checker names and observers.
 
     Raises `UsageError` for an unknown name, with the known ones.
     """

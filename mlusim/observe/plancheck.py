@@ -53,7 +53,7 @@ class PlanCheck(Checker):
         self.touched = self.planned = 0
 
     def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
-        """There is nothing to ask where no plan is; kernels that place one themselves do so in Python."""
+        """Answer that there is nothing to ask where no plan is; kernels that place one themselves do so in Python."""
         without = self._given is None and launch.request.layout is None
         return without and super().screen_begin(launch, screen)
 
@@ -169,7 +169,7 @@ def _held(placements: tuple[Placement, ...], low: int, high: int) -> bool:
 
 
 def _touched(placements: tuple[Placement, ...], low: int, high: int) -> Iterator[tuple[str, str, str]]:
-    """Plan, stage and region of every region that has bytes of [low, high) of the buffer."""
+    """Yield plan, stage and region of every region that has bytes of [low, high) of the buffer."""
     for placement in placements:
         first, last = low - placement.start, high - placement.start
         for stage in placement.layout.stages:

@@ -10,7 +10,7 @@ from mlusim.observe.shadow import Mask
 
 
 def index_reads(effect: Effect) -> int:
-    """How many reads of the discrete atomic *effect*, the first ones, say where: offsets and mask."""
+    """Return how many reads of the discrete atomic *effect*, the first ones, say where: offsets and mask."""
     masked, from_memory = effect.arguments[4] is not None, hasattr(effect.arguments[3], "view")
     runs = (len(effect.reads) - masked - _updates(effect)) // (1 + from_memory)
     return runs + masked
@@ -39,11 +39,11 @@ def atomics(effect: Effect, known: Sequence[Mask], places: int) -> list[Mask]:
 
 
 def _updates(effect: Effect) -> int:
-    """How many elements the instruction changes."""
+    """Return how many elements the instruction changes."""
     base = effect.arguments[1].view.allocation
     return sum(access.allocation is base for access in effect.writes)
 
 
 def _each(flags: Sequence[Mask], size: int) -> Any:
-    """One flag for each element of *size* bytes."""
+    """Return one flag for each element of *size* bytes."""
     return np.concatenate(flags).reshape(-1, size).all(axis=1) if len(flags) else np.zeros(0, np.bool_)

@@ -127,11 +127,11 @@ class Shadow:
                 self.writes[site, None] = access, effect, whole
 
     def log(self) -> list[Write]:
-        """The last write of each statement."""
+        """Return the last write of each statement."""
         return [Write(*write) for write in self.writes.values()]
 
     def _flags(self) -> Mask:
-        """One flag per byte of the whole allocation."""
+        """Return one flag per byte of the whole allocation."""
         if self._mask is None:
             self._mask = np.ones(self.allocation.nbytes, np.bool_)
             self._mask[self.low : self.high] = False

@@ -196,7 +196,7 @@ def _constant(value: int) -> Filling:
 
 
 def _scattered(size: int) -> Bytes:
-    """Bytes that look random and are the same each time."""
+    """Return the bytes that look random and are the same each time."""
     return (np.arange(size, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(21)).astype(np.uint8)
 
 

@@ -69,7 +69,7 @@ class ValueCheck(Checker):
         self._of_c = launch.request.kernel.compiled
 
     def value(self, core: "Core", change: ValueChange, site: Site) -> None:
-        """A number has changed."""
+        """Note a number that has changed."""
         say, hint = _SAID[change.rule]
 
         def make() -> Finding:

@@ -96,7 +96,7 @@ def _case(job: Job) -> tuple[str, str]:
 
 
 def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None]:
-    """As `perform`, with the run itself, which is None after a fault; *made*: what the case has been made into."""
+    """Perform *job* as `perform`, and return the run itself, too, None after a fault; *made*: what the case has been made into."""
     case = find_case(find_operator(job.operator), job.case)
     try:
         run = run_case(
@@ -121,7 +121,7 @@ def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None
 
 
 def usual_workers(jobs: Sequence[object]) -> int:
-    """Processes for *jobs* by default: one per CPU, few enough for the memory."""
+    """Return how many processes *jobs* take by default: one per CPU, few enough for the memory."""
     return max(1, min(len(jobs), os.cpu_count() or 1, MOST_WORKERS))
 
 

@@ -57,7 +57,7 @@ def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Fu
 def _given(
     work: Callable[[J], R], jobs: Sequence[J], executor: Executor, workers: int
 ) -> Generator[tuple[int, "Future[R]"], None, None]:
-    """On a given executor; what is lost with it, when a process of it dies, runs in processes of our own."""
+    """Run on a given executor; what is lost with it, when a process of it dies, runs in processes of our own."""
     running: dict[Future[R], int] = {}
     lost = []
     complaint: Callable[[], str | None] = getattr(executor, "complaint", lambda: None)
@@ -172,7 +172,7 @@ def _begun(before: set[BaseProcess]) -> set[BaseProcess]:
 
 @contextmanager
 def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of fresh processes; when its user leaves early, they are ended."""
+    """Yield a pool of fresh processes; when its user leaves early, they are ended."""
     before = _begun(set())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_quiet)
     whole = False
@@ -213,7 +213,7 @@ def _stoppable(work: Callable[[J], R], job: J) -> R:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """While it lasts the interrupt key waits; a process that starts then never hears of it.
+    """Let the interrupt key wait for the block; a process that starts then never hears of it.
 
     Otherwise a process that is still starting would report the end of its parent in a traceback.
     """

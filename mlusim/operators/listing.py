@@ -262,7 +262,7 @@ def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
 
 
 def _split(function: str, lines: Sequence[str], start: int) -> Iterator[KernelStatement]:
-    """Statements end at a semicolon, a brace or the colon of a label outside of parentheses."""
+    """Yield the statements, which end at a semicolon, a brace or the colon of a label outside of parentheses."""
     depth, begun, text = 0, 0, ""
     marks: list[str] = []
     above: list[str] = []
@@ -365,7 +365,7 @@ def _between(
     shown: set[int],
     text: Sequence[str],
 ) -> Iterator[Row]:
-    """Rows of statements that no line of the listing has: their own comment has to name the mark."""
+    """Yield rows of statements that no line of the listing has: their own comment has to name the mark."""
     for place in places:
         if place in claimed:
             continue
@@ -405,7 +405,7 @@ def _belongs(line: str) -> bool:
 def _matches(
     path: Path, part: _Part, statements: Sequence[KernelStatement]
 ) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Of every entry the places of its statements and the marks of it."""
+    """Return the places of the statements of every entry, and its marks."""
     found: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
     at = 0
     for entry in part.entries:

@@ -344,7 +344,7 @@ def _converted(spec: Operator, name: str, kind: type, value: Any) -> Any:
 def _tensors(
     spec: Operator, handle: Handle, arrays: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, TensorDescriptor | None]]:
-    """Device tensors and descriptors by name; inputs are lent to the device, in/out ones copied."""
+    """Make device tensors and descriptors by name; inputs are lent to the device, in/out ones copied."""
     tensors: dict[str, Any] = {}
     descriptors: dict[str, TensorDescriptor | None] = {}
     written = {t.name for t in spec.outputs}
@@ -361,7 +361,7 @@ def _tensors(
 
 
 def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapping[str, Any]) -> None:
-    """The library makes no descriptor of a negative size."""
+    """Refuse a negative size, of which the library makes no descriptor."""
     if any(n < 0 for n in shape):
         status = Status.MLUOP_STATUS_BAD_PARAM
         given = ", ".join(f"{key} = {value}" for key, value in params.items())

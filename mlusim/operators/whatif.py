@@ -161,7 +161,7 @@ class _Study:
         return run, tuple(handle.choices)
 
     def _difference(self, board: Board, choices: Choices | None) -> str:
-        """Why the work on *board* is another than on the boards before it."""
+        """Return why the work on *board* is another than on the boards before it."""
         if not self.known:
             return FIRST
         first = next((known for known in self.known if known.board.arch.name == board.arch.name), None)

@@ -83,7 +83,7 @@ _RENAMED = {"Limit": "ScaleLimit", "Run": "Disagreement"}  # `mlusim.Limit` and 
 
 
 def __getattr__(name: str) -> object:
-    """A name that this package had before, with a warning."""
+    """Return a name that this package had before, with a warning."""
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(

@@ -22,6 +22,6 @@ def board_constants(board: Board | str) -> Mapping[str, int]:
 
 
 def constant_ranges() -> Mapping[str, tuple[int, int]]:
-    """Smallest and largest value of every constant over all boards."""
+    """Return the smallest and largest value of every constant over all boards."""
     rows = [board_constants(board) for board in BOARDS.values()]
     return {name: (min(r[name] for r in rows), max(r[name] for r in rows)) for name in rows[0]}

@@ -83,7 +83,7 @@ class _Space:
         return {n: self.ranges[n] for n in sorted(names)}
 
     def samples(self, expr: Expr) -> Iterator[dict[str, int]]:
-        """Small and extreme legal values of what *expr* mentions."""
+        """Yield small and extreme legal values of what *expr* mentions."""
         names = list(self.of(expr))
         for row in product(*(self._values(n) for n in names)):
             values = dict(zip(names, row, strict=True))
@@ -251,7 +251,7 @@ def _pair(stage: str, first: RegionBounds, second: RegionBounds, space: _Space) 
 
 
 def _legal_points(expr: Expr, space: _Space) -> Iterator[dict[str, int]]:
-    """Shapes as large as the operator's own limits allow, on a geometric grid; tiles at their smallest."""
+    """Yield the shapes as large as the operator's own limits allow, on a geometric grid; tiles at their smallest."""
     names = [n for n in space.of(expr) if n in space.variables and not space.variables[n].tile]
     if not names:
         return

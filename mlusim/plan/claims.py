@@ -131,7 +131,7 @@ class Comparison:
         return sum(r.count for r in self.generous)
 
     def to_json(self) -> dict[str, Any]:
-        """Verdict and every counter-example."""
+        """Return the verdict and every counter-example."""
         return {
             "plan": self.plan,
             "claim": self.claim,
@@ -183,7 +183,7 @@ def _cleared(constraint: Constraint) -> tuple[Expr, Expr]:
 
 
 def _relations(plan: Problem, claim: ScaleLimit) -> tuple[str, ...]:
-    """Sentences about pairs (limit, stage) whose needs differ by a constant for all values."""
+    """Return the sentences about pairs (limit, stage) whose needs differ by a constant for all values."""
     found = []
     for number, limit in enumerate(claim.limits, start=1):
         left, right = _cleared(limit)

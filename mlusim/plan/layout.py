@@ -86,7 +86,7 @@ class StageLayout:
         raise UsageError(f"stage {self.name!r} has no region {name!r}; it has {known}")
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Pairs that share bytes and are not declared aliases."""
+        """Return the pairs that share bytes and are not declared aliases."""
         found = []
         for i, first in enumerate(self.regions):
             for second in self.regions[i + 1 :]:
@@ -142,7 +142,7 @@ class Layout(Presented, RegionMap):
         )
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Undeclared overlaps in any stage."""
+        """Return undeclared overlaps in any stage."""
         return tuple(o for s in self.stages for o in s.overlaps())
 
     def regions_at(self, offset: int, stage: str | None = None) -> tuple[tuple[str, PlacedRegion], ...]:

@@ -41,7 +41,7 @@ class _Fitted:
     drawn: Callable[[int], Sequence[Text]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The lines, one after the other."""
+        """Render the lines, one after the other."""
         del console
         for line in self.drawn(options.max_width):
             line.no_wrap, line.overflow = True, "ignore"

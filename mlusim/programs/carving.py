@@ -64,7 +64,7 @@ class ArrayPart:
     moving: dict[str, None] = field(factory=dict)
 
     def touch(self, low: int, high: int) -> None:
-        """Bytes [low, high) of the array are touched."""
+        """Note that bytes [low, high) of the array are touched."""
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
 

@@ -30,7 +30,7 @@ class CommandProgram:
         return Path(self.path).name
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """None: a program has its arrays in its own memory."""
+        """Return None: a program has its arrays in its own memory."""
         return {}
 
     def run(self, observe: Iterable[Any]) -> None:

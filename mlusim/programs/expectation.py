@@ -48,7 +48,7 @@ class Compared:
         return f"{line}; {self.worst}" if not a.passed and self.worst else line
 
     def to_json(self) -> dict[str, Any]:
-        """Errors, verdict and the worst element."""
+        """Return the errors, verdict and the worst element."""
         a = self.accuracy
         index = None if a.worst_index is None else list(a.worst_index)
         worst = {"index": index, "got": self.got, "expected": self.expected}

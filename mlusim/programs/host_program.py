@@ -55,7 +55,7 @@ class HostProgram:
         return any(_MAIN.search(read(path)) for path in self.sources.paths) and self.module.has_main
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """None: a program has its arrays in its own memory."""
+        """Return None: a program has its arrays in its own memory."""
         return {}
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:

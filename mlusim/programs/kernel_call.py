@@ -183,7 +183,7 @@ class KernelCall:
         return found
 
     def with_values(self, arguments: Mapping[str, str], macros: Mapping[str, str]) -> "KernelCall":
-        """The same call with other values of *arguments*, and of *macros*, for which the sources are loaded again."""
+        """Return the same call with other values of *arguments*, and of *macros*, for which the sources are loaded again."""
         formulas = self.formulas or tuple(self.arguments.values())
         found = self._alike(arguments={**self.arguments, **arguments}, formulas=formulas)
         if not macros:
@@ -350,7 +350,7 @@ def kind_of(text: str | None) -> Kind:
 
 
 def dim_of(text: str | None) -> tuple[int, int, int]:
-    """Three numbers of tasks; those that are left out are 1."""
+    """Return three numbers of tasks; those that are left out are 1."""
     words = (text or "1").split(",")
     try:
         sizes = [int(word, 0) for word in words]

@@ -152,7 +152,7 @@ def largest_value(call: KernelCall, variable: str) -> LargestValue:
 
 
 def _between(largest: int, *, few: bool) -> list[int]:
-    """Values below *largest* that are tried because the kernel may branch: odd and even ones, large and small."""
+    """Return the values below *largest* that are tried because the kernel may branch: odd and even ones, large and small."""
     parts = (largest - 1, largest // 2 + 1) if few else (
         largest - 1, largest - 2, largest - largest // 16, largest * 3 // 4 | 1, largest // 2 + 1, largest // 3, largest // 7, 3, 2, 1,
     )  # fmt: skip
@@ -257,11 +257,11 @@ class Shapes:
         return fitting, overlap or fails
 
     def failure(self, values: Mapping[str, int], name: str) -> Failure | None:
-        """How a launch with *values* fails: by a fault, else by an overlap; told as the value of *name*."""
+        """Return how a launch with *values* fails: by a fault, else by an overlap; told as the value of *name*."""
         return self.fault(values, name) or self.overlap(values, name)
 
     def fault(self, values: Mapping[str, int], name: str) -> Failure | None:
-        """How a launch without observers fails with *values*; None where it does not."""
+        """Return how a launch without observers fails with *values*; None where it does not."""
         key = tuple(sorted(values.items()))
         if key not in self._faults:
             first = not self._faults
@@ -270,7 +270,7 @@ class Shapes:
         return None if found is None else evolve(found, value=values[name])
 
     def overlap(self, values: Mapping[str, int], name: str) -> Failure | None:
-        """Which part of an array overwrites another with *values*."""
+        """Return which part of an array overwrites another with *values*."""
         return self._tried(values, name, lambda call: self._overlap(call, values, name), first=False)
 
     def _overlap(self, call: KernelCall, values: Mapping[str, int], name: str) -> Failure | None:
@@ -281,7 +281,7 @@ class Shapes:
         return Failure(values[name], "overlap", first.message, first.file, first.line)
 
     def carved(self, values: Mapping[str, int], call: KernelCall | None = None) -> Carving:
-        """How the kernel divides its arrays with *values*."""
+        """Return how the kernel divides its arrays with *values*."""
         key = tuple(sorted(values.items()))
         if key not in self._carved:
             self._carved[key] = carve(call or self.of(values))

@@ -38,7 +38,7 @@ class LaunchAgain:
     memory: dict[Allocation, Bytes]
 
     def watched(self) -> "LaunchAgain":
-        """Itself: it runs on the engine whose instructions can be watched."""
+        """Return itself: it runs on the engine whose instructions can be watched."""
         return self
 
     def loaded(self) -> BangKernel:

@@ -73,7 +73,7 @@ def _cells() -> "TemporaryDirectory[str]":
 
 @contextmanager
 def _launches_unshown(shell: Any) -> Iterator[None]:
-    """While it lasts, a launch that a cell ends in does not show itself: the magic shows it."""
+    """Keep a launch that a cell ends in from showing itself: the magic shows it."""
     formatter = shell.display_formatter.ipython_display_formatter
     before = formatter.type_printers.get(Launch)
     formatter.for_type(Launch, lambda _: None)

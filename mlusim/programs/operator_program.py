@@ -31,7 +31,7 @@ class OperatorProgram:
         return self.operator.name + (f" {self.case}" if self.case else "")
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Inputs and reference under the names ``input.NAME`` and ``reference.NAME``, for comparisons."""
+        """Return inputs and reference under the names ``input.NAME`` and ``reference.NAME``, for comparisons."""
         if not self._arrays:
             self._arrays.update({f"input.{name}": np.asarray(value) for name, value in self.inputs.items()})
             self._arrays.update({f"reference.{name}": array for name, array in self._expected().items()})

@@ -107,6 +107,6 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
 
 
 def _errors_of(program: Program) -> AbstractContextManager[object]:
-    """Keeps what a native program says of its errors aside: the answer tells the first."""
+    """Keep aside what a native program says of its errors: the answer tells the first."""
     native = isinstance(program, CommandProgram | HostProgram)
     return contextlib.redirect_stderr(io.StringIO()) if native else contextlib.nullcontext()

@@ -75,7 +75,7 @@ class Frames:
                 self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
 
     def behind(self, effect: Effect) -> Iterator[tuple[int, Ptr | None, Sequence[Chain]]]:
-        """For each pointer that *effect* was given: its number, the pointer, and the ways to its array.
+        """Yield for each pointer that *effect* was given its number, the pointer, and the ways to its array.
 
         A scalar access has none but its element; several ways where a condition chose, or where a line has several.
         """
@@ -128,7 +128,7 @@ class Frames:
     def _through_call(
         self, root: Root, stack: Sequence[CalledFunction], depth: int, length: int
     ) -> Iterator[Chain]:
-        """A parameter is what the caller gave."""
+        """Yield the ways through what the caller gave for a parameter."""
         if depth + 1 == len(stack):
             return
         function = stack[depth].uses.function

@@ -24,7 +24,7 @@ class Program(Protocol):
         ...
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Arrays of the host that `diff` may name."""
+        """Return the arrays of the host that `diff` may name."""
         ...
 
     def run(self, observe: Iterable[Any]) -> Any:
@@ -120,7 +120,7 @@ def _beside(script: Path) -> dict[str, str]:
 
 @contextmanager
 def _in_place(module: ModuleType, argv: list[str]) -> Iterator[None]:
-    """While it lasts, *module* is what this process runs, so that pickles and processes of the script find it."""
+    """Make *module* what this process runs in the block, so that pickles and processes of the script find it."""
     before, sys.modules["__main__"] = sys.modules["__main__"], module
     words, sys.argv = sys.argv, argv
     folder = str(Path(argv[0]).parent)

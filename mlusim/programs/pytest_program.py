@@ -27,7 +27,7 @@ class PytestProgram:
         return self.node
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """None: a test has its arrays itself."""
+        """Return None: a test has its arrays itself."""
         return {}
 
     def run(self, observe: Iterable[Any]) -> None:

@@ -92,7 +92,7 @@ def _ints(values: list[int]) -> Any:
 
 
 def sampled(end: int, *more: int) -> list[int]:
-    """At most `SAMPLES` values from 1 to *end*, evenly on a logarithmic scale, and those of *more* within."""
+    """Return at most `SAMPLES` values from 1 to *end*, evenly on a logarithmic scale, and those of *more* within."""
     steps = SAMPLES - 1
     found = {round(math.exp(math.log(max(end, 1)) * k / steps)) for k in range(steps + 1)}
     return sorted({1, end, *found, *(value for value in more if value <= end)})
@@ -209,7 +209,7 @@ def _admitting(shapes: "Shapes", claim: Claim) -> Admits:
 
 
 def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> list[dict[str, int]]:
-    """Sampled values of the variable beside *y*, where there is one: up to where the claim, or a run, ends."""
+    """Return sampled values of the variable beside *y*, where there is one: up to where the claim, or a run, ends."""
     if not beside:
         return [{}]
     (x,) = beside

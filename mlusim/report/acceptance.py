@@ -48,7 +48,7 @@ class Rule:
         )
 
     def shapes(self, group: str | None) -> str:
-        """Which shapes the bar of a case of *group* is for."""
+        """Return which shapes the bar of a case of *group* is for."""
         if self.network == self.other:
             return "every shape"
         return "network shapes" if group == NETWORK else "shapes beside those of networks"

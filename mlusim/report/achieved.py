@@ -44,7 +44,7 @@ class Achieved:
         return f"{_number(self.rate)} {self.unit}, {percent(self.share)} of {_number(self.peak)}"
 
     def __str__(self) -> str:
-        """In words: "GDRAM 113 GB/s, 37% of 307"."""
+        """Return it in words: "GDRAM 113 GB/s, 37% of 307"."""
         return f"{self.what} {self.figure}"
 
     def to_json(self) -> dict[str, Any]:

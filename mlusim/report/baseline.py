@@ -80,7 +80,7 @@ def entry_of(record: CallRecord) -> Entry | None:
 
 
 def launch_entries(program: str, launches: Iterable[Launch]) -> list[Entry]:
-    """The entries of *launches* of *program*, all of them timed, told apart by kernel, grid and board; of equal ones by their order."""
+    """Return the entries of *launches* of *program*, all of them timed, told apart by kernel, grid and board; of equal ones by their order."""
     met: Counter[tuple[str, str]] = Counter()
     entries = []
     for launch in launches:
@@ -134,7 +134,7 @@ def baseline_text(baseline: Baseline) -> str:
 
 
 def baseline_in(text: str, name: str, of: str = CALLS) -> Baseline:
-    """The baseline *of* calls or launches in *text*.
+    """Return the baseline *of* calls or launches in *text*.
 
     Raises `UsageError`, a sentence that begins with *name*, for anything else.
     """

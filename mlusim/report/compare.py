@@ -107,7 +107,7 @@ class MovedCall:
         return f"with {', '.join(map(str, self.seen))}" if self.seen else SAME
 
     def to_json(self) -> dict[str, Any]:
-        """Whose figures, which, and the sentence."""
+        """Return whose figures, which, and the sentence."""
         changes = {name: [c.to_json() for c in getattr(self, name)] for name in ("worse", "better", "seen")}
         return {
             "operator": self.entry.operator,
@@ -300,7 +300,7 @@ def _why(record: CallRecord) -> str:
 
 
 def headline(found: BaselineComparison, version: str) -> str:
-    """One sentence: compared with what, and what came of it; *version* is this mlusim's."""
+    """Return one sentence: compared with what, and what came of it; *version* is this mlusim's."""
     counts = [
         (len(found.regressions), "regression"),
         (len(found.improvements), "improvement"),

@@ -143,7 +143,7 @@ def waves(why: Explanation) -> str:
 
 
 def below_the_bar(record: "CallRecord") -> bool:
-    """True where reviewers would ask why, by the rule of the operator and `mlusim.report.acceptance`."""
+    """Return True where reviewers would ask why, by the rule of the operator and `mlusim.report.acceptance`."""
     found = record.efficiency
     return found is not None and not acceptance(found, record.group, record.rule).accepted
 
@@ -181,7 +181,7 @@ def _main(record: "CallRecord") -> "LaunchRecord":
 
 
 def _lanes(record: "CallRecord") -> dict[str, Any]:
-    """Lanes by intrinsic over all launches."""
+    """Return the lanes by intrinsic over all launches."""
     total: dict[str, Any] = {}
     for launch in record.launches:
         for name, lanes in (launch.figures.lanes if launch.figures is not None else {}).items():
@@ -297,7 +297,7 @@ def _pipe(name: str) -> str:
 
 
 def _cores(about: Figures) -> Iterator[Reason]:
-    """How evenly the cores are loaded."""
+    """Yield how evenly the cores are loaded."""
     if about.working < about.cores:
         yield Reason(
             1 - about.working / about.cores,
@@ -312,7 +312,7 @@ def _cores(about: Figures) -> Iterator[Reason]:
 
 
 def _waits(about: Figures) -> Iterator[Reason]:
-    """Pipes that take turns, cores that wait for each other or for the memory."""
+    """Yield the pipes that take turns, cores that wait for each other or for the memory."""
     busiest = sorted(about.busy, key=lambda pipe: -about.busy[pipe])[:2]
     second = about.busy[busiest[1]] if len(busiest) > 1 else 0.0
     if second > 0.1 and about.overlap < 0.25:
@@ -330,7 +330,7 @@ def _waits(about: Figures) -> Iterator[Reason]:
 
 
 def _transfers(about: Figures) -> Iterator[Reason]:
-    """How large off-chip transfers are, and how much of their lines they use."""
+    """Yield how large off-chip transfers are, and how much of their lines they use."""
     share = about.busy.get("IO-DMA", 0.0)
     mean = about.io_bytes / about.transfers if about.transfers else GOOD_TRANSFER
     if mean < GOOD_TRANSFER:

@@ -145,7 +145,7 @@ def _starts(launch: "Launch") -> float:
 
 
 def _off_chip(tasks: Sequence[TaskWork]) -> tuple[int, int]:
-    """How many off-chip transfers *tasks* make, and the bytes of the lines that they touch."""
+    """Return how many off-chip transfers *tasks* make, and the bytes of the lines that they touch."""
     transfers = lines = 0
     for log, alike in Counter(task.log for task in tasks).items():
         for (distinct, _), times in zip(log.chunks, log.times, strict=True):

@@ -41,7 +41,7 @@ def time(launch: Launch) -> str:
 
 
 def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
-    """Everything about one launch for a terminal; of its lines the *most* dearest."""
+    """Return everything about one launch for a terminal; of its lines the *most* dearest."""
     head = Text.assemble((title(launch), "bold"), f": {time(launch)}, bound by {launch.bound or 'nothing'}")
     parts: list[RenderableType] = [head, *(Text(f"  because {words}") for words in because(launch))]
     parts.append(facts([(f"  {name}", value) for name, value in _facts(launch)]))
@@ -130,7 +130,7 @@ def show(launches: Sequence[Launch]) -> None:
 
 
 def launch_facts(launch: Launch) -> dict[str, Any]:
-    """One launch as plain data: an entry of ``launches`` of ``profile --json``."""
+    """Return one launch as plain data: an entry of ``launches`` of ``profile --json``."""
     own = launch.lines if launch.timeline.named and launch.tasks else ()
     total = sum(line.time_us for line in own)
     return {

@@ -7,7 +7,7 @@ _POWERS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def size(nbytes: int) -> str:
-    """Bytes with a unit: "768 B", "1.50 KiB", "124.8 MiB"."""
+    """Return the bytes with a unit: "768 B", "1.50 KiB", "124.8 MiB"."""
     for unit, name in _UNITS:
         if nbytes >= unit:
             return f"{_three(nbytes / unit)} {name}"
@@ -69,5 +69,5 @@ def error(value: float | str | None) -> str:
 
 
 def _three(value: float) -> str:
-    """Three digits or more, never an exponent."""
+    """Write *value* with three digits or more, never an exponent."""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"

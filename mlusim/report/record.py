@@ -67,7 +67,7 @@ class LaunchRecord:
     achieved: tuple[Achieved, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the spans and the excerpt."""
+        """Return everything but the spans and the excerpt."""
         return {
             "kernel": self.kernel,
             "dim": self.dim,

@@ -38,7 +38,7 @@ class _Fault:
 
 
 def restored(document: Any, where: str) -> CallRecord:
-    """The record whose ``to_json`` is *document*, without what is not in there: spans of tasks, NRAM plans, of older files what would help.
+    """Return the record whose ``to_json`` is *document*, without what is not in there: spans of tasks, NRAM plans, of older files what would help.
 
     Raises `UsageError`, which begins with *where*, for anything else.
     """

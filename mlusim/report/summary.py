@@ -66,7 +66,7 @@ def _summary(operator: str, board: str, calls: "Sequence[CallRecord]") -> Operat
 
 
 def engines(records: "Sequence[CallRecord]") -> str:
-    """Which engine ran the launches of *records*, as a sentence; empty where nothing was launched."""
+    """Return which engine ran the launches of *records*, as a sentence; empty where nothing was launched."""
     counts: dict[str, int] = {}
     for record in records:
         for launch in record.launches:

@@ -36,7 +36,7 @@ def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> lis
 
 
 def _tensors(tasks: "Iterable[TaskWork]") -> tuple[dict[int, int], dict[int, int]]:
-    """By address, the bytes of each tensor and those that all *tasks* read of it."""
+    """Return, by address, the bytes of each tensor and those that all *tasks* read of it."""
     sizes: dict[int, int] = {}
     read: dict[int, int] = {}
     for task in tasks:

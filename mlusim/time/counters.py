@@ -20,7 +20,7 @@ class CounterField:
     places: int | None
 
     def many(self, rows: int = 0) -> int:
-        """How many there are, in a table of *rows* instructions."""
+        """Return how many there are, in a table of *rows* instructions."""
         return rows if self.places is None else self.places
 
     def zeros(self, rows: int = 0) -> list[int]:
@@ -42,7 +42,7 @@ LAUNCH = (LINES, SPARE)  # what all cores of a launch add to
 
 
 def places_before(field: CounterField) -> int:
-    """How many counters of a task stand before *field*."""
+    """Return how many counters of a task stand before *field*."""
     return sum(f.many() for f in TASK[: TASK.index(field)])
 
 

@@ -28,7 +28,7 @@ class Head:
         self.transfers = max(self.transfers, load.transactions > load.stores)
 
     def settles(self, work: Sequence[int]) -> bool:
-        """Before a blocking copy: whether the beginning is over, since the task has computed."""
+        """Return whether the beginning is over before a blocking copy, since the task has computed."""
         begun = work[TRANSACTIONS] or self.transactions
         if not begun or not (work[VECTOR] or work[TENSOR_CYCLES] or work[IO_STARTS] >= LONGEST):
             return False
@@ -36,6 +36,6 @@ class Head:
         return True
 
     def ends(self, work: Sequence[int]) -> None:
-        """All that was loaded so far had to come first."""
+        """Take all that was loaded so far as what had to come first."""
         self.transactions += work[TRANSACTIONS]
         self.transfers += work[IO_STARTS]

@@ -53,7 +53,7 @@ def roles_of(group: Sequence[TaskWork], beside: int) -> list[Role]:
 
 
 def neighbours(tasks: Sequence[TaskWork], board: Board) -> int:
-    """How many tasks of a Block launch run on a cluster at once: they fill one after the other."""
+    """Return how many tasks of a Block launch run on a cluster at once: they fill one after the other."""
     return max(1, min(len(tasks), board.arch.cores_per_cluster))
 
 

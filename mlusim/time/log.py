@@ -60,7 +60,7 @@ class CoreLog:
         object.__setattr__(self, "key", b"".join(u.tobytes() + n.tobytes() for u, n in self.chunks))
 
     def __iter__(self) -> Iterator[Rows]:
-        """The rows in order, a chunk at a time."""
+        """Yield the rows in order, a chunk at a time."""
         for distinct, turns in self.chunks:
             yield distinct[turns]
 
@@ -117,7 +117,7 @@ class Log:
         return sum(part.nbytes for chunk in self._chunks[before:] for part in chunk)
 
     def fence(self) -> bool:
-        """The core waits for its compute stream while nothing is in flight; the next flight notes it."""
+        """Let the core wait for its compute stream while nothing is in flight; the next flight notes it."""
         return True
 
     def finished(self) -> CoreLog:
@@ -165,7 +165,7 @@ def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
 
 
 def _merged(rows: Rows) -> Rows:
-    """Fewer rows with the same sums: between barriers one flight a pipe, one wait, all the work.
+    """Return fewer rows with the same sums: between barriers one flight a pipe, one wait, all the work.
 
     What overlapped in part now overlaps as far as it can; barriers stay, for others are part of them.
     """

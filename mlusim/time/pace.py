@@ -116,13 +116,13 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
 
 
 def channels(rows: Rows) -> Any:
-    """Which channels of the IO-DMA the flight of each of *rows* takes: `LOADING`, `STORING` or both."""
+    """Return which channels of the IO-DMA the flight of each of *rows* takes: `LOADING`, `STORING` or both."""
     stores = rows[:, OWN + 2]
     return LOADING * (rows[:, OWN] > stores) + STORING * (stores > 0)
 
 
 def _vector(sums: Rows, pace: Pace) -> Any:
-    """The vector unit: lines and starts, further passes of functions, elements that change their order."""
+    """Return the cost of the vector unit: lines and starts, further passes of functions, elements that change their order."""
     cycles = sums[:, q.VECTOR] * pace.cycle
     several = sums[:, q.FUNCTIONS] * pace.function + sums[:, q.EXPONENTIALS] * pace.exponential
     several += sums[:, q.REDUCTIONS] * pace.reduction
@@ -130,7 +130,7 @@ def _vector(sums: Rows, pace: Pace) -> Any:
 
 
 def _off_chip(own: Rows, pace: Pace) -> Any:
-    """A flight: its loads and its stores have a channel each."""
+    """Return the cost of a flight: its loads and its stores have a channel each."""
     transfers = np.maximum(own[:, 0] - own[:, 2], own[:, 2])
     single = own[:, 1] * pace.stall + own[:, 3] * pace.segment
     return np.maximum(transfers * pace.transaction + single, transfers * pace.port)
@@ -141,7 +141,7 @@ def _on_chip(lines: Any, sram: Any, pace: Pace) -> Any:
 
 
 def _scalar(rows: Rows, pace: Pace) -> Any:
-    """Scalar accesses, each with a step's arithmetic: a load waits for its data, a store takes what an element takes."""
+    """Return the cost of scalar accesses, each with a step's arithmetic: a load waits for its data, a store takes what an element takes."""
     loads, stores = rows[:, LOADS:STORES], rows[:, STORES:]
     on_chip = loads[:, ON_CHIP].sum(axis=1) + stores[:, ON_CHIP].sum(axis=1)
     steps = (loads.sum(axis=1) + stores.sum(axis=1)) * SCALAR_STEP.value * pace.cycle
@@ -150,7 +150,7 @@ def _scalar(rows: Rows, pace: Pace) -> Any:
 
 
 def _io(sums: Rows, pace: Pace) -> Any:
-    """Blocking off-chip copies, fills and atomics."""
+    """Return the cost of blocking off-chip copies, fills and atomics."""
     starts = sums[:, q.IO_STARTS] * (pace.setup + pace.off_chip)
     single = sums[:, q.STALLS] * pace.stall + sums[:, q.ATOMICS] * pace.atomic
     single += sums[:, q.SEGMENTS] * pace.segment
@@ -164,7 +164,7 @@ def _move(sums: Rows, pace: Pace) -> Any:
 
 
 def moved(rows: Rows) -> Any:
-    """Bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
+    """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
     units = rows[:, SUMS + q.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
     units += rows[:, LOADS:STORES][:, OFF_CHIP].sum(axis=1) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
     return units * work.UNIT

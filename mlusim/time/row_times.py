@@ -110,7 +110,7 @@ class Track:
         return float(self.times[-1, LAST]) if len(self.times) else 0.0
 
     def column(self, column: int) -> Any:
-        """One column of all rows of the log."""
+        """Return one column of all rows of the log."""
         chunks = [distinct[turns, column] for distinct, turns in self.log.chunks]
         return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
 
@@ -161,7 +161,7 @@ def joined(spans: Spans) -> Spans:
 
 
 def coverage(spans: Sequence[Spans], owners: int) -> tuple[Times, Times]:
-    """For how long at least one of the intervals of each owner lasts, and at least two."""
+    """Return for how long at least one of the intervals of each owner lasts, and at least two."""
     owner = np.concatenate([s.owner for s in spans] * 2)
     when = np.concatenate([*(s.starts for s in spans), *(s.ends for s in spans)])
     change = np.repeat(np.array([1, -1]), len(owner) // 2)

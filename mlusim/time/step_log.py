@@ -156,7 +156,7 @@ class NotedLog(Log):
     # -- from the intrinsics -------------------------------------------------------------------
 
     def begin(self, frame: FrameType, number: int, lanes: int) -> None:
-        """The core comes to an intrinsic, which *frame* calls.
+        """Note that the core comes to an intrinsic, which *frame* calls.
 
         What `_settle` does is written out here for the common case, since this is called for every instruction.
         """
@@ -173,7 +173,7 @@ class NotedLog(Log):
         self._fresh = True
 
     def again(self, frame: FrameType, space: int, *, store: bool) -> bool:
-        """The core has made a scalar access that is known, if *frame* made it; False where nothing is known of that."""
+        """Note a scalar access that is known, if *frame* made it; returns False where nothing is known of that."""
         number = self._table.numbers.get(((id(frame.f_code), frame.f_lasti), space, store))
         if number is None:
             return False
@@ -182,7 +182,7 @@ class NotedLog(Log):
         return True
 
     def access(self, frame: FrameType, space: int, *, store: bool) -> None:
-        """The core has made a scalar access, at the kernel's *frame*."""
+        """Note that the core has made a scalar access, at the kernel's *frame*."""
         self._settle()
         place = id(frame.f_code), frame.f_lasti
         key = place, space, store
@@ -196,7 +196,7 @@ class NotedLog(Log):
         self._keep(number)
 
     def fence(self) -> bool:
-        """The core waits for its compute stream while nothing is in flight; the next flight notes it."""
+        """Let the core wait for its compute stream while nothing is in flight; the next flight notes it."""
         self._fence = self.at
         return True
 

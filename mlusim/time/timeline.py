@@ -189,7 +189,7 @@ class _Placed:
     unions: int
 
     def warps(self) -> list[Warp]:
-        """How the time of each core by itself becomes time on the board."""
+        """Return how the time of each core by itself becomes time on the board."""
         return warps([m.track for m in self.members], [m.pieces for m in self.members], self.spans)
 
 
@@ -258,7 +258,7 @@ def _amount(step: LoggedStep, where: int) -> tuple[int, str]:
 
 
 def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
-    """From the last effect of the pipe that a wait was for."""
+    """Yield the arrows from the last effect of the pipe that a wait was for."""
     for base, member in zip(first, members, strict=True):
         found, kinds, times = member.pieces, member.track.kinds, member.track.times
         compute = np.flatnonzero((found.where == ON_VECTOR) | (found.where == ON_TENSOR))
@@ -283,7 +283,7 @@ def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[A
 
 
 def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
-    """From the last to arrive at a barrier to the others."""
+    """Yield the arrows from the last to arrive at a barrier to the others."""
     meetings: dict[int, list[tuple[float, int, int]]] = {}
     held: dict[int, list[tuple[int, int]]] = {}
     for base, member in zip(first, members, strict=True):

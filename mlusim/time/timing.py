@@ -112,7 +112,7 @@ def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.U
 
 
 def band(work: GroupedTasks, board: Board, slots: int, usual: float) -> tuple[float, float]:
-    """Between which times, in us, a launch that is predicted to take *usual* may end on *board*.
+    """Return the times in us between which a launch that is predicted to take *usual* may end on *board*.
 
     Two things leave it open, of which neither knows of the other: the constants, of which not all are wrong in one
     direction at once, so half of what all of them together make of it counts, in logarithms; and the model
@@ -192,7 +192,7 @@ def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[P
 def delayed(
     needs: Sequence[Need], slots: int, ceiling: float, apart: float = 0.0
 ) -> list[tuple[float, float]]:
-    """Us and bytes of each group, where those that begin together wait for their first loads together.
+    """Return us and bytes of each group, where those that begin together wait for their first loads together.
 
     All of the first wave ask at once, so nothing of one hides the loads of another; *ceiling* is what the
     memory gives them, in bytes a us, *apart* how long each begins after the one before.  Later groups begin when

@@ -68,7 +68,7 @@ _IO, _MOVE = Pipe.IO, Pipe.MOVE
 
 
 def macs(arch: Arch) -> Mapping[DType, int]:
-    """Products per cycle and core by element type; a type without a published rate has that of its width."""
+    """Return the products per cycle and core by element type; a type without a published rate has that of its width."""
     rates = arch.tensor_macs
     by_width = {
         1: rates["int8"],
@@ -102,7 +102,7 @@ def scattered(elements: int, transactions: int, *, stores: bool) -> CopyLoad:
 
 
 def reading(start: int, size: int, spread: int) -> int:
-    """Off-chip transactions of a segment of *size* bytes that is read; *spread*: all strides, or-ed.
+    """Return off-chip transactions of a segment of *size* bytes that is read; *spread*: all strides, or-ed.
 
     Where segments begin at different places of their lines, the most unlucky one counts for all.
     """
@@ -110,13 +110,13 @@ def reading(start: int, size: int, spread: int) -> int:
 
 
 def writing(start: int, size: int, spread: int) -> int:
-    """The same of one that is written: a line that is written in part is read first."""
+    """Return the same of one that is written: a line that is written in part is read first."""
     place = _place(start, spread)
     return (place + size + UNIT - 1) // UNIT + read_first(place, size)
 
 
 def read_first(start: int, size: int) -> int:
-    """How many lines a segment of *size* bytes from byte *start* on writes in part: its first, its last or both."""
+    """Return how many lines a segment of *size* bytes from byte *start* on writes in part: its first, its last or both."""
     first, last = start % UNIT > 0, (start + size) % UNIT > 0
     return first or last if start // UNIT == (start + size - 1) // UNIT else first + last
 
@@ -196,7 +196,7 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
 
 
 def _pieces(side: "Access") -> int:
-    """How many pieces lie apart from each other on one side of a copy; 0 where all of it is contiguous."""
+    """Return how many pieces lie apart from each other on one side of a copy; 0 where all of it is contiguous."""
     span = side.size
     for stride, count in reversed(side.steps):
         if stride != span and count > 1:

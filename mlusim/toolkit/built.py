@@ -212,7 +212,7 @@ def _compile(words: Sequence[str], toolkit: Path, sources: HostSources) -> None:
 
 
 def _depends(path: Path) -> Iterator[str]:
-    """The absolute names of the files that a list of dependencies has, in the form of make."""
+    """Yield the absolute names of the files that a list of dependencies has, in the form of make."""
     text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
     for word in _WORD.findall(text):
         yield os.path.abspath(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))  # noqa: PTH100 - no link is followed

@@ -385,7 +385,7 @@ class CompilerDriver:
 
 
 def _links(made: EmbeddedRecord) -> str:
-    """Assembly of symbols for functions of the device, whose own are no host's: by them a linker takes members of archives.
+    """Return assembly of symbols for the functions of the device: by them a linker takes members of archives.
 
     A name as ``_Z5twicePf.device`` is shown as ``twice(float*) [clone .device]`` where no file defines it.
     """

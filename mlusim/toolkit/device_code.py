@@ -12,7 +12,7 @@ from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 
 
 def form_of(source: RecordSource, board: Board) -> ir.TranslationUnit:
-    """The device's side of *source* for *board*.  Raises `SourceError` where it does not parse, `UsageError` where it cannot be read."""
+    """Return the device's side of *source* for *board*.  Raises `SourceError` where it does not parse, `UsageError` where it cannot be read."""
     return record.device_side(translate(source.path, _options(source, board)).form)
 
 

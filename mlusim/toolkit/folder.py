@@ -73,7 +73,7 @@ def make(directory: Path, board: Board) -> None:
 
 @contextlib.contextmanager
 def _libraries(compiler: Sequence[str]) -> Iterator[Path]:
-    """The folder with the driver's libraries: that of the user's cache, one for now where none can be kept."""
+    """Yield the folder with the driver's libraries: that of the user's cache, one for now where none can be kept."""
     try:
         kept = kept_libraries(compiler) if user_cache() is not None else None
     except OSError:  # a cache that cannot be written
@@ -106,7 +106,7 @@ def _texts(board: Board) -> Mapping[str, str]:
 
 
 def _public() -> Iterator[Path]:
-    """Headers that the host functions of the public library include."""
+    """Yield the headers that the host functions of the public library include."""
     yield from sorted((prelude.INCLUDE / "core").glob("*.h"))
 
 

@@ -29,7 +29,7 @@ class HostFunctions(Mapping[str, "HostFunction"]):
         return len(list(iter(self)))
 
     def __getitem__(self, name: str) -> "HostFunction":
-        """The function called *name*.  Raises `UsageError` for a name that no source has."""
+        """Return the function called *name*.  Raises `UsageError` for a name that no source has."""
         if not self._found(name):
             self._module.instantiate(name, f"host function {name!r}", list(self))
         return HostFunction(self._module, name, tuple(self._found(name)))

@@ -36,7 +36,7 @@ def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
 
 
 def moved(own: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> str:
-    """In which mechanisms *own* differs from *best*, which takes *time_us*, the largest difference first; how many cores work."""
+    """Say in which mechanisms *own* differs from *best*, which takes *time_us*, the largest difference first; how many cores work."""
     words = differences(own, best, time_us)[:MOST]
     cores = round(own["cores"])
     if cores != round(best["cores"]):

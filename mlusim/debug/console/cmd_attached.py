@@ -45,7 +45,7 @@ def told(console: "CommandContext", number: int) -> str:
 
 
 def save(console: "CommandContext", words: str) -> str:
-    """Breakpoints as commands in a file."""
+    """Write the breakpoints to a file, as commands."""
     kind, _, name = words.partition(" ")
     if kind not in ("breakpoints", "b") or not name.strip():
         raise UsageError("save takes `breakpoints` and a file, as in `save breakpoints stops.txt`")
@@ -75,7 +75,7 @@ def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
 
 
 def apply(console: "CommandContext", words: str) -> str:
-    """One command for several tasks, one after the other."""
+    """Run one command for several tasks, one after the other."""
     who, _, line = words.partition(" ")
     session = console.session
     cores = [name_of(core) for core in session.look().cores]

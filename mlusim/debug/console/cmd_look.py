@@ -117,7 +117,7 @@ def _listed(session: "DebugSession", file: str | None, first: int, last: int) ->
 
 
 def listing(session: "DebugSession", file: str, line: int, before: int, behind: int) -> str:
-    """Lines of source with the current one and breakpoints marked."""
+    """Return the lines of source with the current one and breakpoints marked."""
     source = linecache.getlines(file)
     if not source:
         raise UsageError(f"there is no source of {place_of(file)}")

@@ -106,7 +106,7 @@ def _array(session: "DebugSession", place: str, count: int, letter: str = "") ->
 
 
 def _known(session: "DebugSession") -> "dict[str, Any]":
-    """Names for expressions: memory, and the arrays of the host, dotted ones as members of what is before the dot."""
+    """Return the names for expressions: memory, and the arrays of the host, dotted ones as members of what is before the dot."""
     arrays = session.arrays()
     known: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
     for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
@@ -228,7 +228,7 @@ def _at_moment(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarra
 
 
 def _same_tensor(session: "DebugSession", span: ByteSpan, launch: int) -> None:
-    """Raises `UsageError` where *launch* was not given the tensor of GDRAM that *span* lies in here."""
+    """Raise `UsageError` where *launch* was not given the tensor of GDRAM that *span* lies in here."""
     homes = session.recorded.homes
     home = next((a for a in homes if a.address <= span.low < a.address + a.nbytes), None)
     if span.space is GDRAM and home is not None and home not in session.runs.recorded(launch).homes:

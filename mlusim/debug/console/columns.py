@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lines of columns, two blanks apart; empty columns are left out."""
+    """Return the lines of columns, two blanks apart; empty columns are left out."""
     kept = [list(row) for row in rows]
     shown = [n for n in range(len(heads)) if any(row[n] for row in kept)]
     lines = [[heads[n] for n in shown], *([row[n] for n in shown] for row in kept)]
@@ -16,7 +16,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values, one pair a line."""
+    """Return the names and values, one pair a line."""
     kept = list(rows)
     width = max((len(name) for name, _ in kept), default=0)
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in kept)

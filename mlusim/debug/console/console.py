@@ -79,7 +79,7 @@ class Console(CommandContext):
         return [line for made in stop.hits for line in self.attached.get(made.number, ())]
 
     def _collected(self, line: str) -> Reply:
-        """One more command of a breakpoint, or the end of them."""
+        """Take one more command of a breakpoint, or the end of them."""
         assert self.collecting is not None
         number, lines = self.collecting
         if line != "end":
@@ -143,7 +143,7 @@ class Console(CommandContext):
         return stand(session, recording)
 
     def stop_text(self) -> str:
-        """Why and where the session stands, and what is displayed there."""
+        """Return why and where the session stands, and what is displayed there."""
         shown = cmd_values.displays_text(self) if self.displays and self.session.launches else ""
         return self._stop_text() + (f"\n{shown}" if shown else "")
 

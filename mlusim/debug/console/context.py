@@ -43,7 +43,7 @@ class CommandContext(ABC):
 
     @abstractmethod
     def stop_text(self) -> str:
-        """Why and where the session stands."""
+        """Return why and where the session stands."""
 
     @abstractmethod
     def execute_file(self, name: str) -> Iterator[Reply]:

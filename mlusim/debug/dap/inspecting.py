@@ -255,7 +255,7 @@ def _write_memory(state: State, arguments: Arguments) -> Body:
 
 
 def _disassemble(state: State, arguments: Arguments) -> Body:
-    """Operations as instructions: the address of each is its moment; future ones are not known."""
+    """Return operations as instructions: the address of each is its moment; future ones are not known."""
     session = state.session
     first = int(str(arguments["memoryReference"]), 0) + int(arguments.get("instructionOffset") or 0)
     paused = session.watched(history=True)

@@ -126,7 +126,7 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
 
 
 def _standing(state: State, arguments: Arguments) -> Body:
-    """Nothing to say yet; the stop is announced when it is reached."""
+    """Answer with nothing; the stop is announced when it is reached."""
     del arguments
     state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None

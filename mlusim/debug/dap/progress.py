@@ -11,7 +11,7 @@ PATIENCE, EVERY = 0.5, 1.0  # seconds: before the editor is told, and between tw
 
 @contextmanager
 def progressing(state: State, title: str) -> Iterator[None]:
-    """While it lasts, an editor that shows progress shows *title*, once it has lasted `PATIENCE` seconds.
+    """Show *title* in an editor that shows progress, once the block has lasted `PATIENCE` seconds.
 
     The editor cancels as it pauses: what is done is interrupted.
     """

@@ -136,5 +136,5 @@ class EditorStream:
         """Do nothing: output is sent as it is written."""
 
     def isatty(self) -> bool:
-        """False: an editor's console is not a terminal."""
+        """Return False: the console of an editor is not a terminal."""
         return False

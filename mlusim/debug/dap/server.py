@@ -89,7 +89,7 @@ def _handle(connection: Connection, message: Message, adapter: Adapter) -> None:
 
 @contextlib.contextmanager
 def _captured(connection: Connection) -> Iterator[None]:
-    """While it lasts, what the program prints goes to the editor."""
+    """Send what the program prints in the block to the editor."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = EditorStream(connection, "stdout"), EditorStream(connection, "stderr")
     try:

@@ -123,7 +123,7 @@ def _watch(state: State, one: Arguments) -> dict[str, Any]:
 
 
 def _instructions(state: State, arguments: Arguments) -> Body:
-    """An instruction's address is its moment."""
+    """Set breakpoints on instructions, whose addresses are their moments."""
     _forget(state, "instructions")
     found = []
     for one in arguments["breakpoints"]:

@@ -99,7 +99,7 @@ def clock_of(runs: "RunMaker", launch: int) -> PredictedTimes:
 
 
 def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
-    """When every instruction begins, by core, name and line, each in turn; and how long the launch takes."""
+    """Return when every instruction begins, by core, name and line, each in turn; and how long the launch takes."""
     session, _ = recorded.again([EveryStep()], timing=True)
     ear = Ear(ShownOutput())
     ear.loud = False

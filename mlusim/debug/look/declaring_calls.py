@@ -67,7 +67,7 @@ def _in_c(lines: list[str], line: int) -> Iterator[DeclaringCall]:
 
 
 def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
-    """How many declarations of the same line its memory has before it; None where its task has ended."""
+    """Return how many declarations of the same line its memory has before it; None where its task has ended."""
     for core in paused.observed.cores:
         arenas = [*core.arenas.values(), *([core.cluster.sram] if core.cluster is not None else [])]
         for arena in arenas:

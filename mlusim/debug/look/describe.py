@@ -85,7 +85,7 @@ def access_text(paused: PausedRun, access: Access) -> str:
 
 
 def accesses_text(paused: PausedRun, accesses: Sequence[Access], *, pieces: bool = False) -> str:
-    """Several accesses, each by itself; *pieces* of one operand that follow each other as one, the first few of many."""
+    """Return several accesses, each by itself; *pieces* of one operand that follow each other as one, the first few of many."""
     joined: list[Access] = [] if pieces else list(accesses)
     for access in accesses if pieces else ():
         last = joined[-1] if joined else None
@@ -159,13 +159,13 @@ def address_text(pointer: Ptr, paused: PausedRun | None) -> str:
 
 
 def poisoned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Which elements consist of poison: every byte as fresh memory has it."""
+    """Return which elements consist of poison: every byte as fresh memory has it."""
     raw = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)
     return np.asarray((raw == POISON).all(axis=1))
 
 
 def elements(array: np.ndarray[Any, Any]) -> list[str]:
-    """Elements as text; ``poison`` for a float that was never written, ``-1?`` for such an integer."""
+    """Return the elements as text; ``poison`` for a float that was never written, ``-1?`` for such an integer."""
     unwritten = "poison" if array.dtype.kind not in "iu" else None
     texts = []
     for value, fresh in zip(array, poisoned(array), strict=True):
@@ -199,14 +199,14 @@ def op_text(paused: PausedRun, op: Op) -> str:
 
 
 def end_text(recorded: "KeptLaunch", stop: Stop) -> str:
-    """That a launch has ended, and why the debugger stopped there."""
+    """Return that a launch has ended, and why the debugger stopped there."""
     count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
     lines = [reason for reason in stop.reasons if reason]
     return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}"])
 
 
 def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
-    """Why and where a run stands, with the line of source."""
+    """Return why and where a run stands, with the line of source."""
     lines = [reason for reason in stop.reasons if reason]
     if stop.kind is LAUNCH_BEGIN:
         return "\n".join([*lines, f"launch {paused.recorded.index} begins: {launch_text(paused)}"])
@@ -224,7 +224,7 @@ def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
 
 
 def failed_text(failure: BaseException) -> str:
-    """How the program itself has ended: the error, and its line."""
+    """Return how the program itself has ended: the error, and its line."""
     text = said(failure)
     known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, told where it stopped
     told = f": {text}" if text and not known else ""

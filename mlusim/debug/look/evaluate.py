@@ -47,7 +47,7 @@ class Probe:
         _no(view, index, value)
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
-        """Nothing; the debugger names regions itself."""
+        """Return nothing; the debugger names regions itself."""
         del allocation, offset
         return ""
 
@@ -55,7 +55,7 @@ class Probe:
         """Change nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
-        """None: no core is at fault for what an expression does."""
+        """Return None: no core is at fault for what an expression does."""
         return fault
 
 
@@ -74,7 +74,7 @@ class _Refusing:
 
 @contextmanager
 def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
-    """While it lasts, *core*'s pointers load without being counted, and neither wait nor switch; nor do they store without *stores*."""
+    """Let *core*'s pointers load in the block without being counted, wait or switch, and store only with *stores*."""
     if core is None:
         yield
         return

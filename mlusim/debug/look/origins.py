@@ -116,7 +116,7 @@ class WriteLog(Observer):
         self._known = {logged.step: n for n, logged in enumerate(self._steps)}
 
     def last(self, byte: Byte, before: int) -> tuple[int, Logged, Access] | None:
-        """The last write of *byte* before moment *before*: its moment, what it was, and which operand."""
+        """Return the last write of *byte* before moment *before*: its moment, what it was, and which operand."""
         writers = {n: a for n, logged in enumerate(self._steps) if (a := logged.touches(byte)) is not None}
         if not writers:
             return None
@@ -252,7 +252,7 @@ class OriginSearch:
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
     def _last(self, byte: Byte, launch: int, before: int) -> tuple[int, Logged, Access] | None:
-        """The last write in one launch: from a log of the last moments, then from logs of earlier ones."""
+        """Return the last write in one launch: from a log of the last moments, then from logs of earlier ones."""
         window = WINDOW
         if before > self._until.get(launch, -1):
             here = self._here
@@ -285,7 +285,7 @@ class OriginSearch:
 
 
 def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None, bool]] | None":
-    """Of an instruction that moves pieces: the piece behind *written*, and its element of each list of places.
+    """Return the piece behind *written* of an instruction that moves pieces, and its element of each list of places.
 
     With each its owner, and whether it is the piece itself.  None for every other instruction.
     """

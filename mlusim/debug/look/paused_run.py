@@ -87,7 +87,7 @@ class PausedRun:
         return found
 
     def allocations(self, core: "Core | None") -> list[tuple[str | None, Allocation]]:
-        """Everything that *core* can address, with the owner: tensors, its cluster's SRAM, its own memories."""
+        """Return everything that *core* can address, with the owner: tensors, its cluster's SRAM, its own memories."""
         found: dict[Allocation, str | None] = {a: None for a, _ in self.tensors.values()}
         if core is not None:
             if core.cluster is not None:
@@ -147,7 +147,7 @@ def need_core(paused: PausedRun, name: str) -> "Core":
 
 
 def no_such_task(paused: PausedRun, name: str) -> str:
-    """Why the launch has no core called *name*, as a sentence; nothing where it has one."""
+    """Return why the launch has no core called *name*, as a sentence; nothing where it has one."""
     x, y, z = paused.session.dim
     number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
     board = paused.session.board

@@ -108,7 +108,7 @@ def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allo
 
 
 def owner_in(space: Space, core: "Core | None") -> str | None:
-    """Whose memory an address of *space* is, seen from *core*."""
+    """Return whose memory an address of *space* is, seen from *core*."""
     if space is GDRAM:
         return None
     if core is None:

@@ -95,7 +95,7 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
 
 
 def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> list[RegionState]:
-    """Pointer variables of BANG C into arrays of the chip, each up to the next one: where a region ends is inferred."""
+    """Return the pointers of BANG C into arrays of the chip, each up to the next one: where a region ends is inferred."""
     places: dict[int, tuple[Allocation, dict[int, tuple[str, DType]]]] = {}
     on_chip = {id(a): a for owner, a in paused.allocations(core) if owner is not None and core is not None}
     while frame is not None and c_scope(frame) is not None:
@@ -166,7 +166,7 @@ def examine(
     *,
     exact: bool = False,
 ) -> Iterator[str]:
-    """Lines of *count* elements from *span* on: *letter* f, d, u, x, t or c, *size* b, h, w, g or "" (its own).
+    """Yield the lines of *count* elements from *span* on: *letter* f, d, u, x, t or c, *size* b, h, w, g or "" (its own).
 
     Without a count all of *span* where it is *exact*, else a few of it.  Raises `UsageError` where the memory ends before that.
     """
@@ -190,7 +190,7 @@ def examine(
 
 
 def _usual(span: ByteSpan, dtype: DType, left: int, *, exact: bool) -> int:
-    """How many elements are shown by default; of what is exact all, even those that do not exist."""
+    """Return how many elements are shown by default; of what is exact all, even those that do not exist."""
     if exact:
         return max(1, min(span.nbytes // dtype.size, LONGEST))
     return max(1, min(USUAL, left // dtype.size))
@@ -238,7 +238,7 @@ def array_of(paused: PausedRun, core: "Core | None", span: ByteSpan) -> np.ndarr
 
 
 def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: int = 8) -> list[str]:
-    """Sentences about where two arrays differ; the worst elements first.
+    """Return the sentences about where two arrays differ; the worst elements first.
 
     Raises `UsageError` where the second array cannot be laid against the first.
     """

@@ -57,7 +57,7 @@ def tasks(paused: PausedRun) -> list[TaskState]:
 
 
 def others(paused: PausedRun) -> tuple[int, int]:
-    """How many tasks and memory cores have ended, and how many have not begun."""
+    """Return how many tasks and memory cores have ended, and how many have not begun."""
     x, y, z = paused.session.dim
     board, kind = paused.session.board, paused.session.kind
     total = x * y * z
@@ -173,7 +173,7 @@ def mutexes(paused: PausedRun) -> list[tuple[str, str]]:
 
 
 def cores(paused: PausedRun) -> Iterator[tuple[str, str, str, str, str]]:
-    """Name, cluster, core number, instructions executed and NRAM declared in bytes, of every core that runs."""
+    """Yield the name, cluster, core number, instructions executed and NRAM declared in bytes, of every core that runs."""
     for core in paused.cores:
         place = core.place
         nram = sum(arena.top for space, arena in core.arenas.items() if space.name == "NRAM")
@@ -183,7 +183,7 @@ def cores(paused: PausedRun) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def clusters(paused: PausedRun) -> Iterator[tuple[str, str, str]]:
-    """Name, members, and SRAM declared in bytes, of every cluster that runs."""
+    """Yield the name, members, and SRAM declared in bytes, of every cluster that runs."""
     found: dict[str, list[Core]] = {}
     for core in paused.cores:
         if core.cluster is not None:

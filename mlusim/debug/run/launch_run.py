@@ -102,7 +102,7 @@ class LaunchRun:
             self._holder.take(None)
 
     def _trap(self) -> None:
-        """The kernel calls ``breakpoint()``: stop at its next line."""
+        """Stop at the next line of the kernel, which calls ``breakpoint()``."""
         self.tracer.interrupt(Trap())
 
     def _body(self) -> None:

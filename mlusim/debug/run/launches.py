@@ -138,7 +138,7 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
 
 
 def explored(session: "Session") -> bool:
-    """True where the launch follows another schedule than the default one."""
+    """Return True where the launch follows another schedule than the default one."""
     return session.choices is not None
 
 

@@ -51,7 +51,7 @@ class Milestones:
     _spacing: int = field(default=SPACING, init=False)
 
     def note(self, rare: int, moment: int) -> None:
-        """The *rare*-th rare event is at *moment*, and nothing is in flight there."""
+        """Note that the *rare*-th rare event is at *moment*, with nothing in flight there."""
         if rare % self._stride or (self._marks and moment <= self._marks[-1][0]):
             return
         self._marks.append((moment, rare))

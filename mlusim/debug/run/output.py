@@ -45,7 +45,7 @@ class Ear:
 
     @contextmanager
     def listening(self, trap: Callable[[], None] | None = None) -> Iterator[None]:
-        """While it lasts, what is written is counted; a ``breakpoint()`` that is news calls *trap*."""
+        """Count what is written in the block; call *trap* at a ``breakpoint()`` that is new."""
         before = sys.stdout, sys.stderr, sys.breakpointhook
         self._filters[0].stream, self._filters[1].stream = before[:2]
 
@@ -89,7 +89,7 @@ class _Filter:
 
 @contextmanager
 def unfiltered() -> Iterator[None]:
-    """While it lasts, what is written passes and is not counted: it is the debugger's user who writes."""
+    """Let what is written in the block, which is the debugger's user's, pass without being counted."""
     ears = {stream.ear for stream in (sys.stdout, sys.stderr) if isinstance(stream, _Filter)}
     before = {ear: ear.aside for ear in ears}
     for ear in ears:

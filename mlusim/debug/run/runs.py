@@ -91,7 +91,7 @@ class RunMaker:
         return run
 
     def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
-        """The *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
+        """Return the *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
 
         Where there are fewer, the first of them.  Looks at the last moments first, then further back.
         """
@@ -107,7 +107,7 @@ class RunMaker:
         return self._counted(limit, wanted, count)
 
     def _counted(self, limit: Position, stoppers: tuple[Stopper, ...], count: int) -> Stop | None:
-        """As `last_before` where the stops are too many to keep: counts them first."""
+        """Do as `last_before` where the stops are too many to keep: count them first."""
         total = 0
 
         def add(_: Stop) -> None:
@@ -148,7 +148,7 @@ class RunMaker:
         return stop
 
     def moments(self, launch: int) -> int:
-        """How many moments a launch that has ended has; counted by running it, once."""
+        """Return how many moments a launch that has ended has; counted by running it, once."""
         recorded = self.recorded(launch)
         if recorded.moments is None:
             self.aside(Position(launch, END), since=0).abandon()

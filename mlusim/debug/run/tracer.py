@@ -102,7 +102,7 @@ class Tracer(RunObserver):
     def arm(
         self, stoppers: Iterable[Stopper], goal: Position | None = None, trace_from: int | None = None
     ) -> None:
-        """From now on stop where a stopper says so, and at *goal*; trace lines from moment *trace_from* on."""
+        """Stop from now on where a stopper says so, and at *goal*; trace lines from moment *trace_from* on."""
         every = tuple(stoppers)
         for stopper in every:
             stopper.begin(self)
@@ -180,12 +180,12 @@ class Tracer(RunObserver):
         self._last(LAUNCH_END, None)
 
     def fault(self, core: observed.Core, fault: Fault) -> None:
-        """The last moment: the core could not do what it was told."""
+        """Take the last moment: the core could not do what it was told."""
         super().fault(core, fault)
         self._last(FAULT, whole(core))
 
     def error(self, core: observed.Core, error: BaseException) -> None:
-        """The last moment: the kernel raised an error of its own."""
+        """Take the last moment: the kernel raised an error of its own."""
         super().error(core, error)
         self._last(FAULT, whole(core))
 
@@ -214,7 +214,7 @@ class Tracer(RunObserver):
         return True
 
     def _begin_group(self) -> None:
-        """A group of tasks begins; where no other is under way, a snapshot may be made."""
+        """Begin a group of tasks; where no other is under way, a snapshot may be made."""
         session, milestones = self.session, self._milestones
         quiescent = (
             session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
@@ -238,7 +238,7 @@ class Tracer(RunObserver):
         )
 
     def _last(self, kind: str, core: Core | None) -> None:
-        """The last moment: at the latest here checkers tell what they have found."""
+        """Take the last moment, at which checkers tell at the latest what they have found."""
         self.moment += 1
         self.lines = 0
         op = Op(self.moment, kind, core, kind)
@@ -347,7 +347,7 @@ class Tracer(RunObserver):
             frame = frame.f_back
 
     def _retrace(self) -> None:
-        """After a pause: trace if what is asked now needs lines, and only then."""
+        """Trace after a pause if what is asked now needs lines, and only then."""
         wanted = bool(self._line_stoppers) or self._goal_lines > 0
         if wanted:
             self.trace()

@@ -50,7 +50,7 @@ def cluster_name(core: "Core") -> str:
 
 
 def owner_of(core: "Core", allocation: "Allocation") -> str | None:
-    """Whose memory *allocation* is, which an instruction of *core* names: a core's, a cluster's, or the device's."""
+    """Return whose memory *allocation* is, which an instruction of *core* names: a core's, a cluster's, or the device's."""
     if allocation.space is GDRAM:
         return None
     if allocation.space is not SRAM:

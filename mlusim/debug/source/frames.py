@@ -123,10 +123,10 @@ def place_of(file: str) -> str:
 
 
 def source_line(filename: str, line: int) -> str:
-    """One line of source without its end, or nothing where there is no source."""
+    """Return one line of source without its end, or nothing where there is no source."""
     return linecache.getline(filename, line).rstrip()
 
 
 def depth_of(frame: FrameType | None) -> int:
-    """How many kernel frames are on the stack at *frame*."""
+    """Return how many kernel frames are on the stack at *frame*."""
     return sum(1 for _ in kernel_frames(frame))

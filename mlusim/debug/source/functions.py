@@ -33,7 +33,7 @@ def reachable(body: Any, owned: Owned) -> list[UserFunction]:
 
 
 def functions_of(body: Any, owned: Owned) -> list[FunctionType]:
-    """As `reachable`, the functions themselves."""
+    """Return the functions themselves of `reachable`."""
     found: dict[CodeType, FunctionType] = {}
     waiting = [body]
     while waiting:
@@ -98,7 +98,7 @@ def _lines(code: CodeType) -> set[int]:
 
 
 def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tuple[str, int]]:
-    """File and line of every place in *functions* that names *name*."""
+    """Return the file and line of every place in *functions* that names *name*."""
     return frozenset(
         (code.co_filename, instruction.positions.lineno)
         for function in functions

@@ -82,7 +82,7 @@ def available(environ: Mapping[str, str] = os.environ) -> tuple[str, ...] | None
 
 
 def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
-    """One sentence about a machine without a compiler, and what to do."""
+    """Say in one sentence that the machine has no compiler, and what to do."""
     if environ.get(CHOICE):
         why, instead = f"{CHOICE}={environ[CHOICE]} names no program", "name a C compiler, or unset it"
     else:
@@ -93,7 +93,7 @@ def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
 
 @functools.cache
 def machine_flags() -> tuple[str, ...]:
-    """Flags for the processor at hand; none where it has less than the fast ones need."""
+    """Return the flags for the processor at hand; none where it has less than the fast ones need."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return ()
     try:

@@ -52,7 +52,7 @@ def charges(recipe: Sequence[steps.Step], call: DoorCall) -> Iterator[str]:
 
 
 def _access(step: steps.AccessScalar, counted: str) -> Iterator[str]:
-    """Loads and stores are accounted as those through a pointer are."""
+    """Yield C that accounts for loads and stores as for those through a pointer."""
     o = step.operand
     places = "loads" if step.stored is None else "stores"
     yield f"{counted} m->{places}[a_{o.name}.a->space]++;"
@@ -61,7 +61,7 @@ def _access(step: steps.AccessScalar, counted: str) -> Iterator[str]:
 
 
 def _vector(step: steps.ChargeVector, call: DoorCall) -> str:
-    """Lines of the vector unit; the function of the run-time counts the instruction too."""
+    """Return the lines of the vector unit; the function of the run-time counts the instruction too."""
     width = max(call.types[o.name].size for o in (step.width.lead, *step.width.beside))
     count = call.formula(step.amount.extent, step.amount.operand)
     used = f"{count} * {max(width, step.width.least)}"

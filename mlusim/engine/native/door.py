@@ -274,7 +274,7 @@ class _Door:
                 yield f"a_integer((int64_t)g_{name}, {IDS[given.dtype] if given.dtype else -1})"
 
     def _values(self) -> Iterator[str]:
-        """Numbers as elements of the operands' type, as C converts them; counts that are left out."""
+        """Yield the numbers as elements of the operands' type, as C converts them; counts that are left out."""
         row = self.row
         lead = self.types[row.same[0]] if row.same else next(iter(self.types.values()), None)
         for p in row.given:
@@ -391,7 +391,7 @@ class _Door:
 
 
 def repetitions(o: Operand, formula: Callable[[Expr], str]) -> Iterator[str]:
-    """How often the pieces of *o* repeat, and how far apart they begin; without strides there is one."""
+    """Yield how often the pieces of *o* repeat, and how far apart they begin; without strides there is one."""
     if not o.strides:
         yield f"  enum {{ more_{o.name} = 0, step_{o.name} = 0 }};"
         return

@@ -60,7 +60,7 @@ class _UFunc(ctypes.Structure):
 
 @functools.cache
 def table() -> Any:
-    """Two words for each of `LOOPS`, the function and its data; 0 for one that is not found."""
+    """Return two words for each of `LOOPS`, the function and its data; 0 for one that is not found."""
     words: list[int] = []
     for ufunc, types in LOOPS:
         words += _loop(ufunc, types)

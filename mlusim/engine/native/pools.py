@@ -20,7 +20,7 @@ def _strides(scalars: frozenset[str]) -> tuple[str, str]:
 
 
 def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, mean: bool) -> str | None:
-    """One number for each window and channel, the mean of *combine* or itself."""
+    """Render one number for each window and channel, the mean of *combine* or itself."""
     del row
     found = expression(combine, types["dst"].kind)
     down, right = _strides(scalars)
@@ -38,7 +38,7 @@ def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, me
 
 
 def _two_sums(down: str, right: str) -> str:
-    """Sums of half: of even and of odd elements, then of the two, some channels at a time."""
+    """Render sums of half: of even and of odd elements, then of the two, some channels at a time."""
     return (
         f"int64_t high = (height - (kernel_height - 1) * in_dh - 1) / {down} + 1, wide = (width - (kernel_width - 1) * in_dw - 1) / {right} + 1;\n"
         "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t first = 0; first < channel; first += 64) {\n"
@@ -52,7 +52,7 @@ def _two_sums(down: str, right: str) -> str:
 
 
 def _windows(scalars: frozenset[str]) -> str:
-    """How many windows there are where the last of a row shrinks."""
+    """Render how many windows there are where the last of a row shrinks."""
     down, right = _strides(scalars)
     return (
         f"const int64_t down_ = {down}, right_ = {right}, high = (height - kernel_height) / down_ + 1;\n"
@@ -79,7 +79,7 @@ def largest(row: Intrinsic, types: Types, scalars: frozenset[str], values: bool)
 
 
 def unpool(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> str:
-    """Numbers back where their places in the windows are, put or added; Python refuses a place outside of its window."""
+    """Render numbers put or added back to their places in the windows; Python refuses a place outside of its window."""
     del row, types
     total = "PUT_$dst(GET_$dst(*to) + GET_$src(src[at_]))" if add else "src[at_]"
     each = "for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++)"

@@ -33,7 +33,7 @@ class _Asker:
     asked = "", ""
 
     def barrier(self, name: str, scope: str) -> None:
-        """The barrier that a core would go to."""
+        """Name the barrier that a core would go to."""
         self.asked = name, scope
 
 
@@ -53,7 +53,7 @@ def is_native(row: Intrinsic, arch: Arch) -> bool:
 
 
 def _uses(row: Intrinsic) -> list[Use]:
-    """Calls of *row* with operands of each type, without what may be left out."""
+    """Return the calls of *row* with operands of each type, without what may be left out."""
     lead = next(
         (o for o in row.operands.values() if o.name in row.same), next(iter(row.operands.values()), None)
     )

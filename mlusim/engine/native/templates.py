@@ -44,7 +44,7 @@ def body(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str | None:
 def _mapped(
     row: Intrinsic, types: Types, function: Callable[..., Any], scalars: frozenset[str]
 ) -> str | None:
-    """One NumPy function, element by element; what is no operand is the scalar."""
+    """Render one NumPy function, element by element; what is no operand is the scalar."""
     names = [p.name for p in row.given if p.kind != "count" and p.name != "dst"]
     dst = types["dst"]
     found = expression(function, dst.kind)
@@ -179,7 +179,7 @@ def _remainder(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
 
 
 def _compared_filter(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """Elements that compare true behind their number; in place Python takes a copy first."""
+    """Render elements that compare true behind their number; in place Python takes a copy first."""
     del row, types
     second = "const U_$dst b_ = GET_$dst(src1);" if "src1" in scalars else ""
     other = "b_" if second else "GET_$src1(src1[i])"
@@ -204,7 +204,7 @@ def _no_zero(scalars: frozenset[str]) -> str:
 
 
 def _mask(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """Bits and those of a scalar, floats too."""
+    """Render bits and those of a scalar, floats too."""
     del row, scalars
     word = f"u{8 * types['dst'].size}"
     return (
@@ -278,7 +278,7 @@ _FUSIONS = (
 
 
 def _fusion(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """Two operations by a number; the vectors of the second and third operand are used again and again."""
+    """Render two operations by a number; the vectors of the second and third operand are used again and again."""
     del row
     dst = types["dst"]
     get = "".join(f" U_$dst {x} = GET_$dst({n});" for n, x in (("src1", "b"), ("src2", "c")) if n in scalars)
@@ -298,7 +298,7 @@ def _fusion(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
 
 
 def _fused(number: int, text: str, dst: DType) -> str:
-    """One fusion of a, b and c: products with a sum of floats round once, all else after each operation."""
+    """Render one fusion of a, b and c: products with a sum of floats round once, all else after each operation."""
     if dst.kind != "float":
         return f"PUT_$dst({text})"
     if number < 2:

@@ -47,7 +47,7 @@ def _registers(writer: WrittenMethod, step: steps.ChargeRegisters) -> Lines:
 
 
 def _amount(writer: WrittenMethod, amount: steps.ChargedElements) -> tuple[str, int]:
-    """How many elements, and which operand's."""
+    """Return how many elements, and which operand's."""
     n = writer.at[amount.operand.name]
     if amount.whole:
         return f"(j{n} - i{n})", n
@@ -67,7 +67,7 @@ def _vector(writer: WrittenMethod, step: steps.ChargeVector) -> Lines:
 
 
 def _before_padding(counts: "Sequence[Parameter]", extent: str) -> str:
-    """Code for *extent* with *counts* as they were before, which the code has as ``unpadded``."""
+    """Return the code for *extent* with *counts* as they were before, which the code has as ``unpadded``."""
     names = [p.name for p in counts]
     if [extent] == names:
         return "unpadded"

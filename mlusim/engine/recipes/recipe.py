@@ -172,7 +172,7 @@ class _Maker:
             yield steps.ChargeTransfer(amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic)
 
     def _width(self, lead: "Operand") -> steps.Width:
-        """The widest operand decides; single bytes count as two to a lane."""
+        """Return the width of the widest operand, which decides; single bytes count as two to a lane."""
         row = self.row
         beside = (
             o

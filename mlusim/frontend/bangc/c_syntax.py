@@ -215,7 +215,7 @@ class _Reader:
         return Choice(test, then, self.expression())
 
     def level(self, n: int) -> Tree:
-        """Operators of one precedence, from the left."""
+        """Parse operators of one precedence, from the left."""
         if n == len(_LEVELS):
             return self.prefixed()
         left = self.level(n + 1)
@@ -225,7 +225,7 @@ class _Reader:
         return left
 
     def prefixed(self) -> Tree:
-        """Operators in front, and casts."""
+        """Parse operators in front, and casts."""
         kind, word = self.peek()
         if kind == "op" and word in "-+!~*&":
             self.take()

@@ -178,7 +178,7 @@ def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
 
 
 def _leaves(kind: t.Type) -> int:
-    """How many elements of a pointer of the run-time an element of C is: an array is as many as it holds."""
+    """Return how many elements of a pointer of the run-time an element of C is: an array is as many as it holds."""
     count = 1
     while isinstance(kind, t.Array):
         count, kind = count * kind.count, kind.of

@@ -154,7 +154,7 @@ class BangKernel(Kernel):
         return StackFrames(reached).most(self.form.symbol)[1]
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
-        """Why the arguments do not fit: their number, or what one is for its parameter; None where they do."""
+        """Return why the arguments do not fit: their number, or what one is for its parameter; None where they do."""
         wanted = self.form.parameters
         if len(arguments) != len(wanted):
             declared = ", ".join(f"{p.spelling} {p.source_name}" for p in wanted)

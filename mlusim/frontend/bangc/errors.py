@@ -74,7 +74,7 @@ class SourceWarning(Remark):
 
 
 def diagnostic_of(function: "Function") -> Diagnostic:
-    """Why *function* does not translate, at its place."""
+    """Return why *function* does not translate, at its place."""
     problem = function.problem
     assert problem is not None
     span = problem.span
@@ -83,7 +83,7 @@ def diagnostic_of(function: "Function") -> Diagnostic:
 
 
 def excerpt_of(text: str, line: int, column: int) -> str:
-    """Line *line* of *text* with a caret under *column*; "" where there is no such line."""
+    """Return line *line* of *text* with a caret under *column*; "" where there is no such line."""
     lines = text.splitlines()
     if not 1 <= line <= len(lines):
         return ""

@@ -28,7 +28,7 @@ class Fitting:
         self._elements: set[DType] = set()
 
     def misfit(self, argument: Any) -> str | None:
-        """As `misfit` of the parameter says."""
+        """Return what `misfit` of the parameter says."""
         tensor = argument.__class__ is DeviceTensor
         if (
             argument.dtype in self._elements

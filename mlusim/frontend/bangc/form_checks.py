@@ -46,7 +46,7 @@ def problems(nodes: Sequence[Any]) -> Iterator[str]:
 
 
 def _circles(records: Sequence[t.Record]) -> Iterator[str]:
-    """Records that hold themselves, or more parts than any has; a pointer holds nothing."""
+    """Yield the records that hold themselves, or more parts than any has; a pointer holds nothing."""
     parts: dict[int, int] = {}
     open_: set[int] = set()
     stack = [*records]
@@ -105,7 +105,7 @@ def _record(kind: t.Record) -> Iterator[str]:
 
 
 def _members(kind: t.Record) -> Iterator[str]:
-    """Members that lie outside of a record or in each other; a size that they do not give."""
+    """Yield the members that lie outside of a record or in each other; a size that they do not give."""
     name, end = f"{kind.name!r:.40}", 0
     for field in kind.fields:
         size = 0 if field.bits else _known(field.type)

@@ -16,7 +16,7 @@ def module_text(module: ir.TranslationUnit) -> str:
 
 
 def function_text(function: ir.Function) -> str:
-    """One function."""
+    """Return one function as text."""
     parameters = ", ".join(f"{p.type} {p.name}{_storage(p)}" for p in function.parameters)
     head = f"{function.kind} {function.result} {function.name}({parameters})"
     if function.problem is not None:

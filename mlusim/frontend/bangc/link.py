@@ -171,7 +171,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
 
 
 def _declare(part: FilePart) -> None:
-    """Code that declares the variables at file scope that are reached, in their order, each at its own line."""
+    """Write code that declares the variables at file scope that are reached, in their order, each at its own line."""
     globals_: Mapping[str, ir.Global] = part.file.form.globals
     for variable in sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line)):
         name, kind = layouts.of(variable.type)

@@ -89,7 +89,7 @@ class Module:
             )
 
     def __getitem__(self, name: str) -> BangKernel:
-        """The kernel called *name*; a template is instantiated.
+        """Return the kernel called *name*; a template is instantiated.
 
         Kernels that share a name are told apart by their namespace, ``a::K``, or their parameters, ``K(float *)``.
         Raises `UsageError` for a name that no source has or several kernels have, and `SourceError` for an

@@ -101,7 +101,7 @@ def _problems(functions: list[ir.Function]) -> Iterator[Untranslated]:
 
 
 def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterator[Untranslated]:
-    """Device functions that a kernel reaches and that no file defines."""
+    """Yield the device functions that a kernel reaches and that no file defines."""
     told: set[str] = set()
     for function in functions:
         if function.kind != "kernel" or function.problem is not None:

@@ -110,7 +110,7 @@ class NativeCore(Core):
             raise
 
     def _prepare(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
-        """Everything that the C of *kernel* begins with; the same for each task that this core runs."""
+        """Make everything that the C of *kernel* begins with; the same for each task that this core runs."""
         self.seat = seat = taken()
         self.c = seat.c
         self._sit(seat)
@@ -215,7 +215,7 @@ class NativeCore(Core):
             raise
 
     def _meet(self, number: int) -> None:
-        """A barrier, before which C has waited for the own pipes."""
+        """Meet others at a barrier, before which C has waited for the own pipes."""
         self._meets = True
         try:
             self.union.arrive(self, *barrier(ROWS[number].name))
@@ -379,7 +379,7 @@ class NativeCore(Core):
     # -- where the kernel is ---------------------------------------------------------------------
 
     def site(self) -> tuple[str, int]:
-        """File and line of the statement of the source that this core is at."""
+        """Return the file and line of the statement of the source that this core is at."""
         if self._declaring is not None:
             return self._declaring
         if self.c is None:
@@ -394,7 +394,7 @@ class NativeCore(Core):
         yield from self.seat.variables()
 
     def spin(self, *_: int) -> None:
-        """C has looked at the same shared bytes for long; let the others run."""
+        """Let the others run: C has read the same shared bytes for long."""
         self.session.scheduler.spin(self)
 
     @contextlib.contextmanager
@@ -411,7 +411,7 @@ class NativeCore(Core):
         raise self.blame(self._loaded.form.fault(why, *given))
 
     def _suspect(self, *_: int) -> None:
-        """C has found what a checker may report."""
+        """Note that C has found what a checker may report."""
         raise Suspicion
 
     def _nothing(self, *_: int) -> None:

@@ -62,7 +62,7 @@ class NativeForm(Protocol):
     def loaded(
         self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
     ) -> "Loaded | None":
-        """That C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
+        """Return that C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
 
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """Return the arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""

@@ -59,7 +59,7 @@ class Screen(Observer):
     # -- what cores ask for ----------------------------------------------------------------------
 
     def begin(self, core: "NativeCore") -> None:
-        """A task begins on *core*."""
+        """Begin a task on *core*."""
         assert core.seat is not None
         c = core.c
         c.screens = self.looks
@@ -76,7 +76,7 @@ class Screen(Observer):
         self._segments += 1
 
     def again(self, core: "NativeCore") -> None:
-        """The declarations that *core* keeps from task to task have no values again."""
+        """Take the values from the declarations that *core* keeps from task to task."""
         for allocation, flags in list(self._own.get(core, {}).items()):
             if allocation.live:
                 flags[HEAD:] = 1
@@ -120,7 +120,7 @@ class Screen(Observer):
             raise Suspicion
 
     def sync(self, sync: Sync) -> None:
-        """Cores have met at a barrier."""
+        """Let cores meet at a barrier."""
         if len(sync.participants) > 1:
             cores: Sequence[Any] = sync.participants
             self.met.append(tuple(self._tasks[core] for core in cores))
@@ -130,7 +130,7 @@ class Screen(Observer):
     # -- what is left ----------------------------------------------------------------------------
 
     def lack(self, allocation: Allocation, flags: "np.ndarray[Any, Any]") -> None:
-        """Bytes of the tensor *allocation* have no value where *flags* say so."""
+        """Take the values from the bytes of the tensor *allocation* where *flags* say so."""
         self.flags[allocation] = held = no_values(allocation)
         held[HEAD:] = flags
 
@@ -153,7 +153,7 @@ class Screen(Observer):
 
 
 def no_values(allocation: Allocation) -> Bytes:
-    """Flags of which each says that its byte has no value, behind `HEAD` others."""
+    """Return the flags of which each says that its byte has no value, behind `HEAD` others."""
     flags = np.ones(HEAD + allocation.nbytes, np.uint8)
     flags[:HEAD] = 0
     return flags

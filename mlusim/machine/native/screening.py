@@ -77,7 +77,7 @@ class Screening:
 def screening_of(
     engine: str, request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
 ) -> Screening | None:
-    """How C runs a launch for those who are *watching*; None where it does not.
+    """Return how C runs a launch for those who are *watching*; None where it does not.
 
     "auto" leaves short launches to Python, which has run them before a compiler is done.
     """

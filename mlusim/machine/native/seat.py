@@ -206,7 +206,7 @@ class Seat:
         return self.cells[: self.c.cells_top].tobytes(), bytes(self.places.bytes)
 
     def grow(self) -> None:
-        """Twice the room for effects in flight."""
+        """Double the room for effects in flight."""
         more = (layout.Flight * (2 * self.most_flights))()
         ctypes.memmove(more, self.flights, ctypes.sizeof(self.flights))
         self.flights, self.most_flights = more, 2 * self.most_flights
@@ -215,7 +215,7 @@ class Seat:
 
 @functools.cache
 def _kept() -> list[Seat]:
-    """Seats of cores that have ended, for the next ones of any launch of the process."""
+    """Return the seats of cores that have ended, for the next ones of any launch of the process."""
     return []
 
 
@@ -241,7 +241,7 @@ def _rows() -> int:
 
 
 def sums() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
-    """Counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
+    """Return the counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
     rows = _rows()
     made = layout.words_type(2 * rows)()
     at, counts = ctypes.addressof(made), memoryview(made).cast("B").cast("q")

@@ -29,7 +29,7 @@ class Start(NamedTuple):
 
     @classmethod
     def of(cls, core: "NativeCore", seat: "Seat") -> "Start":
-        """That of *core* on *seat*, which has declared its variables at file scope and nothing else."""
+        """Return that of *core* on *seat*, which has declared its variables at file scope and nothing else."""
         return cls(
             views=len(core.views),
             bindings=len(core.bindings),

@@ -59,7 +59,7 @@ class Choices:
         self._stops: Counter[int] = Counter()
 
     def land(self, core: int, pipes: Sequence[Pipe]) -> Pipe | None:
-        """Which pipe's oldest effect lands before the next instruction, of *pipes*; None: none."""
+        """Return which of *pipes* lands its oldest effect before the next instruction; None: none."""
         self._instructions[core] += 1
         point = self._instructions[core]
         pipe = self._land(core, point, pipes) if pipes else None
@@ -177,7 +177,7 @@ _DIRECTING: ContextVar[Director | None] = ContextVar("directing", default=None)
 
 @contextmanager
 def directing(director: Director) -> Iterator[Director]:
-    """While it lasts, *director* directs every launch that is made, whatever seed the launch has."""
+    """Let *director* direct every launch that is made in the block, whatever seed the launch has."""
     token = _DIRECTING.set(director)
     try:
         yield director
@@ -186,7 +186,7 @@ def directing(director: Director) -> Iterator[Director]:
 
 
 def effects_of(effects: str) -> str:
-    """When asynchronous effects of a launch land that asks for *effects*."""
+    """Return when asynchronous effects of a launch land that asks for *effects*."""
     director = _DIRECTING.get()
     return effects if director is None or director.effects is None else director.effects
 

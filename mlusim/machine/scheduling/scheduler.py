@@ -337,7 +337,7 @@ class Scheduler:
         return sum(c.shared_progress() for c in self._alive)
 
     def changed(self) -> None:
-        """Something that tasks share has changed: what was found of those that wait for it holds no more."""
+        """Forget what was found of tasks that wait for what they share: it has changed."""
         if self._looks:
             self._looks = 0
             self._states.clear()
@@ -345,7 +345,7 @@ class Scheduler:
             self._asked.clear()
 
     def point(self, core: "Core") -> None:
-        """A place where another schedule may switch to another core."""
+        """Switch to another core, where another schedule does so."""
         if self._choices is not None and self._ready and self._choices.stop(core.number):
             if self._choices.explains:
                 first, *others = self._ready

@@ -9,7 +9,7 @@ from mlusim.time.log import WAITS
 
 
 def land_inside(core: Any, flight: Any) -> None:
-    """In compiled code, have the bytes of a copy inside NRAM in order with vector instructions; its end is waited for.
+    """Have, in compiled code, the bytes of a copy inside NRAM in order with vector instructions; its end is waited for.
 
     Behind other copies of the move-DMA that have not landed it waits as they do.
     """

@@ -80,7 +80,7 @@ def latest(table: Ints, tasks: Ints) -> Ints:
 
 
 def _merged(table: Ints, cells: Cells, kept: Ints) -> Ints:
-    """Rows for the entries *kept*, neighbouring cells of one row joined again."""
+    """Return the rows for the entries *kept*, neighbouring cells of one row joined again."""
     by = np.lexsort((cells.cell[kept], cells.row[kept]))
     cell, row = cells.cell[kept][by], cells.row[kept][by]
     apart = np.append(True, (row[1:] != row[:-1]) | (cell[1:] != cell[:-1] + 1))
@@ -98,7 +98,7 @@ def _begins(cells: Cells) -> Flags:
 
 
 def _last_before(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
-    """For each entry, whether its cell has an earlier *wanted* one, and the last such."""
+    """Return for each entry whether its cell has an earlier *wanted* one, and the last such."""
     place = np.arange(len(cells.cell))
     floor = np.maximum.accumulate(np.where(_begins(cells), place, 0))
     last = np.maximum.accumulate(np.where(wanted, place, -1))
@@ -107,7 +107,7 @@ def _last_before(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
 
 
 def _next_behind(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
-    """For each entry, whether its cell has a later *wanted* one, and the next such."""
+    """Return for each entry whether its cell has a later *wanted* one, and the next such."""
     count = len(cells.cell)
     place = np.arange(count)
     begin = _begins(cells)

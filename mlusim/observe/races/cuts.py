@@ -98,7 +98,7 @@ class Recorded:
         return not (_passed(passes, pairs[:, :2]) == _passed(passes, pairs[:, 2:])).any()
 
     def _passes(self, cut: Cut) -> dict[int, Ints] | None:
-        """When each task passes *cut*; None where a task would on both ways."""
+        """Return when each task passes *cut*; None where a task would on both ways."""
         passes: dict[int, Ints] = {}
         for other in cut.before:
             more = self.reached(other)
@@ -111,7 +111,7 @@ class Recorded:
         return None if done.keys() & passes.keys() else done | passes
 
     def reached(self, statement: int) -> dict[int, Ints]:
-        """When each task reached *statement*, by task, ascending."""
+        """Return when each task reached *statement*, by task, ascending."""
         found = self._passed.get(statement)
         if found is None:
             times: dict[int, list[Ints]] = {}
@@ -188,19 +188,19 @@ class Recorded:
     # -- which barriers there are --------------------------------------------------------------
 
     def candidates(self, accused: list[Accused]) -> Iterator[Cut]:
-        """Barriers in front of the statements of *accused*, then behind them."""
+        """Yield the barriers in front of the statements of *accused*, then behind them."""
         numbers = dict.fromkeys(end for one in accused for end in (one.second, one.first))
         yield from self._in_scopes(accused, (((number,), None) for number in numbers))
         yield from self._in_scopes(accused, (((), number) for number in numbers))
 
     def elsewhere(self, accused: list[Accused]) -> Iterator[Cut]:
-        """Barriers in front of what else the tasks did to shared memory before, or where others pass another place."""
+        """Yield the barriers in front of what else the tasks did to shared memory before, or where others pass another place."""
         others = dict.fromkeys(number for one in accused for number in self._before(one.conflict))
         apart = (((before,), behind) for before, behind in self._apart(accused))
         yield from self._in_scopes(accused, (*(((number,), None) for number in others), *apart))
 
     def twice(self, accused: list[Accused]) -> Iterator[Cut]:
-        """Barriers before both statements of a conflict: in a loop the next turn must wait, too."""
+        """Yield the barriers before both statements of a conflict: in a loop the next turn must wait, too."""
         for one in accused:
             if one.first != one.second:
                 yield from self._in_scopes([one], [(tuple(sorted((one.first, one.second))), None)])
@@ -258,7 +258,7 @@ class Recorded:
         return sorted(seen, key=lambda statement: -seen[statement])[:MOST]
 
     def _apart(self, every: list[Accused]) -> dict[tuple[int, int], None]:
-        """Pairs of statements that some tasks reach and the others do not.
+        """Return the pairs of statements that some tasks reach and the others do not.
 
         The barrier stands before the first of a pair and behind the second.  What is written comes before what is
         read, unless only the other way round is in order.
@@ -314,7 +314,7 @@ def several_calls(statement: Statement) -> bool:
 
 
 def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:
-    """How often the task of each access, given with its time, had passed until then."""
+    """Return how often the task of each access, given with its time, had passed until then."""
     counts = np.zeros(len(accesses), np.int64)
     for task in np.unique(accesses[:, 0]).tolist():
         mine = accesses[:, 0] == task

@@ -62,12 +62,12 @@ class IdleSyncs:
             self._behind[effect.core] = deque(entry for entry in entries if entry[0] not in needed)
 
     def publish(self, core: "Core") -> None:
-        """Other tasks learn of *core*'s past: a sync that finished stores to shared memory was needed."""
+        """Let other tasks know *core*'s past: a sync that finished stores to shared memory was needed."""
         entries = self._behind.get(core, ())
         self.useful.update(place for place, closed in entries if closed.shared)
 
     def end(self, core: "Core") -> None:
-        """A task has ended."""
+        """End a task."""
         self._behind.pop(core, None)
 
     # -- what came of it -----------------------------------------------------------------------

@@ -138,7 +138,7 @@ def _quotient(expr: Operation, name: str, ranges: Ranges) -> Trend | None:
 
 
 def structural(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
-    """How *expr* moves with the variable *name*, read off its structure; None: not proven."""
+    """Return how *expr* moves with the variable *name*, read off its structure; None: not proven."""
     if not isinstance(expr, Operation):
         return Trend.UP if is_symbol(expr, name) else Trend.STILL
     if not any(is_symbol(e, name) for e in walk(expr)):
@@ -154,7 +154,7 @@ def structural(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
 
 
 def trend(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
-    """How *expr* moves when *name* grows within *ranges*, everything else held; None: not proven.
+    """Return how *expr* moves when *name* grows within *ranges*, everything else held; None: not proven.
 
     Tried in turn: the structure; then the step ``expr(name+1) - expr(name)`` as a sum of products.
     """
@@ -174,7 +174,7 @@ def trend(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
 def extremes(
     expr: Expr, ranges: Ranges
 ) -> tuple[Interval, Mapping[str, int] | None, Mapping[str, int] | None]:
-    """Bounds of *expr* over *ranges*, and where each is reached when that is proven (else None).
+    """Return the bounds of *expr* over *ranges*, and where each is reached when that is proven (else None).
 
     Exact, with both witnesses, where *expr* is monotone in every variable; else an outer interval.
     """

@@ -54,14 +54,14 @@ class Frontier:
         return (0, *changed.tolist()) if len(self) else ()
 
     def to_csv(self) -> str:
-        """One line per x: x, y, binding."""
+        """Return one line per x: x, y, binding."""
         names = [*self.constraints, ""]
         rows = zip(self.xs.tolist(), self.ys.tolist(), self.binding.tolist(), strict=True)
         lines = [f"{x},{y},{names[b]}" for x, y, b in rows]
         return "\n".join([f"{self.x},{self.y},binding", *lines]) + "\n"
 
     def to_json(self) -> dict[str, Any]:
-        """Columns of the frontier."""
+        """Return the columns of the frontier."""
         return {
             "x": self.x,
             "y": self.y,
@@ -188,7 +188,7 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
 
 
 def _binding(grid: _Grid, ys: Ints) -> Ints:
-    """Which constraint breaks most, one step beyond *ys*; -1: none."""
+    """Return which constraint breaks most, one step beyond *ys*; -1: none."""
     if not len(ys):
         return np.zeros(0, np.int64)
     beyond = np.where(ys < 0, 0, (ys - grid.first) // grid.step + 1)

@@ -70,7 +70,7 @@ class _Box:
     high: int
 
     def ranges(self, across: Search, along: Search) -> dict[str, Interval]:
-        """Ranges for interval arithmetic."""
+        """Return the ranges for interval arithmetic."""
         points = {k: Interval(v, v) for k, v in across.env.items()}
         points[across.name] = Interval(across.value(self.left), across.value(self.right))
         return points | {along.name: Interval(along.value(self.low), along.value(self.high))}

@@ -104,14 +104,14 @@ class Search:
         return bool(left <= right)
 
     def ranges(self, low: int, high: int) -> dict[str, Interval]:
-        """Ranges for interval arithmetic over the candidates *low* to *high*."""
+        """Return the ranges for interval arithmetic over the candidates *low* to *high*."""
         points = {k: Interval(v, v) for k, v in self.env.items()}
         return {**points, self.name: Interval(self.value(low), self.value(high))}
 
 
 @lru_cache(maxsize=1024)
 def _sides(constraint: Constraint) -> Compiled:
-    """Both sides of *constraint*; plans ask again with each call of their operator."""
+    """Return both sides of *constraint*; plans ask again with each call of their operator."""
     return compile_exprs([constraint.left, constraint.right])
 
 
@@ -177,7 +177,7 @@ def _last_by_intervals(constraints: tuple[Constraint, ...], ask: Search, low: in
 
 
 def last_index(ask: Search) -> tuple[int | None, str]:
-    """Index of the largest candidate at which every constraint holds (None: none), and how it is known."""
+    """Return the index of the largest candidate at which every constraint holds (None: none), and how it is known."""
     count = ask.count
     hard = []
     for constraint in ask.problem.constraints:

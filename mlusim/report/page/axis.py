@@ -31,7 +31,7 @@ class Axis:
     width: float
 
     def units(self, time_us: float) -> float:
-        """How many units *time_us* takes."""
+        """Return how many units *time_us* takes."""
         return self.width * time_us / max(self.end - self.start, 1e-9)
 
     def at(self, time_us: float) -> float:
@@ -39,7 +39,7 @@ class Axis:
         return self.units(time_us - self.start)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """Places in us and their labels, of which none touches another; the last is the end, with the unit."""
+        """Yield the places in us and their labels, of which none touches another; the last is the end, with the unit."""
         factor, name = next((us, name) for us, least, name in _UNITS if self.end >= least)
         end = f"{self.end / factor:,.{_digits((self.end - self.start) / factor)}f} {name}"
         for value in marks(self.start / factor, self.end / factor):
@@ -50,5 +50,5 @@ class Axis:
 
 
 def _digits(lasting: float) -> int:
-    """Decimals that tell a hundredth of *lasting*."""
+    """Return the decimals that tell a hundredth of *lasting*."""
     return min(6, max(0, 2 - math.floor(math.log10(max(lasting, 1e-6)))))

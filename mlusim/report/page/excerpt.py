@@ -200,7 +200,7 @@ def _home(scene: Scene, span: TimeSpan) -> tuple[int, int]:
 
 
 def _window(piece: _Piece, last: float) -> tuple[float, float]:
-    """From when to when, in us from the start of the first task: everything from the start of the launch, or the middle."""
+    """Return from when to when, in us from the start of the first task: everything from the start of the launch, or the middle."""
     if len(piece.spans) <= WHOLE and piece.complete:
         return -piece.begins, last
     lead = [span for span, core in zip(piece.spans, piece.core, strict=True) if core == piece.cores[0]]
@@ -268,7 +268,7 @@ def _named(core: CoreSpan) -> str:
 
 
 def _says(launch: "Launch", piece: _Piece, window: tuple[float, float] | None, total: float) -> str:
-    """Which cores, and which part of the launch."""
+    """Return which cores, and which part of the launch."""
     of = sum(core.active_us > 0 for core in launch.profile.cores if not core.memory_core)
     kinds = {(task.cluster, task.core): task.memory_core for task in piece.tasks}
     ipu = sum(not kinds[core] for core in piece.cores)

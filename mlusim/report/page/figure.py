@@ -74,7 +74,7 @@ class Picture:
             self._figure = Figure(figsize=(self.width / POINTS, self.height / POINTS), dpi=POINTS)
 
     def axes(self, box: Box, x: tuple[float, float], y: tuple[float, float], *, log: bool = False) -> "Axes":
-        """Axes in *box* (left, top, width, height), without frame and ticks, whose limits are *x* and *y*."""
+        """Return the axes in *box* (left, top, width, height), without frame and ticks, whose limits are *x* and *y*."""
         import matplotlib as mpl  # noqa: PLC0415 - an extra
 
         left, top, width, height = box

@@ -70,7 +70,7 @@ def points(
 
 
 def library() -> str:
-    """BokehJS as text that may stand in a page.  Raises `UsageError` where Bokeh is not installed."""
+    """Return BokehJS as text that may stand in a page.  Raises `UsageError` where Bokeh is not installed."""
     try:
         import bokeh  # noqa: PLC0415 - an extra
     except ImportError:

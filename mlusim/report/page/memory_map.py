@@ -56,7 +56,7 @@ def _facts(segment: BarSegment) -> str:
 
 
 def map_picture(layout: Layout) -> str:
-    """Stages below each other, regions side by side or in lanes where they share bytes; below, what is used of the NRAM."""
+    """Draw stages below each other, regions side by side or in lanes where they share bytes; below, what is used of the NRAM."""
     values = ", ".join(f"{name}={value}" for name, value in layout.values.items())
     title = f"{layout.plan} on {layout.board}: {values}"
     rows = [len(lanes(stage)) for stage in layout.stages]
@@ -87,7 +87,7 @@ def _stage(
     names: Sequence[str],
     y: float,
 ) -> float:
-    """One stage from *y* down; returns where the next begins."""
+    """Draw one stage from *y* down; returns where the next begins."""
     over = stage.used - layout.capacity
     told = f", {over:,} too many" if over > 0 else ""
     words(axes, 0, y + 7, f"stage {stage.name}: {stage.used:,} of {layout.capacity:,} bytes{told}")

@@ -25,7 +25,7 @@ def color(position: int) -> str:
 
 
 def roofline(records: Sequence[CallRecord], board: Board, colors: Mapping[str, str]) -> str:
-    """Operations per second over operations per byte, both theory; log scales; *colors* by operator.
+    """Draw operations per second over operations per byte, both theory; log scales; *colors* by operator.
 
     Calls without operations have no place in it.
     """
@@ -67,7 +67,7 @@ class _Roofline:
         self._grid()
 
     def _grid(self) -> None:
-        """A line and a label for each power of ten."""
+        """Draw a line and a label for each power of ten."""
         (low_x, high_x), (low_y, high_y) = self._x, self._y
         dx, dy = (high_x - low_x) / self.width, (high_y - low_y) / self.height
         for power in range(low_x, high_x + 1):
@@ -82,7 +82,7 @@ class _Roofline:
         words(self._axes, low_x + 4 * dx, high_y - 11 * dy, "operations per second", **style)
 
     def roof(self, board: Board, force: float, dtype: str) -> None:
-        """The memory's slope, and the flat roof of *force*."""
+        """Draw the memory's slope, and the flat roof of *force*."""
         (low_x, high_x), (low_y, high_y) = self._x, self._y
         bend, bandwidth = math.log10(force / board.bandwidth), math.log10(board.bandwidth)
         first = max(low_x, low_y - bandwidth)
@@ -94,7 +94,7 @@ class _Roofline:
         words(self._axes, high_x - 4 * (high_x - low_x) / self.width, at, text, across="right", up=up)
 
     def point(self, intensity: float, rate: float, name: str, tip: str) -> None:
-        """One call as a point of the roofline."""
+        """Draw one call as a point of the roofline."""
         from matplotlib.patches import Ellipse  # noqa: PLC0415 - an extra
 
         size_x = 9 * (self._x[1] - self._x[0]) / self.width
@@ -151,7 +151,7 @@ def _point_tip(record: CallRecord) -> str:
 
 
 def traffic(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
-    """Bytes that left or reached the chip in each call, by direction, in multiples of the theory bytes."""
+    """Draw the bytes that left or reached the chip in each call, by direction, in multiples of the theory bytes."""
     shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
     most = max([1.0, *(_multiple(r, r.io_bytes) for r in shown)])
     unit = _BARS / most

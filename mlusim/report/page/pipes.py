@@ -134,7 +134,7 @@ def _tops(rows: Sequence[tuple[str, str]]) -> tuple[list[float], float]:
 
 
 def _frame(axis: Axis, height: float) -> str:
-    """Lines and labels of the axis, and where it ends."""
+    """Return the lines and labels of the axis, and where it ends."""
     made = []
     for at, words in axis.ticks():
         x = LEFT + axis.at(at)

@@ -50,7 +50,7 @@ def _worth_showing(shown: Any) -> Iterable[Any]:
 
 
 def made(version: str, command: str, boards: Iterable[str]) -> dict[str, str]:
-    """When, by which version, by which command and for which boards a page was made."""
+    """Return when, by which version, by which command and for which boards a page was made."""
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "by": f"mlusim {version}",

@@ -62,7 +62,7 @@ def listings(launch: LaunchRecord | Launch) -> list[Listing]:
 
 
 def _runs(numbers: Sequence[int], last: int) -> Iterator[range]:
-    """Ranges of lines around *numbers*, joined where they touch."""
+    """Yield the ranges of lines around *numbers*, joined where they touch."""
     begin = end = 0
     for number in numbers:
         low, high = max(1, number - AROUND), max(number, min(last, number + AROUND))

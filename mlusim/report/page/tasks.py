@@ -43,7 +43,7 @@ class _Bar:
 
 
 def timeline(title: str, launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
-    """One row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest.
+    """Draw one row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest.
 
     Where the bandwidth that all cores share sets the launch's time, the IO-DMA is what keeps them busy.
     """
@@ -79,7 +79,7 @@ def timeline_data(launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
 
 
 def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: float) -> None:
-    """Each bar with words of its own; of very many, those of a pipe as one."""
+    """Draw each bar with words of its own; of very many, those of a pipe as one."""
     if len(shown) <= _TOLD:
         groups = [(bar.label, bar.pipe, [bar]) for bar in shown]
     else:

@@ -39,7 +39,7 @@ def boards_of(records: Iterable[CallRecord]) -> list[str]:
 
 
 def csv_text(records: Sequence[CallRecord]) -> str:
-    """One line a call; bytes by direction have a column each, for the directions that occur."""
+    """Return one line a call; bytes by direction have a column each, for the directions that occur."""
     directions = [d.name for d in DIRECTIONS if any(d.name in record.traffic for record in records)]
     rows = [_csv_row(record, directions) for record in records]
     out = io.StringIO()

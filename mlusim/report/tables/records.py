@@ -19,7 +19,7 @@ OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 
 
 def verdict(record: CallRecord) -> str:
-    """One word for the outcome of the call."""
+    """Return one word for the outcome of the call."""
     if record.fault is not None:
         return "fault"
     if record.status != record.expected:
@@ -36,7 +36,7 @@ def _styled(record: CallRecord) -> Text:
 
 
 def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
-    """Time, efficiency, NRAM and verdict of each call, under a line for each operator."""
+    """Return the time, efficiency, NRAM and verdict of each call, under a line for each operator."""
     numbers = ("time us", "band", "IO", "compute", "class", "NRAM")
     boards = {record.board for record in records}
     shown = table("case", *numbers, "verdict", right=numbers, fold=("case",))
@@ -85,7 +85,7 @@ def _efficiency_cells(record: CallRecord) -> list[str]:
 
 
 def work_table(records: Sequence[CallRecord], board: str) -> RenderableType:
-    """Theory and real work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
+    """Return the theory and real work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
     numbers = ("ops", "theory", "read", "write", "other", "instr", "NRAM")
     shown = table("case", *numbers, right=numbers, fold=("case",), title=f"work on {board}")
     for operator, calls in groupby((r for r in records if r.board == board), key=lambda r: r.operator):
@@ -142,7 +142,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
 
 
 def detail(record: CallRecord) -> RenderableType:
-    """Everything about one call but its findings."""
+    """Return everything about one call but its findings."""
     parts: list[RenderableType] = [facts(list(_about(record)))]
     for title, unit, amounts in (
         ("moved", "bytes", record.moved),
@@ -237,7 +237,7 @@ def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def summary_table(records: Sequence[CallRecord]) -> RenderableType:
-    """One line for each operator and board: what a reader takes in at a glance."""
+    """Return one line for each operator and board: what a reader takes in at a glance."""
     numbers = ("time us", "IO", "compute", "NRAM")
     shown = table("operator", "board", *numbers, "passed", right=numbers, fold=("operator",))
     before = ""

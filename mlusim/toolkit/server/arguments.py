@@ -58,5 +58,5 @@ class ArgumentReader:
         self.nbytes = at
 
     def __call__(self, data: bytes) -> list[Any]:
-        """The values.  Raises `LaunchError` where a pointer points nowhere."""
+        """Return the values.  Raises `LaunchError` where a pointer points nowhere."""
         return [read(data, at) for read, at in self._readers]

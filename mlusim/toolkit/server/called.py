@@ -137,7 +137,7 @@ class CallBytes:
     links: Sequence[tuple[int, int, int]] = ()
 
     def packed(self) -> bytes:
-        """As `caller.py` takes it."""
+        """Return it as `caller.py` takes it."""
         name = self.symbol.encode()
         parts = [
             struct.pack("<III", len(name), len(self.pieces), len(self.arguments)),

@@ -34,7 +34,7 @@ class Stores:
     made: list[tuple[int, bytes]] = field(factory=list)
 
     def packed(self) -> bytes:
-        """As the program takes them."""
+        """Return it as the program takes it."""
         return b"".join(struct.pack("<QI", address, len(data)) + data for address, data in self.made)
 
 

@@ -70,7 +70,7 @@ class LentPiece(Piece):
         self.ptr = self.tensor.ptr.cast(uint8)
 
     def poison(self) -> None:
-        """Its owner has done that."""
+        """Do nothing: the owner of the memory has poisoned it."""
 
 
 class MappedMemory:

@@ -37,7 +37,7 @@ class Places:
         self._known: dict[int, Place] = {}
 
     def __call__(self, address: int) -> Place:
-        """The place of the call that returns to *address*."""
+        """Return the place of the call that returns to *address*."""
         found = self._known.get(address)
         if found is None:
             found = self._known[address] = self._found(address)
@@ -99,7 +99,7 @@ def batched(lines: list[str]) -> list[tuple[str, str]]:
 
 
 def _frame(function: str, where: str, path: str) -> Place:
-    """One frame of what is inlined there, the innermost first."""
+    """Return one frame of what is inlined there, the innermost first."""
     file, _, line = where.partition(" ")[0].rpartition(":")
     named = function.partition("(")[0] if function and not function.startswith("?") else None
     known = bool(file) and not file.startswith("?") and line.isdigit() and int(line) > 0

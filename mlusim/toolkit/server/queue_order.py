@@ -86,11 +86,11 @@ class QueueOrder:
             del self._works[next(iter(self._works))]
 
     def waited(self, queue: int) -> None:
-        """The host has waited for all of *queue*."""
+        """Note that the host has waited for all of *queue*."""
         self.met(self._queues.get(queue, {}))
 
     def met(self, clock: Clock) -> None:
-        """The host has waited for what a notifier with *clock* was placed behind."""
+        """Note that the host has waited for what a notifier with *clock* was placed behind."""
         _join(self._host, clock)
         over = [key for key, w in self._works.items() if w.number <= self._host.get(w.queue, 0)]
         for key in over:

@@ -36,7 +36,7 @@ class RecordModule:
     symbols: Mapping[str, str]
 
     def __getitem__(self, symbol: str) -> BangKernel:
-        """The kernel whose mangled name is *symbol*.  Raises `UsageError` where the record has none."""
+        """Return the kernel whose mangled name is *symbol*.  Raises `UsageError` where the record has none."""
         found = self.symbols.get(symbol)
         if found is None:
             have = ", ".join(self.symbols) or "none"

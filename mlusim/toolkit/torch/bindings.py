@@ -67,7 +67,7 @@ template <class R, class... A> void bind(pybind11::module_ &m, const char *name,
 
 
 def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
-    """C++ that gives Python *functions*, with their documents, of the text *declarations*; where None, the text does so itself."""
+    """Return C++ that gives Python *functions*, with their documents, of the text *declarations*; where None, the text does so itself."""
     if functions is None:
         return f"#include <torch/extension.h>\n{declarations}\n"
     lines = [

@@ -234,7 +234,7 @@ class TorchBuilder:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """While it lasts, no other process builds for the same PyTorch."""
+        """Keep other processes from building for the same PyTorch in the block."""
         make_own_folder(self.folder)
         with (self.folder / ".lock").open("w") as file:
             with contextlib.suppress(ImportError, OSError):  # a system without locks

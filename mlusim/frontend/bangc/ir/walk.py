@@ -51,13 +51,13 @@ def falls(statements: tuple[Any, ...]) -> bool:
 
 
 def changed(nodes: Iterable[Any]) -> Mapping[Local, int]:
-    """How many of *nodes* store to each local."""
+    """Return how many of *nodes* store to each local."""
     stores = (n.place for n in nodes if isinstance(n, Assign | Update))
     return Counter(place.local for place in stores if isinstance(place, LocalStorage))
 
 
 def casts(nodes: Iterable[Any]) -> Mapping[tuple[Local, t.Type], int]:
-    """How many of *nodes* cast each local to a pointer to each type."""
+    """Return how many of *nodes* cast each local to a pointer to each type."""
     return Counter(
         (n.value.place.local, n.type.to)
         for n in nodes

@@ -254,7 +254,7 @@ def _printf(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
 
 
 def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
-    """A kernel's clock stands at 0: what its steps take is predicted when the launch has ended."""
+    """Lower it to 0, where a kernel's clock stands: what its steps take is predicted when the launch has ended."""
     where = passed(scope, node, target, _given(node))[0]
     assert isinstance(where.type, t.Pointer)
     kind, span = where.type.to, node.span

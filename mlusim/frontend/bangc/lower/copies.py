@@ -127,7 +127,7 @@ def _assignment(scope: FunctionScope, kind: t.Record, span: Span, moved: bool) -
 
 
 def _chosen(found: Sequence[Declaration], *, moved: bool) -> Declaration | None:
-    """Of those that copy and move the one for what is given: what is moved is copied where nothing moves."""
+    """Return the one for what is given of those that copy and move: what is moved is copied where nothing moves."""
     moving = [f for f in found if f.takes_temporary]
     copying = [f for f in found if not f.takes_temporary]
     return next(iter([*moving, *copying] if moved else copying), None)
@@ -202,7 +202,7 @@ def _elements(
 
 
 def _steady(scope: FunctionScope, at: Place, span: Span) -> tuple[list[Expr], Place]:
-    """A place that is found once, and what comes before that."""
+    """Find a place once; return what comes before that, and the place."""
     inner = at
     while isinstance(inner, Member):
         inner = inner.base

@@ -77,7 +77,7 @@ def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declar
 
 
 def _met(scope: FunctionScope, node: Node, known: set[Declaration]) -> Iterator[Declaration]:
-    """Variables of the function around a lambda in the order in which its body uses them."""
+    """Yield the variables of the function around a lambda in the order in which its body uses them."""
     if node.kind == UNEVALUATED:
         return
     for inner in node.children:

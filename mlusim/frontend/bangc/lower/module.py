@@ -78,7 +78,7 @@ class Lowering:
         self.around = Surroundings(unit, self.need, self.variable, self.as_bytes)
 
     def run(self) -> TranslationUnit:
-        """The kernels and device functions of the file, those that were requested, and what these reach; of the host's the signatures."""
+        """Lower the kernels and device functions of the file, those requested, and what they reach; of the host's the signatures."""
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
             if (
                 kind_of(declaration) == "host"
@@ -292,7 +292,7 @@ def _problem(broken: Diagnostic) -> TranslationProblem:
 
 
 def kind_of(declaration: Declaration) -> str:
-    """One of "kernel", "device" and "host"."""
+    """Return one of "kernel", "device" and "host"."""
     if "global" in declaration.annotations:
         return "kernel"
     return "device" if "device" in declaration.annotations else "host"
@@ -338,7 +338,7 @@ def _object(this: Local, kind: t.Pointer, span: Span) -> Element:
 
 
 def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
-    """The base and the members of an object that a constructor makes, as it says or as they are declared."""
+    """Lower the base and the members of an object that a constructor makes, as it says or as they are declared."""
     assert scope.this is not None
     kind = scope.this.type
     assert isinstance(kind, t.Pointer)
@@ -389,7 +389,7 @@ def becoming(scope: FunctionScope, kind: t.Pointer, declaration: Declaration) ->
 def _assigned(
     scope: FunctionScope, kind: t.Pointer, own: Mapping[str, Node], done: set[str], span: Span
 ) -> Iterator[Statement]:
-    """Assignments to the members of ``this`` that are not *done*: their values in *own*, or where they are declared."""
+    """Yield the assignments to the members of ``this`` that are not *done*: their values in *own*, or where they are declared."""
     assert scope.this is not None
     assert isinstance(kind.to, t.Record)
     usual = scope.around.unit.reader.member_values(kind.to)
@@ -407,7 +407,7 @@ def _assigned(
 
 
 def _base(scope: FunctionScope, node: Node) -> list[Statement]:
-    """The constructor of a base class, which has the same object: its members lie in it."""
+    """Lower the constructor of a base class, which has the same object: its members lie in it."""
     target, this = node.decl, scope.this
     assert this is not None
     if target is None:
@@ -423,7 +423,7 @@ def _base(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def _copied_base(scope: FunctionScope, node: Node, *, moved: bool) -> list[Statement]:
-    """A base class that the compiler copies: its members, which lie in the object."""
+    """Lower a base class that the compiler copies: its members, which lie in the object."""
     this, span = scope.this, node.span
     assert this is not None
     here = convert(
@@ -436,7 +436,7 @@ def _copied_base(scope: FunctionScope, node: Node, *, moved: bool) -> list[State
 
 
 def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[Statement]:
-    """A base class without a constructor: the values of its members, which lie in the object."""
+    """Lower a base class without a constructor: the values of its members, which lie in the object."""
     given = braces.compose(scope, node, kind)
     assert isinstance(given, Compose)
     assert scope.this is not None

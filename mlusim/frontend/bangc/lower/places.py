@@ -334,7 +334,7 @@ def _call(scope: FunctionScope, node: Node) -> Place:
 
 
 def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> Place:
-    """Of two places the second where it is less, or greater, than the first; each is found once."""
+    """Return the second of two places where it is less, or greater, than the first; each is found once."""
     before: list[Expr] = []
     first, second = (_steady(scope, pointer(scope, g), before) for g in given)
     better = Compare(op, _pointed_to(second), _pointed_to(first), t.BOOL, node.span)

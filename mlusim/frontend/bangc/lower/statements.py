@@ -161,7 +161,7 @@ def _declarations(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[Statement]:
-    """A variable of a function."""
+    """Lower the declaration of a variable of a function."""
     initial = declaration.initialiser
     kind = declaration.type
     if isinstance(kind, t.ClassType) and kind.name.endswith("]"):
@@ -197,7 +197,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
 def _constructed(
     scope: FunctionScope, declaration: Declaration, initial: Node, span: Span
 ) -> list[Statement]:
-    """A record that a call makes: straight in its place where that is a constructor of the sources."""
+    """Lower a record that a call makes: straight in its place where that is a constructor of the sources."""
     value = expressions.call(scope, initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
     if places.new_object(value) is not None and not declaration.static:
@@ -289,7 +289,7 @@ def _each(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[Expr, Expr]:
-    """Pointers to the first element and behind the last; a value is held *before* that."""
+    """Return the pointers to the first element and behind the last; a value is held *before* that."""
     kind, span = source.type, source.span
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)

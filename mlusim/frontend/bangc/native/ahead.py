@@ -12,7 +12,7 @@ _SIMPLE = ("+", "-", "*")  # which no operand makes a fault
 
 
 def ahead(c: Rendering, form: ir.Function) -> Iterator[str]:
-    """Lines for the beginning of *form*, where its statements follow each other and an atomic is behind other ones."""
+    """Yield the lines for the beginning of *form*, where its statements follow each other and an atomic is behind other ones."""
     _, *later = _in_order(form.body) or (None,)
     stores = changed(walk(form.body))
     for call in later:

@@ -52,7 +52,7 @@ def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
 
 
 def _use(node: ir.IntrinsicCall) -> Use | None:
-    """How the row's door is called, where all arguments are numbers and pointers."""
+    """Return how the row's door is called, where all arguments are numbers and pointers."""
     given = []
     for kind in _kinds(node):
         if isinstance(kind, t.Pointer):
@@ -188,7 +188,7 @@ def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
 
 
 def _smaller(a: str, b: str, sign: str, kind: t.Arithmetic) -> str:
-    """Of two the first, unless the second is beyond it."""
+    """Render the first of two, unless the second is beyond it."""
     made = ctype(kind)
     test = f"{real('y_', kind)} {sign} {real('x_', kind)}" if kind.kind == "float" else f"y_ {sign} x_"
     return f"({{ {made} x_ = {a}; {made} y_ = {b}; {test} ? y_ : x_; }})"

@@ -28,7 +28,7 @@ def within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:
 
 
 def stamped(c: Rendering, kind: t.Type, base: str) -> str:
-    """Statements that let the objects at *base*, a pointer to bytes, be of their types."""
+    """Return the statements that let the objects at *base*, a pointer to bytes, be of their types."""
     return " ".join(
         f"{{ const uint64_t k_ = {number(c, part)}; memcpy({base} + {offset}, &k_, 8); }}"
         for offset, part in within(kind)
@@ -36,7 +36,7 @@ def stamped(c: Rendering, kind: t.Type, base: str) -> str:
 
 
 def kept(kind: t.Type, place: str, held: str) -> str:
-    """Statements that let *held*, bytes that are going to be stored, have the classes of what is at *place*."""
+    """Return the statements that let *held*, bytes that are going to be stored, have the classes of what is at *place*."""
     return " ".join(f"memcpy({held} + {offset}, {place} + {offset}, 8);" for offset, _ in within(kind))
 
 

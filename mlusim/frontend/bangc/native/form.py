@@ -204,7 +204,7 @@ class BangForm:
         return lambda _core, *values: LIBRARY[name](*values)
 
     def _local(self, core: NativeCore, place: int) -> Any:
-        """Memory of an array of a function, when it is met first."""
+        """Return the memory of an array of a function, when it is met first."""
         _, local = self._places[place]
         kind = local.type
         dtype = dtype_of(kind) or DTYPES[7]
@@ -257,13 +257,13 @@ _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"
 
 
 def _zeros(c: ProgramRendering, kind: t.Type) -> str:
-    """C that makes the cell of a variable that begins as zeros."""
+    """Return C that makes the cell of a variable that begins as zeros."""
     made = classes.stamped(c, kind, "at(see(m, p_))")
     return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); {made} p_; }})"
 
 
 def _constant(c: ProgramRendering, part: Any, variable: ir.Global) -> Iterator[str]:
-    """Lines that make a variable at file scope that is no memory of the device."""
+    """Yield the lines that make a variable at file scope that is no memory of the device."""
     kind, place = variable.type, f"PLACES_(m)[{c.place(variable)}]"
     yield f"  {place} = {_zeros(c, kind)};"
     expression = part.file.form.initialisers.get(variable.symbol)
@@ -277,7 +277,7 @@ def _constant(c: ProgramRendering, part: Any, variable: ir.Global) -> Iterator[s
 
 
 def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> Iterator[str]:
-    """Stores of the numbers of a *kind*, in order, *offset* bytes into the cell at *place*."""
+    """Yield the stores of the numbers of a *kind*, in order, *offset* bytes into the cell at *place*."""
     if isinstance(kind, t.Array):
         for n in range(kind.count):
             yield from _scalars(kind.of, values, place, offset + n * kind.of.size)

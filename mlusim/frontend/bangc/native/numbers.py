@@ -29,7 +29,7 @@ def no_form(node: object) -> NoForm:
 
 
 def floating(kind: t.Arithmetic) -> str:
-    """Which floating type *kind* is: "f16", "b16", "f32" or "f64"."""
+    """Return which floating type *kind* is: "f16", "b16", "f32" or "f64"."""
     if kind.size == 8:
         return "f64"
     return suffix(kind)

@@ -27,7 +27,7 @@ def fixed(at: ir.Place) -> bool:
 
 
 def looked_up(c: Rendering, form: ir.Function) -> Iterator[str]:
-    """Lines for the beginning of *form*: the parameters by which it reads members of one record several times."""
+    """Yield the lines for the beginning of *form*: the parameters by which it reads members of one record several times."""
     nodes = walk(form.body)
     stores = changed(nodes)
     read = Counter(local for node in nodes if isinstance(node, ir.Load) for local, _ in _led_to(node.place))
@@ -138,7 +138,7 @@ def compose(c: Rendering, node: ir.Compose) -> str:
 
 
 def parts(c: Rendering, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
-    """Stores of what *given* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
+    """Yield the stores of what *given* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
     if isinstance(given, ir.Compose) and isinstance(kind, t.Record):
         for field_, one in zip(kind.fields, given.values, strict=False):
             yield from parts(c, held, field_.type, offset + field_.offset, one)
@@ -164,7 +164,7 @@ def assigned(c: Rendering, at: ir.Place, node: ir.Assign) -> str:
 
 
 def put_record(c: Rendering, kind: t.Type, pointer: str, held: str, span: ir.Span) -> str:
-    """Statements that store *held*, a variable of C, behind *pointer*."""
+    """Return the statements that store *held*, a variable of C, behind *pointer*."""
 
     def store(kind: t.Type, pointer: str, offset: str) -> str:  # of a constant the first one is refused
         stored = c.put(kind, pointer, "0", "f_", span)
@@ -174,7 +174,7 @@ def put_record(c: Rendering, kind: t.Type, pointer: str, held: str, span: ir.Spa
 
 
 def _stored(kind: t.Type, place: str, held: str) -> str:
-    """Statements that store *held* at *place*, whose objects stay of their classes.
+    """Return the statements that store *held* at *place*, whose objects stay of their classes.
 
     Behind the members of a base there may be those of the object that it is a part of.
     """

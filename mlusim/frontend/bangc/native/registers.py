@@ -102,7 +102,7 @@ def name_of(local: ir.Local) -> str:
 
 
 def declared(c: Rendering, node: ir.Declare) -> list[str]:
-    """A register comes to life, with what another one has or without a value."""
+    """Render a register that comes to life, with what another one has or without a value."""
     at = f"d_{node.local.name}"
     if node.value is None or isinstance(node.value, ir.Compose):
         return [f"unset_({at});"]
@@ -110,7 +110,7 @@ def declared(c: Rendering, node: ir.Declare) -> list[str]:
 
 
 def cleared(local: ir.Local) -> str:
-    """C that takes the values from an array of registers; "" for another array."""
+    """Return C that takes the values from an array of registers; "" for another array."""
     inner: t.Type = local.type
     while isinstance(inner, t.Array):
         inner = inner.of

@@ -112,7 +112,7 @@ def _place(c: Rendering, local: ir.Local, form: ir.Function) -> int:
 
 
 def cell(kind: t.Type) -> str:
-    """C that makes the cell of a variable that has an address.  Raises `NoForm` where there is none."""
+    """Return C that makes the cell of a variable that has an address.  Raises `NoForm` where there is none."""
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
@@ -188,7 +188,7 @@ def _once(c: Rendering, node: ir.Declare) -> list[str]:
 
 
 def _met(c: Rendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
-    """Lines that declare the memory of *local*, number *place*, where nothing has done so yet."""
+    """Yield the lines that declare the memory of *local*, number *place*, where nothing has done so yet."""
     declared = f"CALL_UP(m, {c.function('__declare')}, {c.site(span)}, a_integer({place}, -1)).bits"
     yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
 
@@ -212,7 +212,7 @@ def _cell(c: Rendering, node: ir.Declare) -> list[str]:
 
 
 def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
-    """Stores of the values of an array, of one number, or of a record; an array without *node* is zero."""
+    """Return the stores of the values of an array, of one number, or of a record; an array without *node* is zero."""
     if isinstance(kind, t.Arithmetic):
         return [c.put(kind, pointer, "0", c.value(node), span) + ";"]
     if isinstance(kind, t.Record):
@@ -290,7 +290,7 @@ def _return(c: Rendering, node: ir.Return, form: ir.Function) -> list[str]:
 
 
 def _ended(c: Rendering, node: ir.Finally, form: ir.Function) -> list[str]:
-    """Statements, and what happens where they are left: behind each that leaves them, and at their end."""
+    """Return the statements, and what happens where they are left: behind each that leaves them, and at their end."""
     c.leaving.append(node)
     inner = statements(c, node.body, form)
     c.leaving.pop()
@@ -300,7 +300,7 @@ def _ended(c: Rendering, node: ir.Finally, form: ir.Function) -> list[str]:
 def _left(
     c: Rendering, form: ir.Function, until: tuple[type, ...], to: ir.Labelled | None = None
 ) -> list[str]:
-    """The ends of objects that are left on the way to the innermost statement of the types *until*, *to* one, or out of the function."""
+    """Return the ends of objects that are left on the way to the innermost statement of the types *until*, *to* one, or out of the function."""
     lines: list[str] = []
     around = c.leaving
     for n in range(len(around) - 1, -1, -1):

@@ -91,7 +91,7 @@ def _bodies(cursor: Any, own: Container[str]) -> Iterator[Any]:
 
 
 def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnostic | None:
-    """Which of *errors* the body of *declaration* has; None where it is good.
+    """Return which of *errors* the body of *declaration* has; None where it is good.
 
     Where it cannot be told from other specialisations of its template, it is not.
     """

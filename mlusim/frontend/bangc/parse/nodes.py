@@ -59,7 +59,7 @@ def _vendor(spelling: Any) -> str:
 
 
 def _integer(cursor: Any, n: int) -> int:
-    """Argument *n* of a template; ``true``, one bit, is -1 where it is read with a sign."""
+    """Return argument *n* of a template; ``true``, one bit, is -1 where it is read with a sign."""
     signed = int(cursor.get_template_argument_value(n))
     return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
 

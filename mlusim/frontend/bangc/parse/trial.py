@@ -96,7 +96,7 @@ _NO_MEMORY = (b"out of memory", b"bad_alloc", b"MemoryError")
 
 
 def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
-    """In the child: write what *make* gives to the file *made*, errors to *said*, and end with 0 where it gave something."""
+    """Write in the child what *make* gives to the file *made*, errors to *said*, and end with 0 where it gave something."""
     code = 1
     try:
         import faulthandler  # noqa: PLC0415 - of the child alone

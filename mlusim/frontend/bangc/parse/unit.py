@@ -263,7 +263,7 @@ def _request(number: int, name: str, around: str) -> str:
 
 
 def _blanked(found: re.Match[str]) -> str:
-    """As many lines and columns of nothing as *found* has."""
+    """Return as many lines and columns of nothing as *found* has."""
     return re.sub(r"\S", " ", found[0])
 
 
@@ -294,7 +294,7 @@ def _likely(found: re.Match[str]) -> str:
 
 
 def _template(source: str, name: str) -> tuple[int, int]:
-    """Line and column where *source* declares the template that a request for *name* means; else its first."""
+    """Return the line and column where *source* declares the template that a request for *name* means; else its first."""
     word = re.escape(name.partition("<")[0].rpartition("::")[2].strip())
     found = re.search(rf"^(?!\s*(?://|#)).*?(?<!\w)({word})\s*\(", source, re.MULTILINE)
     start = found.start(1) if found else 0

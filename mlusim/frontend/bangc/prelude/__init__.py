@@ -33,13 +33,13 @@ framework/core/device.h framework/core/queue.h
 
 
 def supplied() -> Mapping[str, str]:
-    """Headers that are made, by path: the C++ library's names, and those of PyTorch and of its extensions."""
+    """Return the headers that are made, by path: the C++ library's names, and those of PyTorch and of its extensions."""
     standard = {str(STANDARD / name): '#include "mlusim_cxx.h"\n' for name in _NAMES.split()}
     return standard | {str(STANDARD / name): '#include "mlusim_torch.h"\n' for name in _TORCH.split()}
 
 
 def architecture_flags(board: Board) -> list[str]:
-    """Definitions that the vendor's compiler makes for the architecture of *board*."""
+    """Return the definitions that the vendor's compiler makes for the architecture of *board*."""
     arch = board.arch
     sizes = (("nram", arch.nram), ("wram", arch.wram), ("sram", arch.sram))
     return [f"-D__BANG_ARCH__={arch.bang_arch}", *(f"-D__mlusim_{n}_kib__={size >> 10}" for n, size in sizes)]

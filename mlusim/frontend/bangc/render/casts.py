@@ -37,7 +37,7 @@ def cast(c: "Context", made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.exp
 
 
 def _kept(local: str) -> str:
-    """How the names of casts of *local* that are made once begin; the name of a layout is behind it."""
+    """Return how the names of casts of *local* that are made once begin; the name of a layout is behind it."""
     return f"_c_{local}"
 
 

@@ -99,7 +99,7 @@ def _whole(c: Context, kind: t.Type, initial: ir.Expr | None) -> ast.expr:
 
 
 def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
-    """Bytes of simulated memory; the run-time finds the same ones again in the next call."""
+    """Render bytes of simulated memory; the run-time finds the same ones again in the next call."""
     arguments = [
         b.constant("stack" if local.stack else local.space or "ldram"),
         b.constant(f"{symbol}.{local.name}"),

@@ -427,7 +427,7 @@ def _chain(c: Context, node: ir.Assign, before: list[ast.stmt]) -> ast.expr:
 
 
 def stored(c: Context, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
-    """Statements that store *given* at a place."""
+    """Return the statements that store *given* at a place."""
     if isinstance(at.type, t.Record):
         if isinstance(at, ir.LocalStorage) and at.local.storage is ir.Storage.CELL:
             # The object stays the same: there may be pointers to it.

@@ -329,7 +329,7 @@ def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
 
 
 def _goto(c: BodyContext, node: ir.Goto) -> Statements:
-    """A goto: the next turn of its loop begins at the label."""
+    """Render a goto: the next turn of its loop begins at the label."""
     machine = next(m for m in reversed(c.machines) if node.label in m.labels)
     number = machine.labels.index(node.label) + 1
     made: Statements = [b.assign(b.target(machine.start), b.constant(number))]
@@ -350,7 +350,7 @@ def _onward(c: BodyContext, node: Any) -> Statements:
 
 
 def _ended(c: BodyContext, node: ir.Finally) -> Statements:
-    """A block, and what happens where it is left."""
+    """Render a block, and what happens where it is left."""
     last = b.at(ast.If(b.call("_c_ending"), body(c, node.last), []), node.span)
     return [ast.Try(suite(c, node.body, node.span), [], [], [last])]
 

@@ -244,7 +244,7 @@ class Task:
     # -- memory --------------------------------------------------------------------------------
 
     def declare(self, space: str, layout: Any, *initial: Any) -> Any:
-        """Memory of a variable at file scope, poison or with its *initial* scalars and then zeros."""
+        """Make the memory of a variable at file scope, poison or with its *initial* scalars and then zeros."""
         leaf, elements = _leaf(layout)
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
@@ -258,7 +258,7 @@ class Task:
         return see(make[space](dtype, number, *initial), leaf)
 
     def local(self, space: str, key: str, layout: Any, initial: Any = None) -> Any:
-        """Memory of a local: the same bytes in every call, new values where it has some."""
+        """Make the memory of a local: the same bytes in every call, new values where it has some."""
         found = self.locals.get(key)
         if found is None:
             found = self.locals[key] = self.declare(space, layout)
@@ -417,7 +417,7 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
 
 
 def constant(layout: Any, initial: tuple[Any, ...] | None) -> Any:
-    """A variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
+    """Return a variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
     values = None if initial is None else iter(initial)
     made = _built(layout, values)
     return made if isinstance(made, Items | Object) else Cell(layout, made)

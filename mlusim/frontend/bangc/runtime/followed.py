@@ -21,7 +21,7 @@ class _Followed:
     follower: "Follower"
 
     def __index__(self) -> int:
-        """The number as a place or a count of elements, of which C asks no more often than once."""
+        """Return the number as a place or a count of elements, of which C asks no more often than once."""
         self.follower.used(ADDRESS)
         return int(self)
 

@@ -87,7 +87,7 @@ def _not_a_number(x: float) -> bool:
 
 
 def _unreturned(text: str) -> None:
-    """The end of a function that has a result, and has returned none."""
+    """Refuse the end of a function that has a result, and has returned none."""
     raise RuleFault(text, hint="return a value on every way through the function")
 
 

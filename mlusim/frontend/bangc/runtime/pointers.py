@@ -82,7 +82,7 @@ class Address(Referred):
         self.refuse("a store")
 
     def __call__(self, *_: Any) -> NoReturn:
-        """A call through a pointer to a function that leads to none."""
+        """Refuse a call through a pointer to a function that leads to none."""
         self.refuse("a call")
 
     def __repr__(self) -> str:
@@ -96,7 +96,7 @@ class NoRecord:
         object.__setattr__(self, "_pointer", pointer)
 
     def __getitem__(self, name: str) -> Address:
-        """The pointer to a field, or to the first element of one that is an array."""
+        """Return the pointer to a field, or to the first element of one that is an array."""
         pointer = object.__getattribute__(self, "_pointer")
         if pointer.layout is None:
             return Address(pointer.address)
@@ -145,7 +145,7 @@ def beside(layout: Any, fault: OutOfBounds) -> Address:
 
 
 def within(at: int, size: int) -> int:
-    """Element *at* of *size* bytes, or the last one that a pointer reaches."""
+    """Return element *at* of *size* bytes, or the last one that a pointer reaches."""
     return max(-(REACH // size), min(at, REACH // size))
 
 
@@ -236,7 +236,7 @@ class Items(VariableAddress):
             mine.assign(given)
 
     def copy(self) -> "Items":
-        """Another array with the same values; records are copied too."""
+        """Return another array with the same values; records are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset)
 
     def cast(self, layout: Any) -> "Items":

@@ -19,7 +19,7 @@ class TextPointer(str):
     dtype: DType  # of what it is said to point to
 
     def __new__(cls, text: str) -> Self:
-        """The pointer to the first character of *text*."""
+        """Return the pointer to the first character of *text*."""
         return cls.at(text.encode("utf-8", "surrogateescape") + b"\0", 0, int8)
 
     @classmethod

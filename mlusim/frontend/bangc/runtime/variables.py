@@ -143,7 +143,7 @@ class BesideVariable(VariableAddress):
 
 
 def _from(pointer: Any, cell: Any) -> int:
-    """How many elements behind *cell* a pointer to it is; `MemoryFault` for one to something else."""
+    """Return how many elements behind *cell* a pointer to it is; `MemoryFault` for one to something else."""
     if pointer is cell:
         return 0
     if isinstance(pointer, BesideVariable) and pointer.cell is cell:

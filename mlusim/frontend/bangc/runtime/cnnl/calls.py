@@ -60,7 +60,7 @@ def _set_reduce(desc: Descriptor, axes: Any, count: int, op: int, *_rest: Any) -
 
 
 def _heuristic(*given: Any) -> int:
-    """One algorithm is found."""
+    """Return that one algorithm is found."""
     given[-1][0] = 1
     return 0
 

@@ -80,7 +80,7 @@ def _taps(
 
 
 def _given(*pairs: Any) -> list[Any]:
-    """Tensors in double precision; None for one that is absent."""
+    """Return the tensors in double precision; None for one that is absent."""
     return [
         values(d, p).astype(np.float64) if p else None for d, p in zip(pairs[::2], pairs[1::2], strict=True)
     ]

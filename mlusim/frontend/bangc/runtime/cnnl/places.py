@@ -69,7 +69,7 @@ def concat(
 
 
 def _inside(where: Array, sizes: tuple[int, ...]) -> tuple[Array, tuple[Array, ...]]:
-    """Which rows of numbers are an index into axes of these *sizes*, and those rows by axis."""
+    """Return which rows of numbers are an index into axes of these *sizes*, and those rows by axis."""
     rows = where.astype(np.int64)
     inside: Array = np.all((rows >= 0) & (rows < np.array(sizes[: rows.shape[-1]])), axis=-1)
     return inside, tuple(np.moveaxis(rows[inside], -1, 0))

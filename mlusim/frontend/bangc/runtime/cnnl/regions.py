@@ -23,7 +23,7 @@ _MODE, _PAD = 0, 6
 def neighbours(
     shape: tuple[int, int], row: Array, column: Array
 ) -> "tuple[list[Array], list[Array], list[Array]]":
-    """Rows, columns and weights of the four pixels around each place; weights of 0 for places more than 1 outside."""
+    """Return the rows, columns and weights of the four pixels around each place; weights of 0 for places more than 1 outside."""
     height, width = shape
     outside = (row < -1) | (row > height) | (column < -1) | (column > width)
     row, column = np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)

@@ -106,5 +106,5 @@ def scalar(pointer: Any, dtype: Any = None) -> Any:
 
 
 def numbers(pointer: Any, count: int) -> list[int]:
-    """Integers behind a pointer of the host."""
+    """Return the integers behind a pointer of the host."""
     return [int(pointer[n]) for n in range(count)]

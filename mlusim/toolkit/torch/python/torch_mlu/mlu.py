@@ -37,7 +37,7 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Nothing: the simulator starts when it is first used."""
+    """Do nothing: the simulator starts when it is first used."""
 
 
 _lazy_init = init
@@ -48,7 +48,7 @@ def _is_in_bad_fork() -> bool:
 
 
 def device_count() -> int:
-    """How many devices there are."""
+    """Return how many devices there are."""
     return int(_C.devices())
 
 
@@ -64,7 +64,7 @@ def set_device(device: Any) -> None:
 
 @contextlib.contextmanager
 def device(device: Any) -> Iterator[None]:
-    """While it lasts, *device* is the current one."""
+    """Make *device* the current one in the block."""
     before = current_device()
     set_device(device)
     try:
@@ -202,14 +202,14 @@ class Event:
         return True
 
     def elapsed_time(self, end: "Event") -> float:
-        """Milliseconds of the device from this event to *end*."""
+        """Return the milliseconds of the device from this event to *end*."""
         if not (self._recorded and end._recorded):  # noqa: SLF001
             message = "both events must be recorded before the time between them is asked for"
             raise RuntimeError(message)
         return float(_C.elapsed(self.mlu_event, end.mlu_event))
 
     def hardware_time(self, end: "Event") -> float:
-        """Microseconds of the device from this event to *end*."""
+        """Return the microseconds of the device from this event to *end*."""
         return self.elapsed_time(end) * 1000
 
 
@@ -231,7 +231,7 @@ def set_stream(stream: Stream | None) -> None:
 
 @contextlib.contextmanager
 def stream(stream: Stream | None) -> Iterator[None]:
-    """While it lasts, work goes to *stream*."""
+    """Put the work of the block on *stream*."""
     before = int(_C.queue())
     set_stream(stream)
     try:
@@ -244,7 +244,7 @@ def stream(stream: Stream | None) -> Iterator[None]:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes of tensors on *device* now."""
+    """Return the bytes of tensors on *device* now."""
     return int(_C.memory_use(_index(device))[0])
 
 
@@ -262,7 +262,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Nothing: what is freed goes back at once."""
+    """Do nothing: what is freed goes back at once."""
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
