@@ -1,26 +1,30 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters."""
 
+import itertools
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
+from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.refuse import foreign
+from mlusim.engine.routes import Routes
 from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Site, Sync
+from mlusim.machine.hub import Hub
+from mlusim.machine.mutex import lock, unlock
 from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
 from mlusim.machine.scheduling.task_state import frames_here
-from mlusim.machine.sync.mutex import lock, unlock
-from mlusim.machine.sync.nram_copies import land_inside, wait_inside
-from mlusim.machine.sync.split_barrier import half_barrier
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
+from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.counters import LOADS, STORES
 from mlusim.time.first_loads import OPENING, Head
@@ -32,8 +36,56 @@ if TYPE_CHECKING:
     from mlusim.machine.announcer import Announcer
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.mlu import Mlu
-    from mlusim.machine.owner import Owner
     from mlusim.machine.scheduling.carrier import Carrier
+    from mlusim.machine.scheduling.scheduler import Scheduler
+
+
+class Owner(Protocol):
+    """The launch of a core, as `mlusim.machine.session.Session` is."""
+
+    board: Board
+    dim: tuple[int, int, int]
+    kind: Any
+    effects: str
+    built_ins: tuple[int, ...]
+    hub: Hub
+    request: Any
+    scheduler: "Scheduler"
+    tally: Any
+    printed: list[str]
+    locks: dict[tuple[int, int], Any]
+    numbers: "itertools.count[int]"
+    layouts: dict[Hashable, RegionMap]
+    native: Any
+    compiled: bool
+    alone: bool
+    policies: tuple[LaunchPolicy, LaunchPolicy]
+    meter: Any
+    rows: int
+    shared_rows: tuple[int, ...]
+    shared_directions: tuple[int, ...]
+
+    def counters(self) -> tuple[list[int], list[int]]:
+        """Return the lists in which a core counts its instructions, and the bytes it copies by direction."""
+
+    def make_mlu(self, core: Any) -> Any:
+        """Make the object that the kernel of *core* is handed."""
+
+    def make_log(self, core: Any) -> Log | None:
+        """Return the log of *core*; None where time is not predicted."""
+
+    def watches(self, core: Any) -> tuple[Any, Any]:
+        """Return the announcers of intrinsics and of scalar accesses of *core*; None where nothing listens."""
+
+    def lone_cluster(self, core: Any) -> Any:
+        """Return the cluster that a lone Block task of compiled code has for itself; None: it has none."""
+
+    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
+        """Return fresh memories for one core."""
+
+    def core_directions(self, *, memory_core: bool) -> Routes:
+        """Return the copy directions that a core of this launch has."""
+
 
 NOTHING = CopyLoad()
 
@@ -245,7 +297,7 @@ class Core:
         if not self.late:
             self.drain(flight.pipe)
         elif flight.inside and self.session.compiled:
-            land_inside(self, flight)
+            self._land_inside(flight)
 
     def _take(self, flight: Flight, load: CopyLoad) -> None:
         if self.fence:
@@ -317,7 +369,30 @@ class Core:
             heads = tuple(p.value for p in waiting)
             self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads, route=route))
 
-    wait_inside = wait_inside  # for copies from NRAM to NRAM
+    # Copies from NRAM to NRAM are in order with the compute stream of compiled code; how is inferred.
+
+    def _land_inside(self, flight: Flight) -> None:
+        """Have the bytes of a copy inside NRAM in order with vector instructions; its end is waited for.
+
+        Behind other copies of the move-DMA that have not landed it waits as they do.
+        """
+        if all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight):
+            self._land(flight)
+            flight.land, flight.effect, flight.landed = _nothing, None, True
+
+    def wait_inside(self, name: str) -> None:
+        """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""
+        flights = [f for f in self.flights if f.pipe is Pipe.MOVE]
+        last = max((n for n, f in enumerate(flights) if f.inside), default=-1)
+        if last >= 0:
+            self._await(WAITS[Pipe.MOVE])
+            for flight in flights[: last + 1]:
+                self.flights.remove(flight)
+                self._land(flight)
+            if flights[last + 1 :]:
+                self.pending |= WAITS[Pipe.MOVE]
+        if self.hub.sync is not None:
+            self.hub.sync(Sync(name, self, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name)))
 
     # -- the log -------------------------------------------------------------------------------
 
@@ -358,7 +433,11 @@ class Core:
         self.empty()
         self.union.arrive(self, name, scope)
 
-    half_barrier = half_barrier  # a method, written beside what it is about
+    def half_barrier(self, name: str, scope: str, ident: int, count: int, *, waits: bool) -> None:
+        """Arrive at a barrier in two halves, or wait for it."""
+        if self.hub.control is not None:
+            self.hub.control(self, name)
+        self.union.half(self, name, scope, ident, count, waits=waits)
 
     lock, unlock = lock, unlock  # methods, written beside what they are about
 
@@ -404,3 +483,7 @@ class Core:
             arena.release()
         if self.ended and self.session.alone:
             forget(self)
+
+
+def _nothing() -> None:
+    """Do nothing: the bytes are there."""

@@ -154,7 +154,7 @@ class Sync:
 
     Where only some pipes wait for these, ``waiting`` names them; empty: everything does.  A wait for the copies of
     one direction alone has its two spaces in ``route``.
-    At a barrier ``scope`` says who meets (a key of `mlusim.machine.sync.barrier.SCOPES`), ``participants``
+    At a barrier ``scope`` says who meets (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
     are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
     is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
     the scope "arrive" or "wait", and in ``mutex`` the numbers of the union and of the meeting.

@@ -12,8 +12,7 @@ from mlusim.debug.source.core_names import cluster_name, name_at, name_of
 from mlusim.debug.source.frames import line_of, place_of
 from mlusim.debug.stop.moments import ISSUE, Op
 from mlusim.engine.contract import Flight
-from mlusim.machine.sync.barrier import SCOPES, Meeting
-from mlusim.machine.sync.split_barrier import Half
+from mlusim.machine.cluster import SCOPES, Half, Meeting
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

@@ -12,10 +12,9 @@ from mlusim.engine.native.door import NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.rows import MEETS, barrier
 from mlusim.engine.native.screen import CONSTANTS
-from mlusim.errors import Fault
 
 if TYPE_CHECKING:
-    from mlusim.machine.native.run import Loaded
+    pass
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 UNSCREENED = "#define SCREENED_(...)\n"
@@ -51,32 +50,6 @@ class Words(Protocol):
 
     def pointer(self, pointer: Any) -> int:
         """Return the word of a pointer of this core."""
-
-
-class NativeForm(Protocol):
-    """The ``native`` of a kernel that can run natively."""
-
-    def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
-        """Return the kernel's C for *arch*, *screened* or not; None where something in it has none."""
-
-    def loaded(
-        self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
-    ) -> "Loaded | None":
-        """Return that C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
-
-    def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
-        """Return the arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
-
-    def fault(self, why: int, *given: int) -> Fault:
-        """Make the fault for a place where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
-
-    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """Make a pointer that leads to no memory of the board, for Python to refuse.
-
-        It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
-        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,
-        which a store does not change; they are "" for what may change.
-        """
 
 
 @functools.cache

@@ -2,14 +2,17 @@
 
 import ctypes
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
+from mlusim.arch.board import Arch
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, available, load
 from mlusim.engine.native.stack import end_of_stack
 from mlusim.engine.preference import NATIVE
+from mlusim.errors import Fault
 from mlusim.machine.native.core import NativeCore
-from mlusim.machine.native.program import NativeProgram
+from mlusim.machine.native.program import NativeProgram, Words
 from mlusim.machine.native.seat import sums
 from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
 from mlusim.memory.space import WRAM
@@ -103,3 +106,29 @@ class Loaded:
         flight.pipe, flight.number, flight.size = pipe, number, int(core.flight_inside(number))
         flight.rows = 1
         c.nflights += 1
+
+
+class NativeForm(Protocol):
+    """The ``native`` of a kernel that can run natively."""
+
+    def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
+        """Return the kernel's C for *arch*, *screened* or not; None where something in it has none."""
+
+    def loaded(
+        self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
+    ) -> Loaded | None:
+        """Return that C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
+
+    def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
+        """Return the arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
+
+    def fault(self, why: int, *given: int) -> Fault:
+        """Make the fault for a place where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
+
+    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
+        """Make a pointer that leads to no memory of the board, for Python to refuse.
+
+        It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
+        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,
+        which a store does not change; they are "" for what may change.
+        """

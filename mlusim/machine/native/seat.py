@@ -4,8 +4,8 @@ import ctypes
 import functools
 import mmap
 import struct
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from mlusim.engine.native.loops import table
 from mlusim.engine.native.screen import LISTS, SPAN_BYTES, SPAN_LISTS
 from mlusim.isa.table import ISA
 from mlusim.machine.task_place import TaskPlace
-from mlusim.memory.allocation import Allocation
+from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.space import Space
 from mlusim.time.counters import CORE, LAUNCH, TASK
 from mlusim.time.first_loads import OPENING
 from mlusim.time.log import CHUNK, COLUMNS
 
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
+
 
 ALLOCATIONS = 1 << 16  # that a pointer can name
 WORDS = 8  # of each: bytes, size, address, space and whether writable, what was read; three that a screen has (`layout.Alloc`)
@@ -192,7 +194,7 @@ class Seat:
         return _where(self._cell_flags)
 
     def variable(self, number: int) -> tuple[int, int, int]:
-        """Return the bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them.
+        """Return the bytes of a variable that C keeps, and of its elements, as `run.NativeForm.nowhere` has them.
 
         The last is the text that names it where it is a constant; -1 elsewhere.
         """
@@ -250,3 +252,41 @@ def sums() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
 
 def _look() -> None:
     """Do nothing; Python handles signals and alarms on the way."""
+
+
+class Start(NamedTuple):
+    """How a core begins each of its tasks: how much it has before the kernel runs, and its structure's bytes.
+
+    ``declared`` are the first free byte and the number of declarations of each memory, ``places`` the words of the
+    variables at file scope, behind which those of functions are written as they are met.  ``filled`` are the declarations
+    that begin with values, and those.
+    """
+
+    views: int
+    bindings: int
+    declared: Mapping[Space, tuple[int, int]]
+    rest: bytes
+    places: bytes
+    filled: tuple[tuple[Allocation, Bytes], ...]
+
+    @classmethod
+    def of(cls, core: "NativeCore", seat: "Seat") -> "Start":
+        """Return that of *core* on *seat*, which has declared its variables at file scope and nothing else."""
+        return cls(
+            views=len(core.views),
+            bindings=len(core.bindings),
+            declared={space: (arena.top, len(arena.allocations)) for space, arena in core.used.items()},
+            rest=bytes(seat.bytes[REST:]),
+            places=bytes(seat.places.bytes),
+            filled=tuple(
+                (a, a.raw.copy()) for arena in core.used.values() for a in arena.allocations if a.filled
+            ),
+        )
+
+    def again(self, seat: "Seat") -> None:
+        """Let *seat* be as it was, but for what all tasks of its core add to."""
+        seat.bytes[:OWN_SUMS] = NO_SUMS
+        seat.bytes[REST:] = self.rest
+        seat.places.bytes[:] = self.places
+        if seat.most_flights > FIRST_FLIGHTS:
+            seat.c.flights, seat.c.most_flights = seat.flights_at, seat.most_flights

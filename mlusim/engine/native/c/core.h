@@ -145,7 +145,7 @@ COLD void settle_now_(Core *m, int pipe) {
   if (m->pending & FOR_ALL) { await_(m, pipe); if (m->nflights) drain_(m, pipe); }
 }
 ALWAYS void settle_(Core *m, int pipe) { if (UNLIKELY(m->pending)) settle_now_(m, pipe); }
-/* As land_inside of machine/sync/nram_copies.py: the last effect in flight lands where no other one on its pipe waits. */
+/* As Core._land_inside of machine/core.py: the last effect in flight lands where no other one on its pipe waits. */
 ALWAYS int inside_(Core *m, const Flight *f) {
   const Alloc *a = (Alloc *)m->allocs;
   return f->pipe == P_MOVE && (f->number >= 0 ? f->size != 0 : a[f->dst].space == NRAM && a[f->src].space == NRAM);

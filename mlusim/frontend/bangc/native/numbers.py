@@ -138,7 +138,7 @@ def in_frame(local: ir.Local) -> bool:
 
 
 def element_size(kind: t.Type) -> int:
-    """Return the size that `program.NativeForm.nowhere` takes of a variable: the bytes of an array's elements, a record's negative size."""
+    """Return the size that `run.NativeForm.nowhere` takes of a variable: the bytes of an array's elements, a record's negative size."""
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
