@@ -18,10 +18,11 @@ KEPT = "what has ended is kept where -o says, and the same command goes on"
 
 
 class DaskExecutor(Executor):
-    """The executor of a Dask *client*; `complaint` says why nothing can end any more, or None."""
+    """The executor of a Dask *client*; `complaint` says why nothing can end any more, and what is *kept*, or None."""
 
-    def __init__(self, client: Any, address: str, patience: float = PATIENCE) -> None:
+    def __init__(self, client: Any, address: str, patience: float = PATIENCE, kept: str = KEPT) -> None:
         self._client = client
+        self._kept = kept
         self._address = address
         self._patience = patience
         self._inner: Executor = client.get_executor()
@@ -37,7 +38,7 @@ class DaskExecutor(Executor):
 
         One that is only slow to answer, as on a busy machine, has as much time as one without workers.
         """
-        gone = f"the Dask scheduler at {self._address} does not answer any more; {KEPT}"
+        gone = f"the Dask scheduler at {self._address} does not answer any more; {self._kept}"
         if self._client.status != "running":  # Dask has given up what was submitted
             return gone
         try:
@@ -51,13 +52,16 @@ class DaskExecutor(Executor):
             return None
         return (
             f"the Dask scheduler at {self._address} has had no worker for {self._patience:g} s; "
-            f"start one with `dask worker {self._address}`; {KEPT}"
+            f"start one with `dask worker {self._address}`; {self._kept}"
         )
 
 
 @contextlib.contextmanager
-def cluster(address: str) -> Iterator[DaskExecutor]:
-    """Yield the cluster of the scheduler at *address*; raises `UsageError` where there is none."""
+def cluster(address: str, kept: str = KEPT) -> Iterator[DaskExecutor]:
+    """Yield the cluster of the scheduler at *address*; raises `UsageError` where there is none.
+
+    *kept* tells where it is lost what is not lost with it.
+    """
     if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
         raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")
     try:
@@ -72,7 +76,7 @@ def cluster(address: str) -> Iterator[DaskExecutor]:
     except Exception as error:  # noqa: BLE001 - an address that leads nowhere raises anything
         raise UsageError(f"there is no Dask scheduler at {address!r}: {str(error)[:200]}") from None
     try:
-        yield DaskExecutor(client, address, PATIENCE)
+        yield DaskExecutor(client, address, PATIENCE, kept)
     finally:
         with contextlib.suppress(Exception):
             client.close(timeout=CONNECT if client.status == "running" else 2)

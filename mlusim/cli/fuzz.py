@@ -1,6 +1,7 @@
-"""``mlusim fuzz``: calls of a kernel that are drawn where faults live, under the checkers, until one fails."""
+"""``mlusim fuzz``: calls of a kernel or an operator that are drawn where faults live, under the checkers, until one fails."""
 
 import argparse
+import contextlib
 import shlex
 from pathlib import Path
 
@@ -10,20 +11,26 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import report_of
 from mlusim.check.findings_text import renderables
 from mlusim.cli.arguments.fuzz import USUAL_SECONDS
+from mlusim.cli.dask import cluster
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import defines, is_source
+from mlusim.cli.sources import CALL_OPTIONS, defines, is_source
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, KeptCall
 from mlusim.fuzz.searching import FuzzResult, FuzzTask, refuse_unfit, search
 from mlusim.fuzz.specification import CallDraw, specified
+from mlusim.fuzz.subjects import FuzzSubject, KernelSubject, OperatorSubject
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
+from mlusim.operators.registry import find_operator
+from mlusim.operators.spec import Operator
 from mlusim.programs.kernel_call import dim_of, kind_of, named_values
 from mlusim.report.coverage import coverage_lines
 
+GOES_ON = "the same command goes on where the search came to"
+OF_KERNELS = ("kernel", "dim", "kind", "include", "define", "reference")
 EXAMPLE = (
     "as in `mlusim fuzz halve.mlu --arg 'n=int:1..20000' --arg 'x=in:float32:n' --arg 'y=out:float32:n'`"
 )
@@ -31,19 +38,25 @@ EXAMPLE = (
 
 def run(args: argparse.Namespace) -> int:
     """Search; returns 1 where a call fails."""
+    if args.dask is not None and args.jobs is not None:
+        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    if args.record_of_lines is not None and (args.jobs or args.dask):
+        raise UsageError("--coverage counts lines in one process; leave --jobs and --dask out")
     task = _task(args)
-    if args.record_of_lines is not None and args.jobs > 1:
-        raise UsageError("--coverage counts lines in one process; leave --jobs out")
-    corpus = Corpus(args.corpus or Path(task.paths[0]).with_suffix(".fuzz"))
+    subject = task.subject
+    where = Path(subject.files[0]).with_suffix(".fuzz") if subject.files else f"{subject.label}.fuzz"
+    corpus = Corpus(args.corpus or where)
     refuse_unfit(task)
     seconds = args.seconds if args.seconds or args.runs else USUAL_SECONDS
-    with progress("fuzzing", args.runs or 0) as step:
+    machines = cluster(args.dask, GOES_ON) if args.dask is not None else contextlib.nullcontext()
+    with machines as executor, progress("fuzzing", args.runs or 0) as step:
         found = search(
             task,
             corpus,
             runs=args.runs,
             seconds=seconds,
-            workers=args.jobs,
+            workers=args.jobs or 1,
+            executor=executor,
             restart=args.restart,
             typed=lambda call, place: _command(args, task, call, place),
             progress=step,
@@ -56,72 +69,73 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _task(args: argparse.Namespace) -> FuzzTask:
-    if not is_source(args.program):
-        raise UsageError(f"name a BANG C file, {EXAMPLE}")
+    if args.program is None:
+        raise UsageError(f"name a BANG C file, {EXAMPLE}, or an operator")
+    names = tuple(names_in(args.only)) or tuple(checkers())
+    observers_of(names)
+    given = named_values(args.arg, "--arg")
+    subject: FuzzSubject
+    if is_source(args.program):
+        subject = _kernel(args)
+    else:
+        operator = _operator(args)
+        given, subject = {**operator.draws, **given}, OperatorSubject(operator.name)
+    dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
+    boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
+    return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed, args.limit)
+
+
+def _kernel(args: argparse.Namespace) -> KernelSubject:
     odd = next((word for word in args.arguments if not is_source(word)), None)
     if odd is not None:
         raise UsageError(
             f"{odd!r} is no BANG C file; arguments of the kernel are given with --arg, {EXAMPLE}"
         )
-    names = tuple(names_in(args.only)) or tuple(checkers())
-    observers_of(names)
-    dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in args.dim.split("|")))
-    boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
-    return FuzzTask(
+    return KernelSubject(
         (args.program, *args.arguments),
         tuple(args.include),
         tuple(defines(args.define).items()),
         args.kernel,
         kind_of(args.kind).name,
-        CallDraw(specified(named_values(args.arg, "--arg")), dims, boards),
         args.reference,
-        names,
-        args.seed,
-        args.limit,
     )
+
+
+def _operator(args: argparse.Namespace) -> Operator:
+    """Return the operator that was named.  Raises `UsageError` for options of kernels."""
+    operator = find_operator(args.program)
+    unfit = next((o for o in OF_KERNELS if getattr(args, o)), None)
+    if unfit is not None:
+        raise UsageError(
+            f"{CALL_OPTIONS[unfit]} goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
+        )
+    if args.arguments:
+        raise UsageError(f"one operator is searched at a time; leave {args.arguments[0]!r} out")
+    return operator
 
 
 def _command(args: argparse.Namespace, task: FuzzTask, call: KeptCall, place: Path) -> str:
     """Return the line that makes *call* again, whose arrays are in *place*."""
-    words = ["mlusim", "check", *task.paths]
-    for folder in task.include:
-        words += ["-I", folder]
-    for define in args.define:
-        words += ["-D", define]
-    if args.kernel is not None:
-        words += ["--kernel", args.kernel]
-    words += ["--dim", ",".join(map(str, call.dim)).removesuffix(",1").removesuffix(",1")]
-    if args.kind is not None:
-        words += ["--kind", args.kind]
-    words += ["--board", call.board]
+    words = ["mlusim", "check", *task.subject.words(call, place), "--board", call.board]
     if call.effects != EFFECTS[0]:
         words += ["--effects", call.effects]
     if call.schedule is not None:
         words += ["--seed", str(call.schedule)]
-    for name, text in call.arguments.items():
-        words += ["--arg", f"{name}={_placed(name, text, place)}"]
     if args.only:
         words += ["--only", ",".join(task.checkers)]
-    if task.reference is not None:
-        words += ["--reference", task.reference]
     return shlex.join(words)
-
-
-def _placed(name: str, text: str, place: Path) -> str:
-    """Return the text of an argument with the file of its array where it is kept."""
-    head, path = ("inout:", text[len("inout:") :]) if text.startswith("inout:") else ("", text)
-    return f"{head}{place / path}" if path == f"{name}.npy" else text
 
 
 def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
     failing = found.failing
     return {
-        "program": task.paths[0],
+        "program": task.subject.label,
         "seed": task.seed,
         "first": found.first,
         "draws": found.done - found.first,
         "kept": found.kept,
         "cut_off": found.cut_off,
+        "refused": found.refused,
         "lines": found.lines.to_json()["summary"],
         "failing": None
         if failing is None
@@ -166,6 +180,10 @@ def _show(task: FuzzTask, found: FuzzResult) -> None:
         ),
         soft_wrap=True,
     )
+    if found.refused:
+        were = "was" if found.refused == 1 else "were"
+        told = f"{counted(found.refused, 'draw')} {were} refused, the first with {found.refusal}"
+        console.print(Text(told), soft_wrap=True)
     if found.cut_off:
         console.print(
             Text(

@@ -18,6 +18,7 @@ from mlusim.report.json_values import json_text
 
 Array = np.ndarray[Any, Any]
 CALL, STATE = "call.json", "state.json"
+BUNDLE = "inputs.npz"  # all arrays of a call, as `mlusim check OP --inputs` takes them
 
 
 @frozen
@@ -62,9 +63,11 @@ class Corpus:
         kernel = "".join(letter if letter.isalnum() else "_" for letter in call.kernel)
         return self.folder / f"{kernel}-{word.hexdigest()[:8]}"
 
-    def add(self, place: Path, call: KeptCall, arrays: Mapping[str, Array]) -> None:
-        """Write *call* and its arrays to its *place*."""
+    def add(self, place: Path, call: KeptCall, arrays: Mapping[str, Array], *, bundled: bool = False) -> None:
+        """Write *call* and its arrays to its *place*, *bundled* ones to one file besides."""
         place.mkdir(parents=True, exist_ok=True)
+        if bundled:
+            write(str(place / BUNDLE), lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
         for name, array in arrays.items():
             write(str(place / f"{name}.npy"), lambda file, array=array: np.save(file, array))  # type: ignore[misc]
         write_text(str(place / CALL), json_text(asdict(call)))

@@ -50,11 +50,16 @@ def landmarks(module: "Module", board: Board) -> Landmarks:
         for variable in file.form.globals.values():
             _arrays(found, variable.type)
     constants = sorted(sorted(found), key=lambda n: -found[n])[:MOST]
+    return Landmarks(tuple(constants), memory_limits(board))
+
+
+def memory_limits(board: Board) -> tuple[int, ...]:
+    """Return how many elements of 1 to 8 bytes the on-chip memories of *board*, and even parts of them, hold."""
     sizes = (board.arch.max_nram, board.arch.max_wram, board.arch.max_sram)
     limits = {
         size // (each * parts) for size in sizes if size for each in (1, 2, 4, 8) for parts in (1, 2, 3, 4)
     }
-    return Landmarks(tuple(constants), tuple(sorted(limits)))
+    return tuple(sorted(limits))
 
 
 def _count(found: dict[int, int], value: int) -> None:

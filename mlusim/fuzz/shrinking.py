@@ -69,13 +69,7 @@ def _surroundings(trial: Trial, draw: CallDraw) -> Iterator[Callable[[Trial], Tr
 def _alternatives(search: _Search, name: str) -> None:
     """Try the alternatives before the one that is chosen."""
     for index in range(search.best.chosen[name]):
-        changed = evolve(search.best, chosen={**search.best.chosen, name: index})
-        here = search.draws.option(changed, name)
-        if here.is_filled:
-            names, fill = search.draws.names(here, name), changed.fills.get(name)
-            if fill is None or fill.pattern not in names:
-                changed = evolve(changed, fills={**changed.fills, name: FillDraw(names[0], 0)})
-        if search.take(changed):
+        if search.take(evolve(search.best, chosen={**search.best.chosen, name: index})):
             return
 
 

@@ -21,9 +21,11 @@ from mlusim.programs.argument_values import ArgumentScope
 
 Array = np.ndarray[Any, Any]
 Number = int | float
+Choose = Callable[[str, int, int, Mapping[str, int]], int]
 MOST_BYTES = 64 << 20
 """Bytes of all arrays of a call: what is larger is drawn again, for each byte is watched."""
 TRIES = 200
+LIMITS = 0.2  # of the numbers that a plan limits are the largest that it has room for, or one more
 PLANS = 0.25  # of the calls have the plan of the kernel inferred, which runs it twice more
 
 
@@ -62,36 +64,47 @@ class MadeCall:
 
 @define(eq=False)
 class _Numbers(ArgumentScope):
-    """The arguments of a call whose drawn numbers come from *choose*: by name, lowest and highest; ``ranges`` keeps these."""
+    """The arguments of a call whose drawn numbers come from *choose*: by name, lowest and highest; ``ranges`` keeps these.
 
-    choose: Callable[[str, int, int], int] = field(kw_only=True)
+    *choose* is given the numbers, too, that are known already.
+    """
+
+    choose: Choose = field(kw_only=True)
     ranges: dict[str, tuple[int, int]] = field(factory=dict, kw_only=True)
 
     def drawn(self, name: str, low: int, high: int) -> int:
         """Return the number that is drawn from *low* up to, and without, *high*."""
         self.ranges[name] = low, high - 1
-        return self.choose(name, low, high - 1)
+        return self.choose(name, low, high - 1, self._numbers)
 
 
 @frozen(eq=False)
 class TrialDraws:
     """The source of calls: the specification, the macros of the sources, and what is known of the kernel.
 
-    ``usual`` are the element types that its pointers point to, ``marks`` numbers that mean something to it.
+    ``usual`` are the element types that its pointers point to, ``marks`` numbers that mean something to it; ``limit`` returns the
+    largest of a name that a plan has room for on a board, beside numbers that are known, or None.
     """
 
     draw: CallDraw
     macros: Mapping[str, str | None]
     usual: Mapping[str, DType]
     marks: Landmarks
+    limit: Callable[[Random, str, str, Mapping[str, int]], int | None] = lambda *_: None
 
     def option(self, trial: Trial, name: str) -> ArgumentDraw:
-        """Return the alternative of argument *name* that *trial* has."""
-        return self.draw.argument(name).options[trial.chosen[name]]
+        """Return the alternative of argument *name* that *trial* has, the name of an element type in its place."""
+        chosen = self.draw.argument(name).options[trial.chosen[name]]
+        dtype = chosen.value.dtype
+        if dtype is None or dtype not in trial.chosen:
+            return chosen
+        meant = self.draw.argument(dtype).options[trial.chosen[dtype]].value.text
+        text = chosen.value.text.replace(f":{dtype}:", f":{meant}:")
+        return evolve(chosen, value=evolve(chosen.value, text=text, dtype=meant))
 
     def options(self, trial: Trial) -> dict[str, ArgumentDraw]:
         """Return the alternative of each argument."""
-        return {one.name: one.options[trial.chosen[one.name]] for one in self.draw.arguments}
+        return {one.name: self.option(trial, one.name) for one in self.draw.arguments}
 
     def range(self, trial: Trial, name: str) -> tuple[int, int]:
         """Return the lowest and the highest of the drawn whole number *name* beside the other numbers of *trial*."""
@@ -109,6 +122,15 @@ class TrialDraws:
         A number whose range moved is the nearest in it.
         """
         try:
+            fills = dict(trial.fills)
+            for name, here in self.options(trial).items():
+                if here.is_filled:
+                    names, fill = self.names(here, name), fills.get(name)
+                    if (
+                        fill is None or fill.pattern not in names
+                    ):  # of another alternative, or of another type
+                        fills[name] = FillDraw(names[0], 0)
+            trial = evolve(trial, fills=fills)
             return self._with_numbers(trial, self._kept(trial))
         except UsageError:
             return None
@@ -151,16 +173,22 @@ class TrialDraws:
         }
         trial = evolve(trial, numbers=reals, fills=fills)
         tasks = dim[0] * dim[1] * dim[2]
-        scope = self._scope(trial, lambda _, low, high: interesting(random, low, high, self.marks, tasks))
-        return self._with_numbers(trial, scope)
+
+        def choose(name: str, low: int, high: int, known: Mapping[str, int]) -> int:
+            most = self.limit(random, trial.board, name, known)
+            if most is not None and random.random() < LIMITS:
+                return min(max(most + random.choice((0, 1)), low), high)
+            return interesting(random, low, high, self.marks, tasks)
+
+        return self._with_numbers(trial, self._scope(trial, choose))
 
     def _kept(self, trial: Trial) -> _Numbers:
         """Return the arguments of *trial* with its own numbers, as near as their ranges let them be."""
         return self._scope(
-            trial, lambda name, low, high: min(max(int(trial.numbers.get(name, low)), low), high)
+            trial, lambda name, low, high, _: min(max(int(trial.numbers.get(name, low)), low), high)
         )
 
-    def _scope(self, trial: Trial, choose: Callable[[str, int, int], int]) -> _Numbers:
+    def _scope(self, trial: Trial, choose: Choose) -> _Numbers:
         texts = {}
         for name, here in self.options(trial).items():
             value = here.value
@@ -214,7 +242,7 @@ class TrialDraws:
             back = "inout:" if value.comes_back and value.form.goes_in else ""
             if here.is_number:
                 texts[name] = repr(trial.numbers[name])
-            elif value.form == NUMBER and not _is_written(value.text):
+            elif name in parameters and value.form == NUMBER and not _is_written(value.text):
                 texts[name] = str(scope.whole(name))
             elif here.is_filled:
                 arrays[name] = self._filled(scope, trial, here, name)

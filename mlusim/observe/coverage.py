@@ -11,6 +11,7 @@ from mlusim.kernel_frames import LIBRARIES, file_of, own_file
 from mlusim.machine.hub import Observer
 
 if TYPE_CHECKING:
+    from mlusim.errors import Fault
     from mlusim.machine.observed import Core, Launch
 
 Trace = Callable[[FrameType, str, Any], Any]
@@ -69,6 +70,16 @@ class LineCoverage(Observer):
         """Restore the trace function that was there before."""
         if core in self._before:
             sys.settrace(self._before.pop(core))
+
+    def fault(self, core: "Core", fault: "Fault") -> None:
+        """Restore it where the launch ends."""
+        del fault
+        self.task_end(core)
+
+    def error(self, core: "Core", error: BaseException) -> None:
+        """Restore it where the launch ends."""
+        del error
+        self.task_end(core)
 
     def _called(self, task: int, frame: FrameType, _event: str, _argument: Any) -> Trace | None:
         code = frame.f_code

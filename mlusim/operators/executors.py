@@ -11,12 +11,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures import BrokenExecutor as Broken
 from contextlib import contextmanager
+from itertools import islice
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from mlusim.errors import UsageError
 
 LOOK = 5.0  # seconds after which an executor that may complain is asked
+WAITING = 4096  # jobs that a given executor has at a time
 GRACE = 0.5  # seconds that the processes of an interrupted pool have to say where they were; a loop says so at once
 
 J = TypeVar("J")
@@ -57,17 +59,24 @@ def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Fu
 def _given(
     work: Callable[[J], R], jobs: Sequence[J], executor: Executor, workers: int
 ) -> Generator[tuple[int, "Future[R]"], None, None]:
-    """Run on a given executor; what is lost with it, when a process of it dies, runs in processes of our own."""
+    """Run on a given executor; what is lost with it, when a process of it dies, runs in processes of our own.
+
+    It has `WAITING` jobs at a time, so that jobs may be as many as a search without end has.
+    """
     running: dict[Future[R], int] = {}
     lost = []
     complaint: Callable[[], str | None] = getattr(executor, "complaint", lambda: None)
+    waiting = iter(enumerate(jobs))
     try:
-        for index, job in enumerate(jobs):
-            try:
-                running[executor.submit(work, job)] = index
-            except Broken:
-                lost.append(index)
-        while running:
+        while True:
+            for index, job in islice(waiting, WAITING - len(running)):
+                try:
+                    running[executor.submit(work, job)] = index
+                except Broken:
+                    lost.append(index)
+            if not running:
+                lost += [index for index, _ in waiting]  # where it takes none any more
+                break
             for index, future in _ended(running, LOOK):
                 if future.cancelled():
                     _refuse(complaint() or f"the executor has given up {jobs[index]}")

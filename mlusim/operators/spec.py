@@ -155,6 +155,8 @@ class Operator:
     definition as another device computes it, in the type of the tensors throughout; for dynamic thresholds.
     *listing* is the file with the listing of its document, beside which its ``kernel.mlu`` stands: `mlusim.operators.listing`.
     *rule* is what its efficiency has to reach; by default what the standard of the vendor's library asks.
+    *draws* say what `mlusim fuzz` draws: inputs, parameters, and numbers and element types for formulas, in the forms of
+    ``--arg``; what goes together legally, for the host function refuses the rest.
     *primary* names the input whose dtype decides the peak force of the compute efficiency.
     """
 
@@ -178,6 +180,7 @@ class Operator:
     rule: Rule = field(default=STANDARD)
     exact: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]] | None = field(default=None)
     device: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]] | None = field(default=None)
+    draws: Mapping[str, str] = field(factory=dict)
 
     def runs_on(self, architecture: str) -> bool:
         """Return whether the operator supports an architecture, as "mtp_372"; on others its host function refuses."""

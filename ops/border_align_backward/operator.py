@@ -77,5 +77,16 @@ OPERATORS = (
         device=device,
         rule=Rule(0.5, 0.5, "design document, chapter 1.5.2"),
         architectures=ARCHITECTURES,
+        draws={
+            "DTYPE": "float32|half",
+            "N": "int:1..4",
+            "height": "int:1..7",
+            "width": "int:1..7",
+            "C": "int:1..60000",
+            "pool_size": "int:1..12",
+            "grad_output": "float:-2..2:DTYPE:N,height*width,4,C",
+            "boxes": "float:-2..9:DTYPE:N,height*width,4",
+            "argmax_idx": "int:-2..pool_size+3:int32:N,height*width,4,C",
+        },
     ),
 )

@@ -82,6 +82,18 @@ OPERATORS = (
         listing=Path(__file__).with_name("listing.txt"),
         rule=Rule(source="design document, chapter 1.5.2: nothing so far", asked=False),
         architectures=ARCHITECTURES,
+        draws={
+            "N": "int:0..3000",
+            "M": "int:0..N+1",
+            "C": "int:0..30000",
+            "used": "int:0..M+1",
+            "grad_voxel_feats": "in:float32:M,C",
+            "feats": "float:-3..4:float32:N,C",
+            "voxel_feats": "float:-3..4:float32:M,C",
+            "point2voxel_map": "int:-1..max(M,1):int32:N",
+            "voxel_points_count": "int:0..N+1:int32:M",
+            "voxel_num": "int:used..used+1:int32:1",
+        },
         policies=POLICIES,
     ),
 )

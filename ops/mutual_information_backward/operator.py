@@ -89,5 +89,16 @@ OPERATORS = (
         rule=Rule(source="design document, chapter 1.5.2: function first, efficiency later", asked=False),
         device=device,
         architectures=ARCHITECTURES,
+        draws={
+            "B": "int:0..9",
+            "S": "int:0..400",
+            "T": "int:0..400",
+            "px": "float:-3..0:float32:B,S,T+1",
+            "py": "float:-3..0:float32:B,S+1,T",
+            "opt_boundary": "null|int:0..min(S,T)+1:int64:B,4",
+            "p": "float:-3..3:float32:B,S+1,T+1",
+            "ans_grad": "float:-2..2:float32:B",
+            "overwrite_ans_grad": "true|false",
+        },
     ),
 )

@@ -54,6 +54,16 @@ OPERATORS = (
         plans=(PLAN,),
         listing=Path(__file__).with_name("listing.txt"),
         architectures=ARCHITECTURES,
+        draws={
+            "DTYPE": "float32|half",
+            "B": "int:1..4",
+            "C": "int:1..300",
+            "N": "int:1..1200",
+            "m": "int:1..1200",
+            "grad_output": "float:-2..2:DTYPE:B,C,N",
+            "indices": "int:-2..m+2:int32:B,N,3",
+            "weights": "float:0..1:DTYPE:B,N,3",
+        },
         policies=POLICIES,
     ),
 )

@@ -54,6 +54,16 @@ def _operator(
         plans=PLANS,
         listing=Path(__file__).with_name("listing.txt"),
         architectures=ARCHITECTURES,
+        draws={
+            "DTYPE": "float32|half",
+            "N": "int:1..5",
+            "T": "int:0..33",
+            "G": "int:1..8",
+            "each": "int:1..5",
+            "HW": "int:1..700000",
+            source: "in:DTYPE:N,T,G*each,HW",
+            "shifts": "int:-T-2..T+3:int32:N,G",
+        },
     )
 
 

@@ -1,5 +1,6 @@
 """``mlusim fuzz`` finds the kinds of bugs that ordinary inputs do not show, from what its arguments may be alone."""
 
+import functools
 import json
 import pickle
 import shlex
@@ -8,11 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 
+from mlusim.bang import Mlu, Ptr, kernel
 from mlusim.cli.main import main
 from mlusim.fuzz.numbers import Landmarks
 from mlusim.fuzz.specification import CallDraw, specified
 from mlusim.fuzz.trial import TrialDraws
+from mlusim.host import BLOCK, Status
+from mlusim.operators import registry
+from mlusim.operators.registry import Registered, find_operator
 
 HERE = Path(__file__).parent
 KINDS = {
@@ -140,6 +146,43 @@ def test_other_processes_draw_the_same_calls():
         entries, at = int(calls[0].texts["entries"]), calls[0].arrays["at"]
         assert calls[0].arrays["table"].shape == (entries,)
         assert at.size == 0 or 0 <= at.min() <= at.max() < entries
+
+
+def drops_a_last_frame(handle, tensors, descs, _):
+    """A host function of a shift that moves nothing, and forgets the last element of odd rows."""
+    given, width = handle.device.get(tensors["input"]), descs["input"].shape[-1]
+    if width > 640:
+        handle.last_error = "shift: HW is too large; it is at most 640"
+        return Status.MLUOP_STATUS_NOT_SUPPORTED
+    count = given.size
+    handle.launch(shift, (1, 1, 1), BLOCK, (tensors["output"], tensors["input"], count, count - width % 2))
+    return Status.MLUOP_STATUS_SUCCESS
+
+
+@kernel
+def shift(mlu: Mlu, y: Ptr, x: Ptr, count: int, kept: int) -> None:
+    """Y = x, of which the first *kept* elements alone are right."""
+    for n in range(count):
+        y[n] = x[n] if n < kept else 0
+
+
+def test_an_operator_is_searched_from_what_it_declares(fuzzed, monkeypatch):
+    """Types go together, what the host function refuses is counted, and the failing call is typed again from a file of inputs."""
+    sound = find_operator("tin_shift_forward")
+    draws = {**sound.draws, "N": "1", "T": "int:1..4", "G": "1", "each": "1", "HW": "int:2..700"}
+    broken = evolve(sound, call=drops_a_last_frame, draws={**draws, "shifts": "zeros:int32:N,G"}, plans=())
+    monkeypatch.setattr(registry, "registered", functools.cache(lambda: Registered({sound.name: broken}, ())))
+
+    code, found = fuzzed("fuzz", sound.name, "--runs", "60")
+    again, report = fuzzed(*shlex.split(found["failing"]["command"])[1:])
+    _, even = fuzzed("fuzz", sound.name, "--arg", "HW=640|642", "--runs", "8", "--corpus", "even")
+
+    assert [1, 1] == [code, again]
+    assert "not accurate enough" in report["runs"][0]["problem"]
+    with np.load(Path("tin_shift_forward.fuzz").glob("*/inputs.npz").__next__()) as inputs:
+        assert (1, 1, 1, 3) == inputs["input"].shape
+    assert [None, 8] == [even["failing"], even["draws"]]
+    assert 0 < even["refused"] < 8
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,21 @@ def test_a_cluster_gives_the_same_records(tmp_path, capsys, processes):
     assert json.loads(capsys.readouterr().out) == json.loads(done.stdout)
 
 
+def test_a_cluster_searches_as_this_process_does(tmp_path, capsys, processes):
+    """The same draws, without a finding, from the first or from where another search ended."""
+    search = ["fuzz", "tin_shift_forward", "--arg", "HW=int:1..90", "--json", "--runs"]
+    corpora = [["--corpus", str(tmp_path / name)] for name in ("here", "there")]
+    codes, found = [], []
+    for runs in ("5", "2"):
+        for corpus, where in zip(corpora, ([], ["--dask", processes.address]), strict=True):
+            codes.append(main([*search, runs, *corpus, *where]))
+            found.append(json.loads(capsys.readouterr().out))
+
+    assert [0, 0, 0, 0] == codes
+    assert [found[0], found[2]] == [found[1], found[3]]
+    assert [(0, 5), (5, 2)] == [(one["first"], one["draws"]) for one in (found[0], found[2])]
+
+
 def test_a_cluster_that_dies_in_mid_sweep_is_a_sentence(tmp_path, processes):
     """The last worker, then the scheduler, killed after a record: code 2, no traceback or warning, the records kept."""
     kept = tmp_path / "kept.jsonl"

@@ -7,6 +7,8 @@ from mlusim.cli.arguments.judge import seconds
 from mlusim.cli.arguments.shared import (
     add_boards,
     add_coverage,
+    add_dask,
+    add_jobs,
     add_limit,
     add_program,
     add_source_arguments,
@@ -19,6 +21,7 @@ from mlusim.programs.argument_forms import HELP, REAL_FORMS
 EXAMPLES = """examples:
   mlusim fuzz halve.mlu --kernel Halve --dim 4 --arg 'n=int:1..20000' --arg 'x=in:float32:n' --arg 'y=out:float32:n' --reference ref:halve
   mlusim fuzz gather.mlu --arg 'm=int:1..500' --arg 'n=int:0..m' --arg 'table=in:float32:m' --arg 'index=int:0..m:int32:n' --arg 'y=out:float32:n'
+  mlusim fuzz tin_shift_forward --board MLU370-X4 MLU590-H8 --arg 'T=int:1..5'
   mlusim fuzz scale.mlu --arg 'n=int:0..9000' --arg 'x=float:-8..8:float32:n' --arg 'weight=null|in:float32:n' --arg 'y=out:float32:n' --runs 500 --seed 7"""
 USUAL_SECONDS = 60.0
 USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
@@ -27,12 +30,11 @@ USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add_program(parser, "FILE.mlu", "a BANG C file", "more BANG C files")
+    add_program(parser, "PROGRAM", "a BANG C file, or an operator", "more BANG C files")
     add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
     add(
         "--dim",
         metavar="X,Y,Z",
-        default="1",
         help="tasks of the kernel (default: 1,1,1); | separates alternatives",
     )
     add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
@@ -41,7 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help=f"{HELP}, as `mlusim check` takes them; {REAL_FORMS}, of floats; | separates alternatives, the simplest first",
+        help=f"{HELP}, as `mlusim check` takes them; {REAL_FORMS}, of floats; | separates alternatives, the simplest first; "
+        "of an operator in place of what it declares",
     )
     add_source_arguments(parser)
     add("--reference", metavar="module:function", help="what the outputs of the kernel are compared with")
@@ -61,7 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the folder that keeps failing calls, tried first, and how far the search came (default: FILE.fuzz beside the first file)",
     )
     add("--restart", action="store_true", help="begin with the first draw, wherever the last search ended")
-    add("--jobs", metavar="N", type=workers, default=1, help="processes (default: 1)")
+    add_jobs(parser, "1")
+    add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)
     add_coverage(parser)

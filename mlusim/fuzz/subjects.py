@@ -1,0 +1,347 @@
+"""The subjects of a search: each says what it takes and what means something to it, and runs one call of itself."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.arch.dtypes import DType
+from mlusim.check.checking import CheckJob, check_arrays
+from mlusim.check.findings import Checked
+from mlusim.check.kernel_calls import check_call
+from mlusim.errors import StatusError, UsageError, said
+from mlusim.formula.expr import Var, walk
+from mlusim.frontend.bangc import types as t
+from mlusim.fuzz.corpus import BUNDLE, KeptCall
+from mlusim.fuzz.numbers import Landmarks, landmarks, memory_limits
+from mlusim.machine.kernel import KINDS
+from mlusim.operators.registry import find_operator
+from mlusim.operators.spec import Scalar, Tensor
+from mlusim.programs.argument_values import ArgumentScope
+from mlusim.programs.expectation import Expectation, function_of
+from mlusim.programs.kernel_call import KernelCall, Sources
+
+Array = np.ndarray[Any, Any]
+
+
+@frozen(eq=False)
+class TriedCall:
+    """What one call has shown; ``refused`` is the sentence of a host function that does not take it."""
+
+    checked: Checked
+    refused: str = ""
+
+
+class OpenSubject:
+    """A subject in the process that runs it."""
+
+    def name(self, board: str) -> str:
+        """Return its name in kept calls."""
+        raise NotImplementedError
+
+    def parameters(self, board: str) -> tuple[str, ...]:
+        """Return the names of what it takes."""
+        raise NotImplementedError
+
+    def needed(self, board: str) -> tuple[str, ...]:
+        """Return those of its parameters that have no value by themselves."""
+        return self.parameters(board)
+
+    def usual(self, board: str) -> Mapping[str, DType]:
+        """Return the element types of its pointers, where these say so."""
+        del board
+        return {}
+
+    def marks(self, board: str) -> Landmarks:
+        """Return the numbers that mean something to it."""
+        raise NotImplementedError
+
+    def limit(self, random: Random, board: str, name: str, known: Mapping[str, int]) -> int | None:
+        """Return the largest *name* that a plan has room for beside the *known* numbers; None where no plan says."""
+        del random, board, name, known
+        return None
+
+    def settled(
+        self, board: str, texts: Mapping[str, str], arrays: Mapping[str, Array]
+    ) -> tuple[Mapping[str, str], Mapping[str, Array]]:
+        """Return texts and arrays of a call in the form in which they are kept."""
+        del board
+        return texts, arrays
+
+    def run(
+        self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
+    ) -> TriedCall:
+        """Run *call* under *checkers* and compare it with the reference; its plan is inferred where *plans*."""
+        raise NotImplementedError
+
+
+# -- kernels of BANG C -----------------------------------------------------------------------------
+
+
+@frozen
+class KernelSubject:
+    """A kernel of BANG C sources; *kind* is the name of a task type, *reference* ``module:function``."""
+
+    files: tuple[str, ...]
+    include: tuple[str, ...] = ()
+    define: tuple[tuple[str, str | None], ...] = ()
+    kernel: str | None = None
+    kind: str = KINDS[0].name
+    reference: str | None = None
+    operators: tuple[str, ...] = ()
+    bundled: bool = False
+
+    @property
+    def label(self) -> str:
+        """The first file."""
+        return self.files[0]
+
+    @property
+    def macros(self) -> Mapping[str, str | None]:
+        """Those of ``-D``."""
+        return dict(self.define)
+
+    def words(self, call: KeptCall, place: Path) -> list[str]:
+        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
+        words = list(self.files)
+        for folder in self.include:
+            words += ["-I", folder]
+        for name, value in self.define:
+            words += ["-D", name if value is None else f"{name}={value}"]
+        if self.kernel is not None:
+            words += ["--kernel", self.kernel]
+        words += _launch_words(call)
+        words += _argument_words(call, place)
+        return words if self.reference is None else [*words, "--reference", self.reference]
+
+    def opened(self) -> "OpenKernel":
+        """Return it for this process."""
+        return OpenKernel(self)
+
+
+class OpenKernel(OpenSubject):
+    """A kernel of BANG C whose sources are loaded once a board."""
+
+    def __init__(self, subject: KernelSubject) -> None:
+        self._subject = subject
+        self._expected = expected_of(subject.reference)
+        self._calls: dict[str, KernelCall] = {}
+
+    def _base(self, board: str) -> KernelCall:
+        """Return a call of the kernel on *board*, with its sources loaded."""
+        if board not in self._calls:
+            subject = self._subject
+            sources = Sources(subject.files, find_board(board), subject.include, dict(subject.define))
+            kind = next(kind for kind in KINDS if kind.name == subject.kind)
+            self._calls[board] = KernelCall(sources, subject.kernel, (1, 1, 1), kind, {})
+            self._calls[board].loaded()
+        return self._calls[board]
+
+    def name(self, board: str) -> str:
+        """Return the name that the sources give it."""
+        return self._base(board).loaded().name
+
+    def parameters(self, board: str) -> tuple[str, ...]:
+        """Return the names of its parameters."""
+        return tuple(p.source_name for p in self._base(board).loaded().form.parameters)
+
+    def usual(self, board: str) -> Mapping[str, DType]:
+        """Return the element types that its pointers point to."""
+        return {
+            p.source_name: dtype
+            for p in self._base(board).loaded().form.parameters
+            if isinstance(p.type, t.Pointer)
+            and isinstance(p.type.to, t.Arithmetic)
+            and (dtype := t.DTYPE_OF.get(p.type.to)) is not None
+        }
+
+    def marks(self, board: str) -> Landmarks:
+        """Return those of its sources."""
+        return landmarks(self._base(board).module, find_board(board))
+
+    def run(
+        self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
+    ) -> TriedCall:
+        """Run it as `mlusim check` does."""
+        program = self._base(call.board).given_arrays(
+            call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
+        )
+        return TriedCall(check_call(program, self._subject.label, checkers, self._expected, plans=plans))
+
+
+def _launch_words(call: KeptCall) -> list[str]:
+    """Return the grid, and the task type where it is not the usual one."""
+    words = ["--dim", ",".join(map(str, call.dim)).removesuffix(",1").removesuffix(",1")]
+    return words if call.kind == KINDS[0].name else [*words, "--kind", call.kind.lower()]
+
+
+def _argument_words(call: KeptCall, place: Path) -> list[str]:
+    """Return the arguments, files of arrays where they are kept."""
+    words = []
+    for name, text in call.arguments.items():
+        back, file = ("inout:", text[len("inout:") :]) if text.startswith("inout:") else ("", text)
+        words += ["--arg", f"{name}={back}{place / file}" if file == f"{name}.npy" else f"{name}={text}"]
+    return words
+
+
+def expected_of(reference: str | None) -> Expectation | None:
+    """Return what outputs are compared with.  Raises `UsageError` where *reference* is not found."""
+    return None if reference is None else Expectation(reference, function_of(reference), {})
+
+
+# -- operators -------------------------------------------------------------------------------------
+
+
+@frozen
+class OperatorSubject:
+    """The operator called *label*."""
+
+    label: str
+    files: tuple[str, ...] = ()
+    bundled: bool = True
+    kind: str = KINDS[0].name
+
+    @property
+    def macros(self) -> Mapping[str, str | None]:
+        """Return none."""
+        return {}
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The operator: its sources are part of what a search depends on."""
+        return (self.label,)
+
+    def words(self, call: KeptCall, place: Path) -> list[str]:
+        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
+        words = [self.label, "--inputs", str(place / BUNDLE)]
+        for name, text in call.arguments.items():
+            if text != f"{name}.npy":
+                words += ["--set", f"{name}={text}"]
+        return words
+
+    def opened(self) -> "OpenOperator":
+        """Return it for this process."""
+        return OpenOperator(self.label)
+
+
+class OpenOperator(OpenSubject):
+    """An operator, whose host function is called."""
+
+    def __init__(self, name: str) -> None:
+        self._operator = find_operator(name)
+
+    def name(self, board: str) -> str:
+        """Return its name."""
+        del board
+        return self._operator.name
+
+    def parameters(self, board: str) -> tuple[str, ...]:
+        """Return the names of its inputs and parameters."""
+        del board
+        named: tuple[Tensor | Scalar, ...] = (*self._operator.inputs, *self._operator.params)
+        return tuple(one.name for one in named)
+
+    def needed(self, board: str) -> tuple[str, ...]:
+        """Return those that are not optional and have no default."""
+        del board
+        inputs = [tensor.name for tensor in self._operator.inputs if not tensor.optional]
+        return (*inputs, *(p.name for p in self._operator.params if p.default is None))
+
+    def marks(self, board: str) -> Landmarks:
+        """Return the count of cores, and what memories hold."""
+        found = find_board(board)
+        return Landmarks((found.clusters * found.arch.cores_per_cluster,), memory_limits(found))
+
+    def limit(self, random: Random, board: str, name: str, known: Mapping[str, int]) -> int | None:
+        """Return the largest of one of its plans, or the largest tile of it that covers *name*."""
+        asked = [
+            (plan, variable.name)
+            for plan in self._operator.plans
+            for variable in plan.variables.values()
+            if variable.name == name or (variable.tile and _mentions(variable.enough, name))
+        ]
+        if not asked:
+            return None
+        plan, variable = random.choice(asked)
+        held = {
+            n: known.get(n, max(v.low or 0, 1))
+            for n, v in plan.region_variables.items()
+            if not v.tile and n != variable
+        }
+        dtype = random.choice(plan.dtypes) if plan.dtypes else None
+        try:
+            found: int | None = plan.largest(variable, board=board, dtype=dtype, **held).largest
+        except UsageError:
+            return None
+        return found
+
+    def settled(
+        self, board: str, texts: Mapping[str, str], arrays: Mapping[str, Array]
+    ) -> tuple[Mapping[str, str], Mapping[str, Array]]:
+        """Return every input as an array: an operator takes them from one file.  Raises `UsageError` for what is none."""
+        scope = ArgumentScope(texts, {}, find_board(board))
+        made, said_so = dict(arrays), dict(texts)
+        for tensor in self._operator.inputs:
+            if tensor.name not in texts or tensor.name in arrays:
+                continue
+            what = f"--arg {tensor.name}"
+            value = scope.value(tensor.name, what)
+            if value.is_null:
+                del said_so[tensor.name]
+                continue
+            if not value.form.goes_in:
+                raise UsageError(f"{what} is given {value.text!r}; an input takes an array that goes in")
+            made[tensor.name] = scope.array(tensor.name, value, what)
+            said_so[tensor.name] = f"{tensor.name}.npy"
+        return said_so, made
+
+    def run(
+        self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
+    ) -> TriedCall:
+        """Call the host function and judge its outputs; what it refuses is no failure, for limits are drawn one past."""
+        del plans  # it declares them
+        operator = self._operator
+        scope = ArgumentScope(call.arguments, {}, find_board(call.board))
+        params = {
+            p.name: _parameter(p, call.arguments[p.name], scope)
+            for p in operator.params
+            if p.name in call.arguments
+        }
+        job = CheckJob(operator.name, "", call.board, checkers, seed=call.schedule, effects=call.effects)
+        try:
+            return TriedCall(check_arrays(job, arrays, params))
+        except StatusError as refusal:
+            return TriedCall(Checked(operator.name, board=call.board), said(refusal))
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - host functions and references are the operator's
+            told = f"it ended with {type(error).__name__}: {said(error)}"
+            return TriedCall(Checked(operator.name, board=call.board, problem=told))
+
+
+def _mentions(expr: Any, name: str) -> bool:
+    return expr is not None and any(isinstance(part, Var) and part.name == name for part in walk(expr))
+
+
+def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
+    """Return the value of a parameter of an operator.  Raises `UsageError` for a text that is none."""
+    what = f"--arg {parameter.name}"
+    if parameter.type is str:
+        return text
+    if parameter.type is float:
+        try:
+            return float(text)
+        except ValueError:
+            raise UsageError(f"{what} is given {text!r}; give a number") from None
+    return parameter.type(scope.whole(parameter.name, what))
+
+
+FuzzSubject = KernelSubject | OperatorSubject
+"""The description of a subject, which another process can have: ``label`` names it, ``files`` are its sources.
+
+``macros`` stand in formulas.  ``bundled`` says that a call is typed again with one file of all its arrays.
+"""
