@@ -21,7 +21,7 @@ from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, KeptCall
 from mlusim.fuzz.searching import FuzzResult, FuzzTask, refuse_unfit, search
 from mlusim.fuzz.specification import CallDraw, specified
-from mlusim.fuzz.subjects import FuzzSubject, KernelSubject, OperatorSubject
+from mlusim.fuzz.subjects import FuzzedKernel, FuzzedOperator, FuzzSubject
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.operators.registry import find_operator
@@ -79,19 +79,19 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         subject = _kernel(args)
     else:
         operator = _operator(args)
-        given, subject = {**operator.draws, **given}, OperatorSubject(operator.name)
+        given, subject = {**operator.draws, **given}, FuzzedOperator(operator.name)
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
     boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
     return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed, args.limit)
 
 
-def _kernel(args: argparse.Namespace) -> KernelSubject:
+def _kernel(args: argparse.Namespace) -> FuzzedKernel:
     odd = next((word for word in args.arguments if not is_source(word)), None)
     if odd is not None:
         raise UsageError(
             f"{odd!r} is no BANG C file; arguments of the kernel are given with --arg, {EXAMPLE}"
         )
-    return KernelSubject(
+    return FuzzedKernel(
         (args.program, *args.arguments),
         tuple(args.include),
         tuple(defines(args.define).items()),

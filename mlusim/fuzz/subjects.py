@@ -83,7 +83,7 @@ class OpenSubject:
 
 
 @frozen
-class KernelSubject:
+class FuzzedKernel:
     """A kernel of BANG C sources; *kind* is the name of a task type, *reference* ``module:function``."""
 
     files: tuple[str, ...]
@@ -126,7 +126,7 @@ class KernelSubject:
 class OpenKernel(OpenSubject):
     """A kernel of BANG C whose sources are loaded once a board."""
 
-    def __init__(self, subject: KernelSubject) -> None:
+    def __init__(self, subject: FuzzedKernel) -> None:
         self._subject = subject
         self._expected = expected_of(subject.reference)
         self._calls: dict[str, KernelCall] = {}
@@ -197,7 +197,7 @@ def expected_of(reference: str | None) -> Expectation | None:
 
 
 @frozen
-class OperatorSubject:
+class FuzzedOperator:
     """The operator called *label*."""
 
     label: str
@@ -340,7 +340,7 @@ def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
     return parameter.type(scope.whole(parameter.name, what))
 
 
-FuzzSubject = KernelSubject | OperatorSubject
+FuzzSubject = FuzzedKernel | FuzzedOperator
 """The description of a subject, which another process can have: ``label`` names it, ``files`` are its sources.
 
 ``macros`` stand in formulas.  ``bundled`` says that a call is typed again with one file of all its arrays.
