@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -19,7 +19,6 @@ from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, CorpusState, KeptCall
 from mlusim.fuzz.shrinking import shrunk
 from mlusim.fuzz.specification import CallDraw
-from mlusim.fuzz.subjects import FuzzSubject, TriedCall
 from mlusim.fuzz.trial import Trial, TrialDraws
 from mlusim.machine.hub import attending
 from mlusim.machine.limits import Limit, limiting
@@ -28,6 +27,9 @@ from mlusim.observe.finding import NOTE
 from mlusim.operators.executors import carried
 from mlusim.operators.source_digest import sources_of
 from mlusim.report.coverage import FORM, CoverageRecord, record_of
+
+if TYPE_CHECKING:
+    from mlusim.fuzz.subjects import FuzzSubject, TriedCall
 
 Array = np.ndarray[Any, Any]
 CUT_OFF = "fault-limit-reached"
@@ -40,7 +42,7 @@ MOST_RUNS = 1 << 20
 class FuzzTask:
     """The task of a search: what is called, the calls that are drawn, what watches."""
 
-    subject: FuzzSubject
+    subject: "FuzzSubject"
     draw: CallDraw
     checkers: tuple[str, ...]
     seed: int
@@ -143,7 +145,7 @@ class Workplace:
         )
         return KeptCall(*around, texts, ""), arrays
 
-    def run(self, call: KeptCall, arrays: Mapping[str, Array], *, plans: bool) -> TriedCall:
+    def run(self, call: KeptCall, arrays: Mapping[str, Array], *, plans: bool) -> "TriedCall":
         """Run *call* under the checkers and compare it with the reference."""
         quiet = np.errstate(all="ignore")  # of a reference that meets NaN and infinity
         with limiting(self.task.limit), attending([self._reached]), quiet:
