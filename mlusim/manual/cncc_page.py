@@ -3,7 +3,7 @@
 from mlusim.arch.catalog import ARCHES
 from mlusim.toolkit.cncc import QUIET, VERSION
 from mlusim.toolkit.compiler import CHOICE, OLDEST
-from mlusim.toolkit.flags import ARCHITECTURES, FLAGS, CompilerFlag, FlagUse
+from mlusim.toolkit.flags import ARCHITECTURES, ASSEMBLER_FLAGS, FLAGS, CompilerFlag, FlagUse
 
 HEAD = f"""# cncc
 
@@ -28,10 +28,34 @@ A flag of the vendor's that the table does not have is refused.
 | --- | --- | --- |
 """
 
+LAUNCHED = """
+Objects that another compiler made launch a kernel of an object by its plain name, declared `extern "C"`, or by its mangled one, where a half may
+be an `unsigned short`: `cnrtInvokeKernel_V2((void *)&kernel, ...)`.
+Names that two kernels of a file share, and names of the C library, are not offered.
+With `--bang-device-only` the host's own functions and variables of the file are not seen by the linker, and two objects with a kernel of
+one name do not link.
+
+## cnas
+
+Older builds divide the compilation of kernels in two: `cncc -S --bang-device-only` writes a text, and `cnas` makes an object of it.
+
+```console
+$ cncc -S -O3 --bang-mlu-arch=MLU270 --bang-device-only kernel.mlu -o kernel.s
+$ cnas --device-only -O2 --mcpu x86_64 -i kernel.s -o kernel.o
+$ g++ main.cpp kernel.o -I $NEUWARE_HOME/include -L $NEUWARE_HOME/lib64 -lcnrt
+```
+
+The text is the typed form of the file for people, as comments, and assembly of the host with the form as data.
+A file that `cncc` did not write, or that is not whole, is refused.
+
+| flag | meaning | what is done |
+| --- | --- | --- |
+"""
+
 
 def page() -> str:
     """Return the page as Markdown."""
-    rows = [f"| `{f.shown}` | {f.meaning} | {f.use.value} |" for f in sorted(FLAGS, key=_order)]
+    rows = [_row(flag) for flag in sorted(FLAGS, key=_order)]
     older = ", ".join(f"`{old}` is `{name}`" for old, name in ARCHITECTURES.items())
     quiet = ", ".join(f"`{flag}`" for flag in QUIET)
     return (
@@ -39,7 +63,13 @@ def page() -> str:
         + "\n".join(rows)
         + f"\n\nArchitectures: {', '.join(f'`{name}`' for name in ARCHES)}; {older}; a board's name stands for its architecture.\n"
         + f"\nWarnings that the vendor's compiler does not have are switched off behind the user's flags, so that `-Wall -Werror` stays quiet: {quiet}.\n"
+        + LAUNCHED
+        + "".join(f"{_row(flag)}\n" for flag in ASSEMBLER_FLAGS)
     )
+
+
+def _row(flag: CompilerFlag) -> str:
+    return f"| `{flag.shown}` | {flag.meaning} | {flag.use.value} |"
 
 
 def _order(flag: CompilerFlag) -> int:

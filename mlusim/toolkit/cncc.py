@@ -21,7 +21,7 @@ from mlusim.arch.catalog import BOARDS, find_board
 from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError
-from mlusim.toolkit import embedded
+from mlusim.toolkit import device_text, embedded
 from mlusim.toolkit.compiler import Compiler, host_compiler
 from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
@@ -117,6 +117,8 @@ def _main(argv: list[str], home: Path) -> int:
         isinstance(one, str) and not one.startswith("-") for one in command.link
     ):
         raise UsageError("no input files; name a source, as in `cncc -c kernel.mlu -o kernel.o`")
+    if "--bang-device-only" in command.modes and command.linking:
+        raise UsageError("--bang-device-only makes no program; give -c for an object, or -S for text")
     if command.output and not command.linking and len(command.inputs) > 1:
         raise UsageError(f"-o {command.output} is one file and {len(command.inputs)} are made; leave it out")
     return CompilerDriver(command, home, host_compiler()).run()
@@ -258,8 +260,13 @@ class CompilerDriver:
             ]
             words = [*include, *command.flags, "-Wno-unknown-warning-option", *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
-        if "--bang-device-only" in command.modes:
-            return self._device_only(path, target)
+        if "--bang-device-only" in command.modes and not command.modes & STOPS:
+            return self._device_only(path, target, scratch)
+        return self._with_kernels(path, target, modes, scratch)
+
+    def _with_kernels(self, path: str, target: str | None, modes: Sequence[str], scratch: str) -> int:
+        """Compile a file with kernels into *target*, with the record of its device code embedded."""
+        command = self.command
         more: list[str] = []
         refused: SourceError | None = None
         made: EmbeddedRecord | None = None
@@ -273,7 +280,7 @@ class CompilerDriver:
             blob.write_bytes(made.content)
             more += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
             more += self._included("mlusim_no_kernel.h") if made.no_kernel else []
-            links = _links(made)
+            links = _links(made, ".globl" if "--bang-device-only" in command.modes else ".weak")
             more += [f"-D__mlusim_links__={links}", *self._included("mlusim_links.h")] if links else []
         code = self._call(self._bang(path, target if refused is None else os.devnull, modes, more))
         if code == 0:
@@ -359,15 +366,26 @@ class CompilerDriver:
             embedded.keep(source, found)
         return found
 
-    def _device_only(self, path: str, target: str | None) -> int:
-        # The front end goes on behind a header that is missing and a host function that is wrong; clang does not.
-        code = self._call(self._bang(path, None, ["-fsyntax-only"], []))
+    def _device_only(self, path: str, target: str | None, scratch: str) -> int:
+        """Write the device's side of a file: as text behind ``-S``, as what `cnas` makes of that text behind ``-c``."""
+        command = self.command
+        if command.dry:
+            return self._with_kernels(path, target, ["-S"], scratch)
+        assembly = Path(scratch) / "device.s"
+        code = self._with_kernels(path, str(assembly), ["-S"], scratch)
         if code:
             return code
-        from mlusim.toolkit.device_code import text_of  # noqa: PLC0415 - the same
+        from mlusim.toolkit.device_code import text_of  # noqa: PLC0415 - takes a while
 
-        Path(target or "a.out").write_text(text_of(self._source(path)), encoding="utf-8")
-        return 0
+        made = assembly.read_text(encoding="utf-8")
+        text = device_text.written(
+            text_of(self._source(path)), made, path, [b.arch.name for b in self.boards]
+        )
+        if "-S" in command.modes:
+            Path(str(target)).write_text(text, encoding="utf-8")
+            return 0
+        assembly.write_text(text, encoding="utf-8")
+        return self._call(["-x", "assembler", "-c", str(assembly), "-o", str(target)])
 
     # -- linking ---------------------------------------------------------------------------------
 
@@ -384,10 +402,11 @@ class CompilerDriver:
         )
 
 
-def _links(made: EmbeddedRecord) -> str:
+def _links(made: EmbeddedRecord, binding: str) -> str:
     """Return assembly of symbols for the functions of the device: by them a linker takes members of archives.
 
     A name as ``_Z5twicePf.device`` is shown as ``twice(float*) [clone .device]`` where no file defines it.
+    The names by which objects of other compilers have the kernels are of the *binding* given: weak in an object with host code.
     """
     offered = [
         f".weak {one}.device\\n.type {one}.device,%object\\n{one}.device: .byte 0" for one in made.defined
@@ -396,6 +415,7 @@ def _links(made: EmbeddedRecord) -> str:
     lines = ['.pushsection .mlusim_device,\\"a\\",%progbits', *offered, ".popsection"] if offered else []
     if needed:  # words that may be written, for another library may have what they name
         lines += ['.pushsection .mlusim_needed,\\"aw\\",%progbits', *needed, ".popsection"]
+    lines += [f"{binding} {name}\\n.set {name},{stub}" for name, stub in made.launched]
     text = "\\n".join(lines)
     return f'__asm__("{text}");' if lines else ""
 

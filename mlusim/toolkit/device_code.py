@@ -45,6 +45,7 @@ def _embedded(source: RecordSource) -> EmbeddedRecord:
         tuple(dict.fromkeys(one for form in forms for one in record.offered(form, source.path))),
         tuple(dict.fromkeys(one for form in forms for one in record.wanted(form, source.path))),
         {path: embedded.digest(path) for path in read},
+        tuple(record.launched(forms[0], source.path)),  # whose architecture the host is compiled for
     )
 
 

@@ -39,7 +39,8 @@ class EmbeddedRecord:
     """A record, what is to be said of its file, and the digests of all files that it follows from.
 
     ``no_kernel`` tells that the file has functions of the device alone.
-    ``defined`` are the symbols of functions of the device that other files may call, ``needed`` those that this one calls of others.
+    ``defined`` are the symbols of functions of the device that other files may call, ``needed`` those that this one calls of others;
+    ``launched`` has the names by which objects of other compilers have its kernels, each with the symbol that clang gives it.
     """
 
     content: bytes
@@ -48,6 +49,7 @@ class EmbeddedRecord:
     defined: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     includes: Mapping[str, str] = field(factory=dict)
+    launched: tuple[tuple[str, str], ...] = ()
 
 
 def kept(source: RecordSource) -> EmbeddedRecord | None:
@@ -83,6 +85,7 @@ def unpack(content: bytes) -> EmbeddedRecord:
         tuple(head["defined"]),
         tuple(head["needed"]),
         dict(head["includes"]),
+        tuple((name, stub) for name, stub in head["launched"]),
     )
 
 
@@ -94,6 +97,7 @@ def pack(made: EmbeddedRecord) -> bytes:
         "defined": made.defined,
         "needed": made.needed,
         "includes": dict(made.includes),
+        "launched": made.launched,
     }
     text = json.dumps(head).encode()
     return _HEAD.pack(len(text)) + text + made.content

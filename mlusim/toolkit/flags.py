@@ -16,6 +16,7 @@ class FlagUse(Enum):
 
     ARCH = "names an architecture of the device"
     MODE = "says what is made"
+    INPUT = "names what is read"
     OUTPUT = "names what is made"
     BOTH = "goes to clang, and to the translation of device code"
     HOST = "goes to clang"
@@ -53,12 +54,12 @@ FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("--bang-mlu-arch", _E, FlagUse.ARCH, "an architecture, as mtp_592, or a board's name, as MLU270; several may be given"),
     CompilerFlag("--bang-arch", _E, FlagUse.ARCH, "an architecture as its number, compute_20, compute_30 or compute_50"),
     CompilerFlag("-c", _A, FlagUse.MODE, "compile to objects and link nothing"),
-    CompilerFlag("-S", _A, FlagUse.MODE, "write assembly of the host; with --bang-device-only the device's form as text"),
+    CompilerFlag("-S", _A, FlagUse.MODE, "write assembly of the host; with --bang-device-only the device's form as text, of which `cnas` makes an object"),
     CompilerFlag("-E", _A, FlagUse.MODE, "write the preprocessed source"),
     CompilerFlag("-fsyntax-only", _A, FlagUse.MODE, "look for errors and write nothing"),
     CompilerFlag("-M", _A, FlagUse.MODE, "write the dependencies and compile nothing"),
     CompilerFlag("-MM", _A, FlagUse.MODE, "the same without headers of the system"),
-    CompilerFlag("--bang-device-only", _A, FlagUse.MODE, "with -S or -c: the device's side alone"),
+    CompilerFlag("--bang-device-only", _A, FlagUse.MODE, "with -S or -c: the device's side alone, kernels that objects of other compilers launch"),
     CompilerFlag("--bang-host-only", _A, FlagUse.MODE, "the host's side alone: kernels cannot be launched"),
     CompilerFlag("-shared", _A, FlagUse.MODE, "link a shared library"),
     CompilerFlag("-o", _S, FlagUse.OUTPUT, "the file to write"),
@@ -108,6 +109,19 @@ FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("--fatbin", _A, FlagUse.NOTHING, "every architecture that was named is in the object"),
 )  # fmt: skip
 """Every flag of the vendor's compiler that was met in builds, and those of clang that the driver looks at."""
+
+ASSEMBLER_FLAGS: tuple[CompilerFlag, ...] = (
+    CompilerFlag("-i", _N, FlagUse.INPUT, "the text to read, as `cncc -S --bang-device-only` writes it; it may stand without the flag"),
+    CompilerFlag("-o", _N, FlagUse.OUTPUT, "the object to write (default: the name of the text with .o, in this folder)"),
+    CompilerFlag("--mlu-arch", _N, FlagUse.ARCH, "an architecture that the text must have code for"),
+    CompilerFlag("--mcpu", _N, FlagUse.HOST, "the host, x86_64 or aarch64: that of this machine"),
+    CompilerFlag("--device-only", _A, FlagUse.NOTHING, "there is no other side"),
+    *(CompilerFlag(f"-O{level}", _A, FlagUse.NOTHING, "`cncc` has optimised the text") for level in range(4)),
+    CompilerFlag("-g", _A, FlagUse.NOTHING, "lines of kernels are always kept"),
+    CompilerFlag("--version", _A, FlagUse.ASKED, "the version"),
+    CompilerFlag("--help", _A, FlagUse.ASKED, "this table"),
+)  # fmt: skip
+"""The flags of ``cnas``."""
 
 ARCHITECTURES: Mapping[str, str] = MappingProxyType(
     {

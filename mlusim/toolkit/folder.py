@@ -40,6 +40,15 @@ except ImportError as error:
     sys.exit(f"cncc: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
 sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))
 """
+_CNAS = """#!{python}
+import sys
+sys.path[:0] = {path!r}
+try:
+    from mlusim.toolkit.cnas import main
+except ImportError as error:
+    sys.exit(f"cnas: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
+sys.exit(main(sys.argv[1:]))
+"""
 _CNMON = """#!{python}
 import sys
 from pathlib import Path
@@ -92,6 +101,7 @@ def _texts(board: Board) -> Mapping[str, str]:
     made = {
         "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",  # first: it tells a folder that was begun
         "bin/cncc": _CNCC.format(**values),
+        "bin/cnas": _CNAS.format(**values),
         "bin/cnmon": _CNMON.format(**values),
         "include/mlusim_intrinsics.h": header_text(),
         "cmake/modules/FindBANG.cmake": (HERE / "cmake" / "FindBANG.cmake").read_text(encoding="utf-8"),

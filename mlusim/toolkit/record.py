@@ -3,7 +3,10 @@
 A record is data: reading one runs nothing of it.  Behind a head of JSON are the forms of the file, one for each architecture.
 """
 
+import ctypes
+import functools
 import json
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,6 +23,9 @@ MAGIC = b"MLUSIMR1"
 """Before the length of a record, u64, and its bytes."""
 HEAD = struct.Struct("<I")
 """Before the head, its bytes."""
+STUB = "__device_stub__"
+"""What clang puts before the name of a kernel for the host function that launches it."""
+_COUNTED = re.compile(rf"(\d+){STUB}")
 
 
 def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
@@ -59,6 +65,38 @@ def offered(form: ir.TranslationUnit, source: str) -> list[str]:
         f for f in form.functions.values() if f.kind == "device" and not f.external and f.span.file == source
     )
     return [f.symbol for f in own if not f.symbol.startswith("_ZL") and "_GLOBAL__N_" not in f.symbol]
+
+
+def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
+    """Return the names by which objects of other compilers have the kernels of *source*, each with the symbol of the kernel's stub.
+
+    These are the plain name, which a host that declares it ``extern "C"`` wants, and the mangled one, where a half is also the
+    16-bit number that it is on the host.  A name that two kernels share, or that the C library has, is left out.
+    """
+    found: dict[str, set[str]] = {}
+    for kernel in form.functions.values():
+        shared = not (kernel.symbol.startswith("_ZL") or "_GLOBAL__N_" in kernel.symbol or "<" in kernel.name)
+        if kernel.kind != "kernel" or kernel.external or kernel.span.file != source or not shared:
+            continue
+        stub = kernel.symbol if STUB in kernel.symbol else STUB + kernel.symbol
+        mangled = symbol_of_stub(stub)
+        plain = set() if kernel.scope else {kernel.name}
+        for name in {mangled, mangled.replace("DF16_", "t")} | plain:
+            found.setdefault(name, set()).add(stub)
+    return [
+        (name, min(stubs)) for name, stubs in sorted(found.items()) if len(stubs) == 1 and not _of_c(name)
+    ]
+
+
+def symbol_of_stub(symbol: str) -> str:
+    """Return a kernel's own mangled name: the parser, which sees the host's side, gives that of the stub."""
+    return _COUNTED.sub(lambda found: str(int(found[1]) - len(STUB)), symbol).removeprefix(STUB)
+
+
+@functools.cache
+def _of_c(name: str) -> bool:
+    """Return whether the C library has *name*: host code that calls it would run the kernel's stub instead."""
+    return any(hasattr(ctypes.CDLL(library), name) for library in ("libc.so.6", "libm.so.6"))
 
 
 def wanted(form: ir.TranslationUnit, source: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The compiler driver: a program of kernels and host code, compiled as its own build says."""
 
 import contextlib
+import platform
 import random
 import subprocess
 import sys
@@ -9,8 +10,8 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
+from mlusim.toolkit import cnas, record
 from mlusim.toolkit import folder as toolkit_folder
-from mlusim.toolkit import record
 from mlusim.toolkit.cncc import TOO_LARGE
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import make
@@ -181,6 +182,10 @@ def test_each_mistake_is_one_sentence(cncc, toolkit, tmp_path):
         (["-c", "a.mlu", "--bang-mlu-arch"], "--bang-mlu-arch has no value"),
         (["-c", "a.mlu", "-o"], "-o has no value"),
         (["-c", "a.mlu", "b.mlu", "-o", "x.o"], "-o x.o is one file and 2 are made; leave it out"),
+        (
+            ["--bang-device-only", "a.mlu"],
+            "--bang-device-only makes no program; give -c for an object, or -S for text",
+        ),
         (["@loop.rsp"], "@loop.rsp is read by itself"),
         (["@open.rsp"], "@open.rsp is no list of flags"),
     ):
@@ -210,6 +215,96 @@ def test_device_code_alone_is_refused_as_the_whole_file_is(cncc, tmp_path):
 
     assert "k.mlu:1:10: fatal error: 'none.h' file not found" in said
     assert not (tmp_path / "k.s").exists()
+
+
+LAUNCHER = r"""
+#include <cnrt.h>
+#include <cstdio>
+typedef unsigned short half;
+extern "C" void plain(half *, unsigned);
+void mangled(half *, half *, int);
+void launch(void *kernel, half *p, unsigned n, int more) {
+  cnrtQueue_t queue;
+  cnrtKernelParamsBuffer_t buffer;
+  cnrtCreateQueue(&queue);
+  cnrtGetKernelParamsBuffer(&buffer);
+  cnrtKernelParamsBufferAddParam(buffer, &p, sizeof p);
+  if (more) cnrtKernelParamsBufferAddParam(buffer, &p, sizeof p);
+  cnrtKernelParamsBufferAddParam(buffer, &n, sizeof n);
+  printf("%d ", cnrtInvokeKernel_V2(kernel, {1, 1, 1}, buffer, CNRT_FUNC_TYPE_BLOCK, queue));
+  half seen = 0;
+  float value = 0;
+  cnrtSyncQueue(queue);
+  cnrtMemcpy(&seen, p, sizeof seen, CNRT_MEM_TRANS_DIR_DEV2HOST);
+  cnrtConvertHalfToFloat(&value, seen);
+  printf("%g\n", value);
+}
+int main() {
+  half *p;
+  cnrtInit(0);
+  cnrtMalloc((void **)&p, 64);
+  launch((void *)&plain, p, 7, 0);
+  launch((void *)&mangled, p, 2, 1);
+}
+"""
+
+
+def test_kernels_are_assembled_and_launched_by_objects_of_other_compilers(cncc, native, toolkit, tmp_path):
+    """By ``cnas`` in two steps, at once, and beside host code; by the plain name and the mangled one, not by one of the C library."""
+    (tmp_path / "k.mlu").write_text(
+        "#include <bang.h>\n__mlu_entry__ void plain(half *p, uint32_t n) { p[0] = n; }\n"
+        "__mlu_entry__ void mangled(half *p, half *q, int n) { p[0] = q[0] * n; }\n"
+        "__mlu_entry__ void exp(half *p) {}\nint main() { return 5; }\nint launched = 3;\n"
+    )
+    cncc("-S", "-O3", "--bang-device-only", "k.mlu", "-o", "k.s")
+    assert (tmp_path / "k.s").read_text().count("kernel void plain(half * p, unsigned int n):") == 1
+    words = f"--device-only -O2 --mcpu {platform.machine()} --mlu-arch mtp_372 -i k.s -o two.o"
+    subprocess.run([toolkit / "bin" / "cnas", *words.split()], cwd=tmp_path, check=True)
+    cncc("-c", "-O3", "--bang-device-only", "k.mlu", "-o", "one.o")
+    cncc("-c", "-Dmain=other", "k.mlu", "-o", "whole.o")
+
+    assert (tmp_path / "one.o").read_bytes() == (tmp_path / "two.o").read_bytes()
+    for made in ("two.o", "whole.o"):
+        program = native.compile(LAUNCHER, str(tmp_path / made))
+        assert native.run(program).stdout == "0 7\n0 14\n"
+    assert b"\0exp\0" not in (tmp_path / "whole.o").read_bytes()
+
+
+def test_what_cnas_does_not_take_is_one_sentence(cncc, tmp_path, monkeypatch, capsys):
+    """Another's file, one that is cut or was changed, another architecture or host, and wrong flags."""
+    (tmp_path / "k.mlu").write_text("__mlu_entry__ void k(int *p) { *p = 1; }\n")
+    cncc("-S", "--bang-device-only", "k.mlu")
+    text = (tmp_path / "k.s").read_text()
+    (tmp_path / "cut.s").write_text(text[: len(text) // 2])
+    (tmp_path / "changed.s").write_text(text.replace(".weak", ".week"))
+    (tmp_path / "other.s").write_bytes(b"\xff\x00 by another")
+    monkeypatch.chdir(tmp_path)
+    for words, sentence in (
+        (
+            "-i other.s",
+            "other.s was not written by `cncc -S --bang-device-only` of mlusim; make it of its .mlu with that",
+        ),
+        ("-i cut.s", "cut.s is not whole; write it again with `cncc -S --bang-device-only`"),
+        ("-i changed.s", "changed.s is damaged; write it again with `cncc -S --bang-device-only`"),
+        ("-i gone.s", "gone.s: No such file or directory"),
+        (
+            "-i k.s --mlu-arch mtp_592",
+            "k.s has code for mtp_372, not for mtp_592; compile k.mlu with --bang-mlu-arch=mtp_592",
+        ),
+        ("-i k.s --mcpu sparc", "--mcpu sparc is another host than this machine"),
+        ("-i k.s --device-onl", "there is no flag --device-onl; did you mean --device-only?"),
+        ("-i", "-i has no value; type -i VALUE"),
+        ("-i k.s -o none/k.o", "none/k.o: No such file or directory"),
+        (
+            "",
+            "one input is assembled at a time, and these were given: none; type `cnas -i kernel.s -o kernel.o`",
+        ),
+    ):
+        assert cnas.main(words.split()) in (1, 2)
+        said = capsys.readouterr().err
+        assert said.startswith(f"cnas: error: {sentence}"), said
+        assert said.count("\n") == 1
+    assert not list(tmp_path.glob("*.o"))
 
 
 @pytest.mark.parametrize("cache", ["off", "/dev/null/cache"])
@@ -253,7 +348,7 @@ def test_the_flags_met_in_builds_are_taken(cncc, tmp_path):
     assert cncc(*flags.split(), "@flags.rsp", "-c", "k.mlu", "-o", "k.o", "-I/usr/include") == ""
     assert {"k.mlu", "k.h"} <= set((tmp_path / "k.d").read_text().split())
     cncc("-S", "--bang-device-only", "--bang-arch=compute_20", "k.mlu", "-o", "k.s", "@flags.rsp")
-    assert (tmp_path / "k.s").read_text().startswith("// mtp_270\nkernel void k(int * p)")
+    assert (tmp_path / "k.s").read_text().count("\n// mtp_270\n// kernel void k(int * p)") == 1
     assert "cncc: v4." in cncc("--version")
     payload = _payload(tmp_path / "k.o")
     for bang_arch in (270, 592, 372):

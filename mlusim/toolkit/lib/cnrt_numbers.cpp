@@ -151,12 +151,4 @@ cnrtRet_t cnrtConvertHalfToFloat(float *value, uint16_t half) {
   *value = of_half(half);
   return cnrtSuccess;
 }
-cnrtRet_t cnrtConvertFloatToHalfArray(uint16_t *halves, const float *values, int count) {
-  for (int i = 0; i < count; ++i) halves[i] = to_half(values[i]);
-  return cnrtSuccess;
-}
-cnrtRet_t cnrtConvertHalfToFloatArray(float *values, const uint16_t *halves, int count) {
-  for (int i = 0; i < count; ++i) values[i] = of_half(halves[i]);
-  return cnrtSuccess;
-}
 }

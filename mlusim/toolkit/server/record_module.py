@@ -1,7 +1,6 @@
 """The module that the simulator makes of a record: data, of which nothing runs while it is read."""
 
 import json
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,15 +16,9 @@ from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.module import Module
 from mlusim.frontend.bangc.parse.options import Options
 from mlusim.frontend.bangc.translated import Translated
-from mlusim.toolkit.record import HEAD
+from mlusim.toolkit.record import HEAD, symbol_of_stub
 
 DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"
-_STUB = re.compile(r"(\d+)__device_stub__")
-
-
-def symbol_of_stub(symbol: str) -> str:
-    """Return a kernel's own mangled name: the parser, which sees the host's side, gives that of the stub."""
-    return _STUB.sub(lambda found: str(int(found[1]) - len("__device_stub__")), symbol)
 
 
 @define(eq=False)

@@ -204,8 +204,6 @@ cnrtRet_t cnrtDestroyQuantizedParam(cnrtQuantizedParam_t);
 cnrtRet_t cnrtCastDataType(void *, cnrtDataType_t, void *, cnrtDataType_t, int, cnrtQuantizedParam_t);
 cnrtRet_t cnrtConvertFloatToHalf(uint16_t *, float);
 cnrtRet_t cnrtConvertHalfToFloat(float *, uint16_t);
-cnrtRet_t cnrtConvertFloatToHalfArray(uint16_t *, const float *, int);
-cnrtRet_t cnrtConvertHalfToFloatArray(float *, const uint16_t *, int);
 // ---- names of older drivers -------------------------------------------------------------------
 typedef enum { CNRT_CHANNEL_TYPE_DUPLICATE = -1, CNRT_CHANNEL_TYPE_0 = 0 } cnrtChannelType_t;
 typedef struct cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
