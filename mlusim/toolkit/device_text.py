@@ -40,7 +40,10 @@ def _comment(line: str) -> str:
 
 
 def read(path: Path) -> DeviceText:
-    """Return what the text in the file *path* tells of itself.  Raises `UsageError` for a file that is none, or not whole; `OSError`."""
+    """Return the source and architectures of the text in the file *path*.
+
+    Raises `UsageError` for a file that is none, or not whole; `OSError`.
+    """
     content = path.read_bytes()
     head = _HEAD.fullmatch(content.partition(b"\n")[0].decode(errors="replace"))
     if head is None:
