@@ -38,8 +38,8 @@ ABSORBING = frozenset(
 """Bodies of which one operand can settle the result whatever the other holds."""
 
 DROPPED = (
-    "load the buffer on the memory core, where __is_mpu() is true: a copy between GDRAM and SRAM has no effect on an IPU "
-    "core of a union"
+    "where another core writes it, put a barrier that both pass before this, as __sync_cluster(); where this core copies it "
+    "from GDRAM, that has no effect on an IPU core of a union: let the memory core do it, where __is_mpu() is true"
 )
 """What to do about SRAM that nothing has written, in a kernel of BANG C."""
 

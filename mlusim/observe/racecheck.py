@@ -339,7 +339,7 @@ class RaceCheck(Checker):
         hint, verified = remedy
         values = [self._sharing.values.get(party.time) for party in (first, second)]
         value = ", the same value" if conflict.same else ""
-        if rule.endswith("write-write") and _word(first, second) and None not in values:
+        if rule.endswith("write-write") and _word(first, second) and _differ(*values):
             value = ", another value"
         return Finding(
             rule,
@@ -422,6 +422,11 @@ def _party(party: Party, label: str, beside: Party, value: Any = None) -> str:
         f"{label}, {pipe.value} pipe: {spelled(name)} at {site.told_from(beside.statement.site)} {DOES[party.kind]} "
         f"[{party.low}, {party.high}){told}"
     )
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Return whether two values are known, and are different numbers; of two NaN that cannot be told."""
+    return None not in (one, other) and not (one != one and other != other)  # noqa: PLR0124 - true of NaN only
 
 
 def _word(first: Party, second: Party) -> bool:

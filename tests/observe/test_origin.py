@@ -93,3 +93,25 @@ def test_weights_that_were_never_written_are_named_behind_a_way_through_sram():
 
     assert line_of(product, "# uses") == finding.line
     assert "of WRAM float[4096]" in finding.context[0]
+
+
+def test_sram_that_the_memory_core_fills_without_a_barrier_says_so(tmp_path):
+    """The load is where it belongs, and nothing lets it come first: the advice has both ways that a load may fail."""
+    (tmp_path / "k.mlu").write_text(
+        "#include <bang.h>\n__nram__ float box[64]; __mlu_shared__ float shared[256];\n"
+        "__mlu_global__ void K(float *out, const float *src) {\n"
+        "  if (__is_mpu()) { __memcpy(shared, src, 1024, GDRAM2SRAM); return; }\n"
+        "  __sync_all_ipu();\n"
+        "  __memcpy(box, shared + 64 * coreId, 256, SRAM2NRAM);\n"
+        "  __memcpy(out + 64 * taskId, box, 256, NRAM2GDRAM); }\n"
+    )
+    device = mlusim.Device()
+    arguments = [device.empty(256, "float32"), device.put(floats(256))]
+    launch = device.launch(
+        mlusim.bangc.load(tmp_path / "k.mlu")["K"], (4, 1, 1), mlusim.UNION1, arguments, observe=["initcheck"]
+    )
+    (finding,) = launch.findings
+
+    assert "nothing has been written there at all" == finding.context[1]
+    assert "put a barrier that both pass before this" in finding.hint
+    assert "let the memory core do it" in finding.hint

@@ -97,6 +97,14 @@ def test_equal_and_unequal_values_are_two_findings():
     assert any("the value 0.0" in line for line in differs.context)
 
 
+def test_two_numbers_that_are_none_are_not_said_to_differ():
+    """By their values that cannot be told."""
+    (finding,) = _writers(lambda _: float("nan"))
+
+    assert "racecheck-tasks-write-write" == finding.id
+    assert "another value" not in finding.message
+
+
 def test_the_guard_of_the_hint_lets_one_core_through():
     """The memory core has the task number of core 0."""
     (finding,) = _writers(lambda mlu: 4.0)

@@ -304,25 +304,28 @@ namespace b { const int T[2] = {3, 4}; }
 struct A { static const int S[2]; }; const int A::S[2] = {7, 8};
 struct B { static const int S[2]; }; const int B::S[2] = {9, 10};
 const int V[2] = {11, 12};
+typedef int (*Op)(int);
+template <int N> __mlu_func__ int f2(int x) { return x * N; }
 __mlu_func__ int f(int i) { int V = 5; return ::V[i] + V; }
 __mlu_entry__ void K(long long *o) {
   o[0] = tabl.v; int x = 5; R rr = {x}; rr.r = 12; o[1] = x;
   H h; H k(1, 2); o[2] = h.a + 100 * h.b + 10000 * (k.a + 100 * k.b);
   N m(3), n(4); o[3] = m.operator+(n).v; o[4] = g(3, 5);
   int i = o[4] == 6; o[5] = a::T[i] * 10 + b::T[i]; o[6] = A::S[i] * 100 + B::S[i]; o[7] = f(i);
+  Op t[2] = {(Op)f2<4>, (Op)&f2<5>}; o[8] = t[1](5) * 100 + t[0](6);
 }"""
 
 
 def test_objects_of_a_file_references_and_initialisers(load, tmp_path):
     """A constant object, a member that is a reference, initialisers that read members, and variables of one name."""
-    check(load, tmp_path, WORDS)
+    check(load, tmp_path, WORDS, 9)
 
 
 @pytest.mark.parametrize(
     ("statement", "sentence"),
     [
         ("switch (int q = n & 3; q) { default: o[0] = q; }", "a switch with an initialiser is not supported"),
-        ("Op t[2] = {f2<4>, f2<5>}; o[0] = t[1](5);", "which function f2 is here is not known"),
+        ("Op t[2] = {f2<4>, f2<5>}; o[0] = t[1](5);", "the type of the pointer in brackets before it"),
         ("int M::*p = &M::z; o[0] = p != nullptr;", "a pointer to a member, z, is not supported"),
         ("Tm<M> m; m.z = 3; o[0] = m.get();", "z is a member of a base class that is not known"),
     ],

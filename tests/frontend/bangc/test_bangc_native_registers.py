@@ -102,6 +102,61 @@ def test_where_registers_are_kept(load):
     np.testing.assert_array_equal(np.concatenate(expected), found)
 
 
+RECORDS = """
+#include <bang.h>
+__nram__ float buf[64];
+struct Pair { vv_float x, y; int n; };
+struct Two { int n; Pair pairs[1]; };
+struct Sum {
+  vv_float s;
+  __mlu_func__ Sum() { __vv_move(s, 0.0f); }
+  __mlu_func__ Sum &operator+=(const vv_float &v) { __vv_add(s, s, v); return *this; } };
+__mlu_func__ void unseen(Pair p) { __vv_add(p.x, p.x, 99.0f); p.n = 7; }
+__mlu_func__ void grow(Pair *p, float by) { __vv_add(p->x, p->y, by); p->n++; }
+__mlu_func__ Pair both(const vv_float &v) { Pair p; p.x = v; __vv_add(p.y, v, v); p.n = 0; return p; }
+__mlu_func__ float lane(const vv_float &v, int at) { __vv_store(buf, v, 32); return buf[at]; }
+__mlu_entry__ void K(float *o, int n) {
+  Pair p = {}, many[2];
+  if (n == 1) { lane(p.y, 1); }
+  if (n == 2) { lane(many[1].x, 1); }
+  __vv_index(p.x, 1.0f, 1.0f);
+  if (n == 3) { Pair part{p.x}; lane(part.x, 1); lane(part.y, 1); }
+  __vv_move(p.y, 0.5f);
+  unseen(p);
+  grow(&p, 3.0f);
+  many[1] = p;
+  Two two;
+  two.pairs[0] = many[1];
+  __vv_mul(two.pairs[0].y, two.pairs[0].x, 2.0f);
+  auto captured = [=](float by) { vv_float z; __vv_add(z, p.x, by); return z; };
+  Sum sum;
+  sum += two.pairs[0].y;
+  sum += both(p.y).y;
+  o[0] = lane(many[1].x, 3); o[1] = lane(two.pairs[0].y, 4); o[2] = lane(captured(0.25f), 5);
+  o[3] = lane(sum.s, 6); o[4] = many[1].n;
+  for (int i = 0; i < 2; i++) {
+    Pair t;
+    if (n == 4 && i) { __vv_add(t.x, t.x, 1.0f); }
+    __vv_move(t.x, (float)i);
+    o[5 + i] = lane(t.x, 0);
+  }
+}
+"""
+
+
+def test_registers_in_records(load):
+    """Members of records, of records in these, of classes and of what a lambda captured; one that nothing has written is refused."""
+    kernel = load(RECORDS)["K"]
+    _, (found,) = run(kernel, (np.zeros(7, np.float32), 0), NATIVE)
+    alike(kernel, (np.zeros(7, np.float32), 0))
+
+    np.testing.assert_array_equal([3.5, 7, 3.75, 8, 1, 0, 1], found)
+    for n, row in ((1, "__vv_store"), (2, "__vv_store"), (3, "__vv_store"), (4, "__vv_add")):
+        wrong = str(alike(kernel, (np.zeros(7, np.float32), n)))
+        assert wrong.startswith(row)
+        assert "nothing has written" in wrong
+
+
 WRONG = """
 #include <bang.h>
 __nram__ float buf[512];

@@ -186,7 +186,10 @@ def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> Exp
         text = f"a pointer to a member, {declaration.name}, is not supported"
         scope.refuse("pointer to member", text, node.span)
     if not isinstance(node.type, t.Arithmetic):
-        text = f"which function {declaration.name} is here is not known; assign it to a pointer by itself"
+        text = (
+            f"which of the functions called {declaration.name} this is, in a list, is not known; "
+            "write the type of the pointer in brackets before it, or assign it to a pointer by itself"
+        )
         scope.refuse("function of a template", text, node.span)
     return _literal(scope, node)
 

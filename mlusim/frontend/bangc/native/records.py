@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
-from mlusim.frontend.bangc.native import classes, screening
+from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
 from mlusim.frontend.bangc.native.rendering import Rendering, effectful, literal_bytes
 
@@ -117,6 +117,8 @@ def record(c: Rendering, at: ir.Place, span: ir.Span) -> str:
         return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {own} {held}; }})"
 
     def load(kind: t.Type, pointer: str, offset: str) -> str:
+        if isinstance(kind, t.VectorRegister):
+            return f"memmove({held}.b + {offset}, register_(m, {pointer}, {c.site(span)}), REGISTER_BYTES);"
         given = c.fetched(kind, pointer, "0", span)
         return f"{{ {ctype(kind)} f_ = {given}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
 
@@ -134,7 +136,8 @@ def compose(c: Rendering, node: ir.Compose) -> str:
     held = c.temporary()
     given = " ".join(parts(c, f"{held}.b", kind, 0, node))
     own = classes.stamped(c, kind, f"{held}.b")
-    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {given} {own} {held}; }})"
+    unset = registers.cleared(kind, f"{held}.b")
+    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {unset} {given} {own} {held}; }})"
 
 
 def parts(c: Rendering, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
@@ -149,6 +152,9 @@ def parts(c: Rendering, held: str, kind: t.Type, offset: int, given: ir.Expr) ->
         yield f"memcpy({held} + {offset}, at(see(m, {c.value(given)})), {min(kind.size, len(literal_bytes(given.value)))});"
     elif isinstance(kind, t.Array):
         raise NoForm("an array in a record that is no list")
+    elif isinstance(kind, t.VectorRegister):
+        if not isinstance(given, ir.Compose):  # else it has no value
+            yield f"memmove({held} + {offset}, {c.value(given)}, REGISTER_BYTES);"
     else:
         yield f"{{ {ctype(kind)} f_ = {c.value(given)}; memcpy({held} + {offset}, &f_, sizeof f_); }}"
 
@@ -167,6 +173,8 @@ def put_record(c: Rendering, kind: t.Type, pointer: str, held: str, span: ir.Spa
     """Return the statements that store *held*, a variable of C, behind *pointer*."""
 
     def store(kind: t.Type, pointer: str, offset: str) -> str:  # of a constant the first one is refused
+        if isinstance(kind, t.VectorRegister):
+            return f"memmove(register_(m, {pointer}, {c.site(span)}), {held}.b + {offset}, REGISTER_BYTES);"
         stored = c.put(kind, pointer, "0", "f_", span)
         return f"{{ {ctype(kind)} f_; memcpy(&f_, {held}.b + {offset}, sizeof f_); {stored}; }}"
 

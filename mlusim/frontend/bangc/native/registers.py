@@ -109,16 +109,19 @@ def declared(c: Rendering, node: ir.Declare) -> list[str]:
     return [f"memmove({at}, {c.value(node.value)}, REGISTER_BYTES);"]
 
 
-def cleared(local: ir.Local) -> str:
-    """Return C that takes the values from an array of registers; "" for another array."""
-    inner: t.Type = local.type
-    while isinstance(inner, t.Array):
-        inner = inner.of
-    return (
-        f"unset_all_(d_{local.name}, {local.type.size // inner.size});"
-        if isinstance(inner, t.VectorRegister)
-        else ""
-    )
+def cleared(kind: t.Type, bytes_: str) -> str:
+    """Return C that takes the values from the registers in a *kind* whose bytes begin at *bytes_*; "" where it has none."""
+    if isinstance(kind, t.VectorRegister):
+        return f"unset_({bytes_});"
+    if not inside(kind):
+        return ""
+    if isinstance(kind, t.Record):
+        return " ".join(filter(None, (cleared(f.type, f"{bytes_} + {f.offset}") for f in kind.fields)))
+    assert isinstance(kind, t.Array)
+    if isinstance(kind.of, t.VectorRegister):
+        return f"unset_all_({bytes_}, {kind.count});"
+    each = cleared(kind.of, "e_")
+    return f"for (uint8_t *e_ = {bytes_}, *end_ = e_ + {kind.size}; e_ < end_; e_ += {kind.of.size}) {{ {each} }}"
 
 
 def inside(kind: t.Type) -> bool:

@@ -118,8 +118,8 @@ def cell(kind: t.Type) -> str:
         inner = inner.of
     if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record | t.VectorRegister):
         raise NoForm(f"a {kind} that has an address")
-    if isinstance(inner, t.Record) and registers.inside(inner):
-        raise NoForm(f"{inner}, a record with vectors in registers")
+    if isinstance(inner, t.Record) and inner.union and registers.inside(inner):
+        raise NoForm(f"{inner}, a union with vectors in registers")
     return f"cell_(m, {kind.size}, {element_size(kind)})"
 
 
@@ -198,16 +198,22 @@ def _cell(c: Rendering, node: ir.Declare) -> list[str]:
     if isinstance(kind, t.VectorRegister):
         return registers.declared(c, node)
     if isinstance(kind, t.Array):
-        lines = [registers.cleared(local) or f"memset(d_{local.name}, 0, {kind.size});"]
+        lines = [
+            f"memset(d_{local.name}, 0, {kind.size});",
+            registers.cleared(kind, f"(uint8_t *)d_{local.name}"),
+        ]
         lines.append(classes.stamped(c, kind, f"(uint8_t *)d_{local.name}"))
         return (
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
-    given = _zero(kind) if node.value is None else c.value(node.value)
     own = classes.stamped(c, kind, f"(uint8_t *)d_{local.name}")
     fixed = _writable(local, 0) if c.screened and local.constant else ""
     if node.value is None and local in c.unset:
         fixed = screening.declared(local)
+    if node.value is None:
+        unset = registers.cleared(kind, f"(uint8_t *)d_{local.name}")
+        return [f"memset(d_{local.name}, 0, {kind.size}); {unset} {own} {fixed}"]
+    given = c.value(node.value)
     return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }} {own} {fixed}"]
 
 
