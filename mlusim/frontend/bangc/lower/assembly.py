@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import Asm, AsmOperand, Evaluate, Expr, Place, Statement
-from mlusim.frontend.bangc.lower import expressions, places
+from mlusim.frontend.bangc.lower import places
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Node
 
@@ -41,7 +41,7 @@ def _operand(scope: FunctionScope, child: Node, constraint: str) -> Expr | Place
         if not isinstance(found.type, t.VectorRegister):
             scope.address(found, t.Pointer(found.type), child.span)  # it is written through its address
         return found
-    return expressions.value(scope, child)
+    return scope.value(child)
 
 
 def _texts(scope: FunctionScope, node: Node) -> Iterator[str]:

@@ -2,8 +2,7 @@
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import Declare, Element, Expr, Load, LocalStorage, Member, Place, Statement
-from mlusim.frontend.bangc.lower import expressions
-from mlusim.frontend.bangc.lower.calls import argument
+from mlusim.frontend.bangc.lower.arguments import argument
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
@@ -26,7 +25,7 @@ def declare(scope: FunctionScope, node: Node) -> list[Statement]:
     elif isinstance(kind, t.Array):
         return scope.refuse("structured binding", "bind the elements of an array by reference", node.span)
     else:
-        value = expressions.valued(scope, initial, kind)
+        value = scope.valued(initial, kind)
     return [bound(scope, node, value)]
 
 

@@ -1,4 +1,4 @@
-"""Values from lists in braces, and of what nothing is said about."""
+"""Objects and their values: from lists in braces, from constructors, and where nothing is said about them."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -16,8 +16,8 @@ from mlusim.frontend.bangc.ir import (
     Member,
     Span,
 )
-from mlusim.frontend.bangc.lower import calls, copies, dispatch, expressions
-from mlusim.frontend.bangc.lower.conversions import convert, letters
+from mlusim.frontend.bangc.lower import arguments, copies, dispatch
+from mlusim.frontend.bangc.lower.conversions import convert, letters, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
@@ -29,7 +29,7 @@ def value(scope: FunctionScope, node: Node) -> Expr:
     scope.refuse_class(node.type, node.span)
     if not node.children:
         return convert(scope, number(0, t.INT32, node), node.type, node.span)
-    return expressions.valued(scope, node.children[0], node.type)
+    return scope.valued(node.children[0], node.type)
 
 
 def compose(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
@@ -108,32 +108,32 @@ def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Ty
     if child.kind == "INIT_LIST_EXPR":
         return _listed(scope, child, part)
     if isinstance(part, t.Pointer) and part.reference:
-        return calls.argument(scope, child, part)
+        return arguments.argument(scope, child, part)
     if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
-        return letters(expressions.string(scope, child).value, part, child.span)
+        return letters(string(scope, child).value, part, child.span)
     made = _object(scope, child, part) if isinstance(part, t.Record) else None
     if made is not None:
         return made
     if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
         return _filled(scope, itertools.chain((child,), given), part, node)
-    return expressions.valued(scope, child, part)
+    return scope.valued(child, part)
 
 
 def _listed(scope: FunctionScope, child: Node, part: t.Type) -> Expr:
     """Return a part from inner braces."""
-    made = calls.listed(scope, child, part) if isinstance(part, t.Record) else None
+    made = listed(scope, child, part) if isinstance(part, t.Record) else None
     if made is not None:
         return made
     if isinstance(part, t.Array | t.Record):
         return compose(scope, child, part)
-    return value(scope, child) if child.type == part else expressions.valued(scope, child, part)
+    return value(scope, child) if child.type == part else scope.valued(child, part)
 
 
 def _object(scope: FunctionScope, child: Node, part: t.Record) -> Expr | None:
     """Return a copy of the object that *child* is, or what a constructor makes of it; None of the first of several values."""
     if isinstance(child.type, t.Record) and part in (child.type, *child.type.bases):
         return copies.of_node(scope, child, part)
-    return calls.converted(scope, child, part)
+    return converted(scope, child, part)
 
 
 def zero(kind: t.Type, span: Span) -> Expr:
@@ -147,7 +147,7 @@ def initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
     """Return the value that a member is declared with."""
     if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
         return compose(scope, node, kind)
-    return calls.argument(scope, node, kind)  # a reference is bound
+    return arguments.argument(scope, node, kind)  # a reference is bound
 
 
 # -- what nothing is said about ------------------------------------------------------------------
@@ -162,7 +162,7 @@ def made(scope: FunctionScope, kind: t.Type, span: Span) -> Expr:
     constructor = constructor_of(scope, kind)
     if constructor is None:
         return plain(scope, kind, span)
-    return calls.built(scope, Node("CALL_EXPR", span, None), constructor, kind, [])
+    return built(scope, Node("CALL_EXPR", span, None), constructor, kind, [])
 
 
 def plain(scope: FunctionScope, kind: t.Record, span: Span) -> Expr:
@@ -228,7 +228,7 @@ def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span
 
 def construct(scope: FunctionScope, constructor: Declaration, this: Expr, span: Span) -> Call:
     """Return the call of a constructor without arguments for the object at *this*."""
-    given = calls.passed(scope, Node("CALL_EXPR", span, None), constructor, [])
+    given = arguments.passed(scope, Node("CALL_EXPR", span, None), constructor, [])
     return Call(scope.around.need(constructor), constructor.title, (this, *given), t.VOID, span)
 
 
@@ -246,6 +246,64 @@ def has_values(scope: FunctionScope, kind: t.Type) -> bool:
 def constructor_of(scope: FunctionScope, kind: t.Record) -> Declaration | None:
     """Return the constructor without arguments that does something."""
     for found in scope.around.unit.reader.constructors(kind):
-        if calls.acts(found) and all(p.default is not None for p in found.parameters):
+        if arguments.acts(found) and all(p.default is not None for p in found.parameters):
             return found
     return None
+
+
+# -- by constructors ---------------------------------------------------------------------------------
+
+
+def built(
+    scope: FunctionScope,
+    node: Node,
+    target: Declaration,
+    kind: t.Record,
+    given: list[Node],
+    own: tuple[Declaration, ...] = (),
+) -> Expr:
+    """Return an object that a constructor of the sources makes; *own* are members that the constructor does not know."""
+    local = scope.temporary(kind, node.span)
+    held = LocalStorage(local, kind, node.span)
+    this = scope.address(held, t.Pointer(kind), node.span)
+    made: Expr = Call(
+        scope.around.need(target),
+        target.title,
+        (this, *arguments.passed(scope, node, target, given)),
+        t.VOID,
+        node.span,
+    )
+    usual = {f.name: f.default for f in own}
+    for field in kind.fields:
+        first = usual.get(field.name)
+        if first is not None:
+            at = Member(held, field.name, field.offset, field.type, node.span)
+            stored = Assign(at, initial(scope, first, field.type), field.type, node.span)
+            made = Comma(made, stored, t.VOID, node.span)
+    return Comma(made, Load(held, kind, node.span), kind, node.span)
+
+
+def listed(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
+    """Return an object from inner braces, where its class has constructors: the library names none of them there."""
+    found = scope.around.unit.reader.constructors(kind)
+    acting = [c for c in found if arguments.acts(c) and not c.makes_copy]
+    if not acting or kind.name.startswith("std::pair<"):  # whose constructor sets its members
+        return None
+    fitting = [c for c in acting if len(c.parameters) == len(node.children)]
+    if len(fitting) != 1:
+        scope.refuse("braces", f"write the name of the class before these braces: {kind}{{...}}", node.span)
+    return built(scope, node, fitting[0], kind, node.children)
+
+
+def converted(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
+    """Return an object of a class with constructors from one value, which the library shows without them; None of another."""
+    found = [c for c in scope.around.unit.reader.constructors(kind) if not c.implicit and not c.makes_copy]
+    if not found or kind.name.startswith("std::"):
+        return None
+    one = [c for c in found if c.parameters and all(p.default is not None for p in c.parameters[1:])]
+    exact = [c for c in one if t.referent(c.parameters[0].type) == node.type] or one
+    if len(exact) != 1:
+        scope.refuse("braces", f"write the name of the class: {kind}(...)", node.span)
+    if not arguments.acts(exact[0]):
+        return plain(scope, kind, node.span)
+    return built(scope, node, exact[0], kind, [node])

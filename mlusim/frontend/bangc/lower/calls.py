@@ -16,21 +16,17 @@ from mlusim.frontend.bangc.ir import (
     IntrinsicCall,
     Invoke,
     LibraryCall,
-    Load,
-    LocalStorage,
-    Member,
     Place,
-    Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import braces, copies, dispatch, expressions, lambdas, places
-from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower import braces, copies, dispatch, lambdas, places
+from mlusim.frontend.bangc.lower.arguments import CONFIGURE, acts, argument, given_to, passed, takes_this
+from mlusim.frontend.bangc.lower.conversions import convert, literal
 from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
 from mlusim.frontend.bangc.lower.storage import to_memory
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 
-_CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _HOLDING = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
 _ALIGNED = "__builtin_assume_aligned"
 _PRINT = "bang_printf"  # what printf is on the device
@@ -41,14 +37,14 @@ def call(scope: FunctionScope, node: Node) -> Expr:
     """Return the expression that a call is."""
     target = node.decl
     if target is None and len(node.children) == 1 and _elided(node, node.children[0]):
-        return expressions.value(scope, node.children[0])
+        return scope.value(node.children[0])
     held = target is not None and target.kind in _HOLDING and dispatch.to_function(node.children[0].type)
     if target is None or held or dispatch.returned(node):
         return _through_pointer(scope, node)
     if target.kind == "CONSTRUCTOR":
         return _construction(scope, node, target)
     config = next(
-        (c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE), None
+        (c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in CONFIGURE), None
     )
     if config is not None:
         return scope.refuse("launch", "kernels are launched by the host, not by the device", node.span)
@@ -62,7 +58,7 @@ def call(scope: FunctionScope, node: Node) -> Expr:
         return _method(scope, node, target)
     if target.from_prelude or (target.name.startswith(_BUILT_IN) and target.definition is None):
         return _supplied(scope, node, target)
-    return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
+    return _ordinary(scope, node, target, passed(scope, node, target, given_to(node)))
 
 
 def _elided(node: Node, given: Node) -> bool:
@@ -79,118 +75,31 @@ def _through_pointer(scope: FunctionScope, node: Node) -> Expr:
     if not isinstance(kind, t.FunctionType):
         return scope.refuse("call", "a call of this is not supported", node.span)
     arguments = [argument(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
-    arguments += [expressions.value(scope, g) for g in given[len(kind.parameters) :]]
-    return Invoke(expressions.value(scope, head), tuple(arguments), kind.result, node.span)
+    arguments += [scope.value(g) for g in given[len(kind.parameters) :]]
+    return Invoke(scope.value(head), tuple(arguments), kind.result, node.span)
 
 
 def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     """Return an object that is made something else: a lambda without captures a pointer to a function."""
     reference = next((c for c in node.children if c.kind == "MEMBER_REF_EXPR"), None)
     if reference is None or not reference.children:
-        return expressions.known(scope, node)
+        return literal(scope, node)
     inner = reference.children[0]
     scope.refuse_class(inner.type, node.span)
     if dispatch.to_function(node.type):
-        expressions.value(scope, inner)  # its captures are known from here on
+        scope.value(inner)  # its captures are known from here on
         called = lambdas.of_object(scope, inner)
         if called is not None and not takes_this(called):
             return FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
     if scope.around.unit.reader.value(node) is None and isinstance(inner.type, t.Record):
         this = places.address_of(scope, places.place(scope, inner), node.span)
         return _ordinary(scope, node, target, (this,))
-    return expressions.known(scope, node)
-
-
-def takes_this(target: Declaration) -> bool:
-    """Return whether a function is called with an object; a lambda without captures needs none."""
-    if (
-        target.kind not in ("CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR")
-        or target.static_method
-    ):
-        return False
-    parent = target.parent
-    kind = parent.type if target.of_lambda and parent is not None else None
-    return not (isinstance(kind, t.Record) and not kind.fields)
+    return literal(scope, node)
 
 
 def _ordinary(scope: FunctionScope, node: Node, target: Declaration, arguments: tuple[Expr, ...]) -> Expr:
     symbol = scope.around.need(target)
     return Call(symbol, target.title, arguments, target.result, node.span)
-
-
-# -- arguments -------------------------------------------------------------------------------------
-
-
-def _given(node: Node) -> list[Node]:
-    """Return the arguments that the source has, in order."""
-    inner = [c for c in node.children if c.type is not None]
-    inner = [c for c in inner if not (c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE)]
-    target = node.decl
-    if target is not None and target.name.startswith("operator"):
-        return [c for c in inner if not _names(c, target)]
-    return inner[1:]
-
-
-def _names(node: Node, target: Declaration) -> bool:
-    bare = places.bare(node)
-    while bare.kind == "UNEXPOSED_EXPR" and bare.children:
-        bare = bare.children[-1]
-    return bare.kind in ("DECL_REF_EXPR", "MEMBER_REF_EXPR") and bare.decl is target
-
-
-def passed(
-    scope: FunctionScope,
-    node: Node,
-    target: Declaration,
-    given: list[Node],
-    *,
-    by_value: bool = False,
-    first: int = 0,
-) -> tuple[Expr, ...]:
-    """Return the arguments of a call of *target* from parameter *first* on, with the defaults that are left out."""
-    parameters = target.parameters
-    made: list[Expr] = []
-    for n, parameter in enumerate(parameters[first:], first):
-        source = given[n] if n < len(given) else None
-        if source is None or (source.left_out and scope.around.unit.reader.value(source) is None):
-            source = _default(scope, parameter, target, n, node.span)
-        made.append(argument(scope, source, parameter.type, by_value=by_value))
-    made.extend(expressions.value(scope, extra) for extra in given[len(parameters) :])
-    return tuple(made)
-
-
-def _default(scope: FunctionScope, parameter: Declaration, target: Declaration, n: int, span: Span) -> Node:
-    found = parameter.default
-    if found is None and target.definition is not None:
-        found = target.definition.parameters[n].default
-    if found is None:
-        found = scope.around.unit.reader.default_of(target, n)
-    if found is None:
-        return scope.refuse(
-            "default argument", f"the default of parameter {n} of {target.name} is not known", span
-        )
-    return found
-
-
-def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> Expr:
-    """Lower the argument for a parameter of type *kind*."""
-    if isinstance(kind, t.Pointer) and kind.reference:
-        if by_value and isinstance(kind.to, t.Arithmetic | t.VectorRegister | t.Pointer):
-            return expressions.valued(scope, node, kind.to)
-        if isinstance(kind.to, t.ClassType | t.FunctionType):
-            return expressions.value(scope, node)
-        if places.is_place(node) and _same(places.bare(node).type, kind.to):
-            return convert(scope, places.pointer(scope, node), kind, node.span)
-        held = expressions.valued(scope, node, kind.to)
-        at = places.made_place(scope, held)
-        return convert(scope, places.address_of(scope, at, node.span), kind, node.span)
-    return expressions.valued(scope, node, kind)
-
-
-def _same(have: t.Type, to: t.Type) -> bool:
-    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        return (have.kind, have.size) == (to.kind, to.size)
-    return have == to or (isinstance(have, t.Record) and isinstance(to, t.Record) and to in have.bases)
 
 
 # -- what mlusim supplies --------------------------------------------------------------------------
@@ -202,19 +111,19 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     replaced = _replaced(scope, node, target)
     if replaced is not None:
         return replaced
-    known = scope.around.unit.reader.value(node) if not _given(node) else None
+    known = scope.around.unit.reader.value(node) if not given_to(node) else None
     if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)
     body = None if target.definition is None else target.definition.body
     if (
         body is not None and body.children
     ):  # without any it is the run-time's, of a type that only the source has
-        return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
+        return _ordinary(scope, node, target, passed(scope, node, target, given_to(node)))
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
         return scope.refuse("call", f"the compiler's own {target.name} is not supported", node.span)
     if target.name not in LIBRARY:
         return _of_device(scope, node, target)
-    arguments = passed(scope, node, target, _given(node), by_value=True)
+    arguments = passed(scope, node, target, given_to(node), by_value=True)
     result = node.type if _refers(target.result) else target.result
     return LibraryCall(target.name, arguments, result, node.span, target.type_arguments)
 
@@ -222,11 +131,11 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
 def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> Expr | None:
     """Lower a call that only hands its argument on, or ``printf`` on the device; return None for another."""
     if target.name in places.TRANSPARENT:
-        return expressions.value(scope, _given(node)[0])
+        return scope.value(given_to(node)[0])
     if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
-        return convert(scope, expressions.value(scope, _given(node)[0]), node.type, node.span)
+        return convert(scope, scope.value(given_to(node)[0]), node.type, node.span)
     if target.name == "printf":
-        made = passed(scope, node, target, _given(node))
+        made = passed(scope, node, target, given_to(node))
         return IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
     return None
 
@@ -249,13 +158,13 @@ def _printf(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     """``printf`` of a kernel is the device's print."""
     overload = tuple(p.type for p in target.parameters)
     return IntrinsicCall(
-        "bang_printf", overload, passed(scope, node, target, _given(node)), t.VOID, node.span
+        "bang_printf", overload, passed(scope, node, target, given_to(node)), t.VOID, node.span
     )
 
 
 def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     """Lower it to 0, where a kernel's clock stands: what its steps take is predicted when the launch has ended."""
-    where = passed(scope, node, target, _given(node))[0]
+    where = passed(scope, node, target, given_to(node))[0]
     assert isinstance(where.type, t.Pointer)
     kind, span = where.type.to, node.span
     to_memory(where)
@@ -271,7 +180,7 @@ _ON_DEVICE: Mapping[str, Callable[[FunctionScope, Node, Declaration], Expr]] = M
 
 def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     row = scope.around.unit.reader.rows.get(target.span.line)
-    given = _given(node)
+    given = given_to(node)
     arguments = passed(scope, node, target, given)
     overload = tuple(p.type for p in target.parameters)
     if row is None:
@@ -310,19 +219,19 @@ def _receiver(scope: FunctionScope, node: Node) -> Place:
     reference = _reference(node)
     if reference is not None:
         return places.member_base(scope, reference)
-    return places.place(scope, _given(node)[0])
+    return places.place(scope, given_to(node)[0])
 
 
 def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     receiver = _receiver(scope, node)
     operator = target.name.startswith("operator") and _reference(node) is None
-    given = _given(node)[1:] if operator else _given(node)
+    given = given_to(node)[1:] if operator else given_to(node)
     scope.refuse_class(receiver.type, node.span)
     if target.name == "operator=" and target.implicit:
         kind = receiver.type if target.parent is None else target.parent.type
         if isinstance(kind, t.Record) and isinstance(receiver.type, t.Record):
             return copies.assigned(scope, receiver, given[0], kind, node.span, moved=target.takes_temporary)
-        return Assign(receiver, expressions.value(scope, given[0]), receiver.type, node.span)
+        return Assign(receiver, scope.value(given[0]), receiver.type, node.span)
     arguments = passed(scope, node, target, given)
     if not takes_this(target):
         return _ordinary(scope, node, target, arguments)
@@ -341,11 +250,11 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
         return braces.made(scope, kind, node.span)
     scope.refuse_class(kind, node.span)
     if isinstance(kind, t.VectorRegister):
-        return expressions.value(scope, given[0]) if given else Compose((), kind, node.span)
+        return scope.value(given[0]) if given else Compose((), kind, node.span)
     if target.makes_copy and given and target.implicit:
         if isinstance(kind, t.Record):
             return copies.of_node(scope, given[0], kind, moved=target.takes_temporary)
-        return expressions.value(scope, given[0])
+        return scope.value(given[0])
     if not isinstance(kind, t.Record):
         return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
     original = target.original
@@ -356,68 +265,4 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
     if not acts(original):
         return braces.plain(scope, kind, node.span)
     own = () if original is target or target.parent is None else target.parent.fields
-    return built(scope, node, original, kind, given, own)
-
-
-def built(
-    scope: FunctionScope,
-    node: Node,
-    target: Declaration,
-    kind: t.Record,
-    given: list[Node],
-    own: tuple[Declaration, ...] = (),
-) -> Expr:
-    """Return an object that a constructor of the sources makes; *own* are members that the constructor does not know."""
-    local = scope.temporary(kind, node.span)
-    held = LocalStorage(local, kind, node.span)
-    this = scope.address(held, t.Pointer(kind), node.span)
-    made: Expr = Call(
-        scope.around.need(target),
-        target.title,
-        (this, *passed(scope, node, target, given)),
-        t.VOID,
-        node.span,
-    )
-    usual = {f.name: f.default for f in own}
-    for field in kind.fields:
-        first = usual.get(field.name)
-        if first is not None:
-            at = Member(held, field.name, field.offset, field.type, node.span)
-            stored = Assign(at, braces.initial(scope, first, field.type), field.type, node.span)
-            made = Comma(made, stored, t.VOID, node.span)
-    return Comma(made, Load(held, kind, node.span), kind, node.span)
-
-
-def listed(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
-    """Return an object from inner braces, where its class has constructors: the library names none of them there."""
-    found = scope.around.unit.reader.constructors(kind)
-    acting = [c for c in found if acts(c) and not c.makes_copy]
-    if not acting or kind.name.startswith("std::pair<"):  # whose constructor sets its members
-        return None
-    fitting = [c for c in acting if len(c.parameters) == len(node.children)]
-    if len(fitting) != 1:
-        scope.refuse("braces", f"write the name of the class before these braces: {kind}{{...}}", node.span)
-    return built(scope, node, fitting[0], kind, node.children)
-
-
-def converted(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
-    """Return an object of a class with constructors from one value, which the library shows without them; None of another."""
-    found = [c for c in scope.around.unit.reader.constructors(kind) if not c.implicit and not c.makes_copy]
-    if not found or kind.name.startswith("std::"):
-        return None
-    one = [c for c in found if c.parameters and all(p.default is not None for p in c.parameters[1:])]
-    exact = [c for c in one if t.referent(c.parameters[0].type) == node.type] or one
-    if len(exact) != 1:
-        scope.refuse("braces", f"write the name of the class: {kind}(...)", node.span)
-    if not acts(exact[0]):
-        return braces.plain(scope, kind, node.span)
-    return built(scope, node, exact[0], kind, [node])
-
-
-def acts(target: Declaration) -> bool:
-    """Return whether a constructor has a body, or values for members, of its own."""
-    definition = target.definition
-    if target.implicit or definition is None:
-        return False
-    body = definition.body
-    return bool((body is not None and body.children) or definition.initialisers)
+    return braces.built(scope, node, original, kind, given, own)

@@ -1,5 +1,7 @@
 """Conversions: each of them explicit, those of constants computed."""
 
+import ast
+import codecs
 import math
 
 from mlusim.frontend.bangc import types as t
@@ -17,7 +19,8 @@ from mlusim.frontend.bangc.ir import (
     Storage,
     Text,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of
+from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
+from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import converted
 
 
@@ -119,3 +122,28 @@ def letters(text: str, kind: t.Array, span: Span) -> Compose:
     """Return a text as the numbers of its characters."""
     raw = text.encode("utf-8", "surrogateescape")[: kind.count]
     return Compose(tuple(Const(n - 256 if n > 127 else n, kind.of, span) for n in raw), kind, span)
+
+
+def literal(scope: FunctionScope, node: Node) -> Expr:
+    """Return a value that the library computes: of literals, sizes, traits."""
+    known = scope.around.unit.reader.value(node)
+    if known is None:
+        return scope.refuse("constant", "this constant has no value that is known", node.span)
+    if isinstance(node.type, t.Arithmetic) and node.type.kind == "bool":
+        known = bool(known)
+    return convert(
+        scope, number(known, t.DOUBLE if isinstance(known, float) else t.INT64, node), node.type, node.span
+    )
+
+
+def string(scope: FunctionScope, node: Node) -> Text:
+    """Lower a string literal to its text."""
+    written = scope.around.unit.reader.text(node)
+    try:
+        text = ast.literal_eval(written)
+        if not text.isascii() and "\\" in written:  # \xff is a byte of C, and a character of Python
+            raw, _ = codecs.escape_decode(written[1:-1].encode())
+            text = raw.decode("utf-8", "surrogateescape") if "\\u" not in written.lower() else text
+    except (SyntaxError, ValueError):
+        text = written.strip('"')
+    return Text(text, t.Pointer(t.INT8), node.span)

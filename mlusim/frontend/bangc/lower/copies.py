@@ -18,7 +18,7 @@ from mlusim.frontend.bangc.ir import (
     Span,
     Temporary,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, dispatch, places
+from mlusim.frontend.bangc.lower import arguments, dispatch, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -30,10 +30,8 @@ _MOST = 1024  # elements of an array that are copied one by one
 
 def of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: bool = False) -> Expr:
     """Return a new object of *kind* from what *node* names, or its value where that is a new one already."""
-    from mlusim.frontend.bangc.lower import expressions  # noqa: PLC0415 - it copies objects, too
-
     if not places.is_place(node) or not _calls(scope, kind, node.span, _constructor, moved=moved):
-        made = expressions.value(scope, node)
+        made = scope.value(node)
         derived = isinstance(made.type, t.Record) and kind in made.type.bases
         return base_of(scope, made, kind, node.span) if derived else convert(scope, made, kind, node.span)
     return copied(scope, places.place(scope, node), kind, node.span, moved=moved)
@@ -162,7 +160,7 @@ def _each(
         source = convert(scope, places.address_of(scope, at, span), t.Pointer(kind), span)
         if not (isinstance(target.parameters[0].type, t.Pointer)):
             source = copied(scope, at, kind, span)  # by value
-        rest = calls.passed(scope, Node("CALL_EXPR", span, None), target, [], first=1)
+        rest = arguments.passed(scope, Node("CALL_EXPR", span, None), target, [], first=1)
         return [Call(scope.around.need(target), target.title, (this, source, *rest), target.result, span)]
     made: list[Expr] = []
     inherited = len(kind.bases[0].fields) if kind.bases else 0

@@ -1,7 +1,5 @@
-"""Expressions: values, each with its type, every conversion made explicit."""
+"""Expressions: values, each with its type, every conversion made explicit; `MAKERS` has what lowers each kind."""
 
-import ast
-import codecs
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -27,8 +25,8 @@ from mlusim.frontend.bangc.ir import (
     Unary,
     Update,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, dispatch, effects, places
-from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower import braces, copies, dispatch, effects, lambdas, places
+from mlusim.frontend.bangc.lower.conversions import convert, literal, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.scalars import compare, compute, promoted, usual
@@ -50,23 +48,8 @@ _OF_HOST = {
 """What device code has not: the word, and what to do instead."""
 
 
-def value(scope: FunctionScope, node: Node) -> Expr:
-    """Return the value of *node*."""
-    maker = _MAKERS.get(node.kind)
-    if maker is None:
-        word = node.kind.removesuffix("_EXPR").removeprefix("CXX_").lower().replace("_", " ")
-        return scope.refuse(word, f"this kind of expression ({word}) is not supported", node.span)
-    made: Expr = maker(scope, node)
-    return made
-
-
-def valued(scope: FunctionScope, node: Node, to: t.Type) -> Expr:
-    """Return the value of *node* as one of type *to*."""
-    return convert(scope, value(scope, node), to, node.span)
-
-
 def _inside(scope: FunctionScope, node: Node) -> Expr:
-    return value(scope, node.children[-1])
+    return scope.value(node.children[-1])
 
 
 def _implicit(scope: FunctionScope, node: Node) -> Expr:
@@ -93,7 +76,7 @@ def _cast(scope: FunctionScope, node: Node) -> Expr:
 
 def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
     if isinstance(inner.type, t.FunctionType):
-        return value(scope, inner)
+        return scope.value(inner)
     if (
         isinstance(inner.type, t.Array)
         and isinstance(node.type, t.Pointer)
@@ -107,7 +90,7 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
             made.type = node.type  # one of two texts
             return made
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
-    made = value(scope, inner)
+    made = scope.value(inner)
     if isinstance(made, Text) and isinstance(node.type, t.Pointer):
         other = isinstance(node.type.to, t.Arithmetic) and node.type.to != t.INT8
         return Convert(made, node.type, node.span) if other else made
@@ -126,33 +109,8 @@ def _as_base(scope: FunctionScope, made: Expr, kind: t.Type, node: Node) -> Expr
     """Return a value, or the base *kind* of an object."""
     if not isinstance(kind, t.Record) or not isinstance(made.type, t.Record) or kind not in made.type.bases:
         return made
-    from mlusim.frontend.bangc.lower import copies  # noqa: PLC0415 - it takes expressions apart, too
 
     return copies.base_of(scope, made, kind, node.span)
-
-
-def _literal(scope: FunctionScope, node: Node) -> Expr:
-    known = scope.around.unit.reader.value(node)
-    if known is None:
-        return scope.refuse("constant", "this constant has no value that is known", node.span)
-    if isinstance(node.type, t.Arithmetic) and node.type.kind == "bool":
-        known = bool(known)
-    return convert(
-        scope, number(known, t.DOUBLE if isinstance(known, float) else t.INT64, node), node.type, node.span
-    )
-
-
-def string(scope: FunctionScope, node: Node) -> Text:
-    """Lower a string literal to its text."""
-    written = scope.around.unit.reader.text(node)
-    try:
-        text = ast.literal_eval(written)
-        if not text.isascii() and "\\" in written:  # \xff is a byte of C, and a character of Python
-            raw, _ = codecs.escape_decode(written[1:-1].encode())
-            text = raw.decode("utf-8", "surrogateescape") if "\\u" not in written.lower() else text
-    except (SyntaxError, ValueError):
-        text = written.strip('"')
-    return Text(text, t.Pointer(t.INT8), node.span)
 
 
 def _null(_scope: FunctionScope, node: Node) -> Expr:
@@ -191,7 +149,7 @@ def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> Exp
             "write the type of the pointer in brackets before it, or assign it to a pointer by itself"
         )
         scope.refuse("function of a template", text, node.span)
-    return _literal(scope, node)
+    return literal(scope, node)
 
 
 def _supplied(scope: FunctionScope, node: Node) -> Expr:
@@ -223,19 +181,19 @@ def _this(scope: FunctionScope, node: Node) -> Expr:
 def _unary(scope: FunctionScope, node: Node) -> Expr:
     op, inner = node.op, node.children[0]
     if op == "*":
-        return value(scope, inner) if isinstance(node.type, t.FunctionType) else _load(scope, node)
+        return scope.value(inner) if isinstance(node.type, t.FunctionType) else _load(scope, node)
     if op == "&":
         if isinstance(inner.type, t.FunctionType):
-            return value(scope, inner)
+            return scope.value(inner)
         return places.pointer(scope, inner)
     if op in ("x++", "x--", "++x", "--x"):
         return _step(scope, node)
     if op == "!":
-        tested = valued(scope, inner, t.BOOL)
+        tested = scope.valued(inner, t.BOOL)
         if isinstance(tested, Const):
             return number(not tested.value, t.BOOL, node)
         return Unary("!", tested, t.BOOL, node.span)
-    operand = valued(scope, inner, node.type)
+    operand = scope.valued(inner, node.type)
     if op == "+":
         return operand
     if isinstance(operand, Const) and isinstance(node.type, t.Arithmetic):
@@ -266,15 +224,15 @@ def _binary(scope: FunctionScope, node: Node) -> Expr:
     left, right = node.children[0], node.children[-1]
     if op == "=":
         at = places.place(scope, left)
-        return Assign(at, valued(scope, right, at.type), at.type, node.span)
+        return Assign(at, scope.valued(right, at.type), at.type, node.span)
     if op == ",":
-        return Comma(value(scope, left), value(scope, right), node.type, node.span)
+        return Comma(scope.value(left), scope.value(right), node.type, node.span)
     if op in ("&&", "||"):
-        first, mark = valued(scope, left, t.BOOL), len(scope.loose)
-        second = valued(scope, right, t.BOOL)
+        first, mark = scope.valued(left, t.BOOL), len(scope.loose)
+        second = scope.valued(right, t.BOOL)
         scope.refuse_loose(mark, right.span)
         return Logical(op, first, second, t.BOOL, node.span)
-    first, second = value(scope, left), value(scope, right)
+    first, second = scope.value(left), scope.value(right)
     if op in _COMPARISONS:
         return _comparison(scope, node, first, second)
     if isinstance(first.type, t.Pointer) and isinstance(second.type, t.Pointer):
@@ -317,7 +275,7 @@ def _comparison(scope: FunctionScope, node: Node, first: Expr, second: Expr) -> 
 def _compound(scope: FunctionScope, node: Node) -> Expr:
     op = node.op.removesuffix("=")
     at = places.place(scope, node.children[0])
-    operand = value(scope, node.children[-1])
+    operand = scope.value(node.children[-1])
     kind = at.type
     if isinstance(kind, t.Pointer):
         return Update(at, op, operand, kind, False, kind, node.span)
@@ -336,44 +294,32 @@ def _conditional(scope: FunctionScope, node: Node) -> Expr:
     test, then, other = node.children[0], node.children[1], node.children[-1]
     known = effects.decided(scope, test)
     if known is not None:
-        return valued(scope, then if known else other, node.type)
-    tested = valued(scope, test, t.BOOL)
+        return scope.valued(then if known else other, node.type)
+    tested = scope.valued(test, t.BOOL)
     mark = len(scope.loose)
     made = Conditional(
-        tested, valued(scope, then, node.type), valued(scope, other, node.type), node.type, node.span
+        tested, scope.valued(then, node.type), scope.valued(other, node.type), node.type, node.span
     )
     scope.refuse_loose(mark, node.span)
     return made
 
 
-def known(scope: FunctionScope, node: Node) -> Expr:
-    """Return a value that the library computes: sizes, traits."""
-    return _literal(scope, node)
-
-
-def call(scope: FunctionScope, node: Node) -> Expr:
-    """Return a call; its type is a reference where the function returns one."""
-    return calls.call(scope, node)
-
-
 def _called(scope: FunctionScope, node: Node) -> Expr:
-    return loaded(call(scope, node), node)
+    return places.loaded(scope.call(node), node)
 
 
 def _list(scope: FunctionScope, node: Node) -> Expr:
-    from mlusim.frontend.bangc.lower import braces  # noqa: PLC0415 - it takes expressions apart, too
 
     return braces.value(scope, node)
 
 
 def _lambda(scope: FunctionScope, node: Node) -> Expr:
-    from mlusim.frontend.bangc.lower import lambdas  # noqa: PLC0415 - it takes expressions apart, too
 
     return lambdas.value(scope, node)
 
 
 def _dynamic(scope: FunctionScope, node: Node) -> Expr:
-    return dispatch.dynamic(scope, node, value(scope, node.children[-1]))
+    return dispatch.dynamic(scope, node, scope.value(node.children[-1]))
 
 
 def _of_host(scope: FunctionScope, node: Node) -> Expr:
@@ -381,16 +327,16 @@ def _of_host(scope: FunctionScope, node: Node) -> Expr:
     return scope.refuse(what, f"{what} is of the host, not of the device; {instead}", node.span)
 
 
-_MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
+MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
     {
         "PAREN_EXPR": _inside,
         "UNEXPOSED_EXPR": _implicit,
         **dict.fromkeys(_CASTS, _cast),
-        "INTEGER_LITERAL": _literal,
-        "FLOATING_LITERAL": _literal,
-        "CHARACTER_LITERAL": _literal,
-        "CXX_BOOL_LITERAL_EXPR": _literal,
-        **dict.fromkeys(("CXX_UNARY_EXPR", "SIZE_OF_PACK_EXPR"), known),
+        "INTEGER_LITERAL": literal,
+        "FLOATING_LITERAL": literal,
+        "CHARACTER_LITERAL": literal,
+        "CXX_BOOL_LITERAL_EXPR": literal,
+        **dict.fromkeys(("CXX_UNARY_EXPR", "SIZE_OF_PACK_EXPR"), literal),
         "STRING_LITERAL": string,
         "CXX_NULL_PTR_LITERAL_EXPR": _null,
         "GNU_NULL_EXPR": _null,
@@ -410,10 +356,3 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
         **dict.fromkeys(_OF_HOST, _of_host),
     }
 )
-
-
-def loaded(made: Expr, node: Node) -> Expr:
-    """*made*, or what it refers to where it is a reference that a call returned."""
-    if isinstance(made.type, t.Pointer) and made.type.reference and not isinstance(node.type, t.FunctionType):
-        return Load(places.referred(made, node.span), made.type.to, node.span)
-    return made

@@ -8,12 +8,8 @@ from mlusim.frontend.bangc.ir import (
     Element,
     Expr,
     Load,
-    LocalStorage,
-    Member,
-    Place,
-    Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import copies, expressions, places
+from mlusim.frontend.bangc.lower import copies, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -120,7 +116,7 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
     if not scope.knows(captured) and captured.initialiser is not None:  # [q = value]
         if isinstance(kind, t.Pointer) and kind.reference:
             return convert(scope, places.pointer(scope, captured.initialiser), kind, span)
-        return expressions.valued(scope, captured.initialiser, kind)
+        return scope.valued(captured.initialiser, kind)
     at = places.named(scope, captured, node)
     if isinstance(kind, t.Pointer) and kind.reference:
         return convert(scope, places.address_of(scope, at, span), kind, span)
@@ -129,40 +125,6 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
             "lambda", f"{captured.name} is an array that is captured by value; capture it by reference", span
         )
     return copies.copied(scope, at, kind, span)
-
-
-# -- in the body ---------------------------------------------------------------------------------
-
-
-def found(scope: FunctionScope, declaration: Declaration | None, span: Span) -> Place | None:
-    """Return the member that holds a captured variable (None: the object around the lambda), or what it refers to."""
-    this = scope.this
-    if scope.captures is None or this is None:
-        return None
-    name = scope.captures.members.get(declaration)
-    if name is None:
-        return None
-    assert isinstance(this.type, t.Pointer)
-    record = this.type.to
-    assert isinstance(record, t.Record)
-    member = record.field(name)
-    held = Load(LocalStorage(this, this.type, span), this.type, span)
-    at: Place = Member(
-        Element(held, number(0, t.INT64, span), record, span), name, member.offset, member.type, span
-    )
-    if isinstance(member.type, t.Pointer) and member.type.reference:
-        return Element(Load(at, member.type, span), number(0, t.INT64, span), member.type.to, span)
-    return at
-
-
-def around(scope: FunctionScope, span: Span) -> Expr | None:
-    """Return the ``this`` of the function around a lambda, in the lambda's body."""
-    at = found(scope, None, span)
-    if at is None:
-        return None
-    if isinstance(at.type, t.Pointer):
-        return Load(at, at.type, span)
-    return places.address_of(scope, at, span)
 
 
 def of_object(scope: FunctionScope, node: Node) -> Declaration | None:

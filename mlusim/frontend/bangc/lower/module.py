@@ -31,6 +31,7 @@ from mlusim.frontend.bangc.ir import (
 )  # fmt: skip
 from mlusim.frontend.bangc.ir.walk import falls
 from mlusim.frontend.bangc.lower import (
+    arguments,
     braces,
     calls,
     copies,
@@ -40,6 +41,7 @@ from mlusim.frontend.bangc.lower import (
     statements,
 )
 from mlusim.frontend.bangc.lower.conversions import convert, letters
+from mlusim.frontend.bangc.lower.expressions import MAKERS
 from mlusim.frontend.bangc.lower.scope import (
     Captures,
     FunctionScope,
@@ -59,6 +61,27 @@ if TYPE_CHECKING:
 
 _NAMED = ("FUNCTION_DECL", "CXX_METHOD")  # what a form has the signatures of, on the host
 _SPACES = ("nram", "wram", "sram", "ldram")
+
+
+class LoweredFunction(FunctionScope):
+    """One function while it is lowered, with all kinds of expressions."""
+
+    def value(self, node: Node) -> Expr:
+        """Return the value of *node*."""
+        maker = MAKERS.get(node.kind)
+        if maker is None:
+            word = node.kind.removesuffix("_EXPR").removeprefix("CXX_").lower().replace("_", " ")
+            return self.refuse(word, f"this kind of expression ({word}) is not supported", node.span)
+        made: Expr = maker(self, node)
+        return made
+
+    def valued(self, node: Node, to: t.Type) -> Expr:
+        """Return the value of *node* as one of type *to*."""
+        return convert(self, self.value(node), to, node.span)
+
+    def call(self, node: Node) -> Expr:
+        """Return a call; its type is a reference where the function returns one."""
+        return calls.call(self, node)
 
 
 class Lowering:
@@ -116,8 +139,8 @@ class Lowering:
             Local(p.name or "unnamed", p.name, p.type, p.spelling, p.span, parameter=True)
             for p in declaration.parameters
         ]
-        if calls.takes_this(declaration):
-            parameters.insert(0, _this(FunctionScope(self.around, t.VOID), declaration))
+        if arguments.takes_this(declaration):
+            parameters.insert(0, _this(LoweredFunction(self.around, t.VOID), declaration))
         broken = broken_in(declaration, self.unit.broken)
         return Function(
             declaration.title,
@@ -146,7 +169,7 @@ class Lowering:
     # -- functions -----------------------------------------------------------------------------
 
     def _function(self, declaration: Declaration) -> None:
-        scope = FunctionScope(self.around, declaration.result, declaration.symbol)
+        scope = LoweredFunction(self.around, declaration.result, declaration.symbol)
         if declaration.of_lambda:
             scope.captures = self._captures(declaration)
         parameters: list[Local] = []
@@ -155,7 +178,7 @@ class Lowering:
         broken = broken_in(declaration, self.unit.broken)
         external = declaration.body is None and not declaration.defined and broken is None
         try:
-            if calls.takes_this(declaration):
+            if arguments.takes_this(declaration):
                 parameters.append(_this(scope, declaration))
             parameters += [scope.add(p, parameter=True) for p in declaration.parameters]
             if broken is not None:
@@ -225,12 +248,12 @@ class Lowering:
         kind = initial.type
         while isinstance(kind, t.Array):
             kind = kind.of
-        return not calls.acts(target) and not (
+        return not arguments.acts(target) and not (
             isinstance(kind, t.Record) and self.unit.reader.member_values(kind)
         )
 
     def _initial(self, made: Global, initial: Node) -> None:
-        scope = FunctionScope(self.around, t.VOID)
+        scope = LoweredFunction(self.around, t.VOID)
         if made.space == "sram" or (made.space and isinstance(element_of(made.type), t.Record)):
             what = (
                 "a variable that cores share" if made.space == "sram" else "a structure in memory of a core"
@@ -239,7 +262,7 @@ class Lowering:
         if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
             value: Expr = braces.compose(scope, initial, made.type)
         else:
-            value = calls.argument(scope, initial, made.type)  # a reference is bound
+            value = arguments.argument(scope, initial, made.type)  # a reference is bound
         if scope.locals:
             value = self._function_of(made, scope, value)
         if isinstance(value, Text) and isinstance(made.type, t.Array):
@@ -401,7 +424,7 @@ def _assigned(
             first = braces.made(scope, field.type, span)
         else:
             span = given.span
-            first = calls.argument(scope, given, field.type)  # a reference is bound
+            first = arguments.argument(scope, given, field.type)  # a reference is bound
         at = Member(_object(scope.this, kind, span), field.name, field.offset, field.type, span)
         yield Evaluate(Assign(at, first, field.type, span), span)
 
@@ -414,9 +437,9 @@ def _base(scope: FunctionScope, node: Node) -> list[Statement]:
         return []
     if target.makes_copy and target.implicit:
         return _copied_base(scope, node, moved=target.takes_temporary)
-    if not calls.acts(target):
+    if not arguments.acts(target):
         return []
-    given = calls.passed(scope, node, target, [c for c in node.children if c.type is not None])
+    given = arguments.passed(scope, node, target, [c for c in node.children if c.type is not None])
     here = Load(LocalStorage(this, this.type, node.span), this.type, node.span)
     made = Call(scope.around.need(target), target.title, (here, *given), t.VOID, node.span)
     return [Evaluate(made, node.span)]

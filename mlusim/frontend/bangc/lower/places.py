@@ -21,7 +21,7 @@ from mlusim.frontend.bangc.ir import (
     Span,
     Update,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import effects, expressions
+from mlusim.frontend.bangc.lower import effects
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, fixed_words, number, temporary
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -109,7 +109,7 @@ def place(scope: FunctionScope, node: Node) -> Place:
     inner = node.children[-1] if node.kind == "UNEXPOSED_EXPR" and node.children else node
     if isinstance(node.type, t.Record) and isinstance(inner.type, t.Record) and node.type in inner.type.bases:
         return place(scope, inner)  # a new object, seen as its base
-    return made_place(scope, expressions.value(scope, node))
+    return made_place(scope, scope.value(node))
 
 
 def made_place(scope: FunctionScope, made: Expr) -> Place:
@@ -155,7 +155,7 @@ def address_of(scope: FunctionScope, at: Place, span: Span) -> Expr:
 def _name(scope: FunctionScope, node: Node) -> Place:
     declaration = node.decl
     if declaration is None or declaration.kind not in VARIABLES:
-        return temporary(expressions.value(scope, node))
+        return temporary(scope.value(node))
     return named(scope, declaration, node)
 
 
@@ -166,9 +166,7 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         return part
     local = scope.local(declaration)
     if local is None and scope.captures is not None:
-        from mlusim.frontend.bangc.lower import lambdas  # noqa: PLC0415 - it makes places, too
-
-        member = lambdas.found(scope, declaration, node.span)
+        member = _captured(scope, declaration, node.span)
         if member is not None:
             return member
     if local is None:
@@ -180,6 +178,37 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         held = Load(LocalStorage(local, local.type, node.span), local.type, node.span)
         return Element(held, number(0, t.INT64, node), local.type.to, node.span)
     return LocalStorage(local, local.type, node.span)
+
+
+def _captured(scope: FunctionScope, declaration: Declaration | None, span: Span) -> Place | None:
+    """Return the member that holds a captured variable (None: the object around the lambda), or what it refers to."""
+    this = scope.this
+    if scope.captures is None or this is None:
+        return None
+    name = scope.captures.members.get(declaration)
+    if name is None:
+        return None
+    assert isinstance(this.type, t.Pointer)
+    record = this.type.to
+    assert isinstance(record, t.Record)
+    member = record.field(name)
+    held = Load(LocalStorage(this, this.type, span), this.type, span)
+    at: Place = Member(
+        Element(held, number(0, t.INT64, span), record, span), name, member.offset, member.type, span
+    )
+    if isinstance(member.type, t.Pointer) and member.type.reference:
+        return Element(Load(at, member.type, span), number(0, t.INT64, span), member.type.to, span)
+    return at
+
+
+def _this_around(scope: FunctionScope, span: Span) -> Expr | None:
+    """Return the ``this`` of the function around a lambda, in the lambda's body."""
+    at = _captured(scope, None, span)
+    if at is None:
+        return None
+    if isinstance(at.type, t.Pointer):
+        return Load(at, at.type, span)
+    return address_of(scope, at, span)
 
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
@@ -203,17 +232,17 @@ def _subscript(scope: FunctionScope, node: Node) -> Place:
     base, index = node.children[0], node.children[-1]
     if isinstance(base.type, t.Arithmetic):  # 2[p] is p[2]
         base, index = index, base
-    at = expressions.value(scope, base)
-    return Element(at, expressions.value(scope, index), node.type, node.span)
+    at = scope.value(base)
+    return Element(at, scope.value(index), node.type, node.span)
 
 
 def _unary(scope: FunctionScope, node: Node) -> Place:
     if node.op == "*":
-        at = expressions.value(scope, node.children[0])
+        at = scope.value(node.children[0])
         return Element(at, number(0, t.INT64, node), node.type, node.span)
     if node.op in ("++x", "--x"):
-        return _after(scope, node, expressions.value(scope, node))
-    return temporary(expressions.value(scope, node))
+        return _after(scope, node, scope.value(node))
+    return temporary(scope.value(node))
 
 
 def _after(scope: FunctionScope, node: Node, done: Expr) -> Place:
@@ -276,9 +305,7 @@ def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> Pl
 def this(scope: FunctionScope, node: Node) -> Expr:
     """Return the object whose method this is; in a lambda that which it has captured."""
     if scope.captures is not None:
-        from mlusim.frontend.bangc.lower import lambdas  # noqa: PLC0415 - it makes places, too
-
-        held = lambdas.around(scope, node.span)
+        held = _this_around(scope, node.span)
         if held is not None:
             return held
     elif scope.this is not None:
@@ -294,7 +321,7 @@ def member_base(scope: FunctionScope, node: Node) -> Place:
         assert isinstance(owner.type, t.Pointer)
         return Element(owner, number(0, t.INT64, node), owner.type.to, node.span)
     if isinstance(inner[0].type, t.Pointer):
-        at = expressions.value(scope, inner[0])
+        at = scope.value(inner[0])
         return Element(at, number(0, t.INT64, node), inner[0].type.to, node.span)
     return place(scope, inner[0])
 
@@ -303,18 +330,18 @@ def _assignment(scope: FunctionScope, node: Node) -> Place:
     if node.op == "," and is_place(node):
         first, last = node.children
         here = pointer(scope, last)
-        return referred(Comma(expressions.value(scope, first), here, here.type, node.span), node.span)
+        return referred(Comma(scope.value(first), here, here.type, node.span), node.span)
     if node.kind == "BINARY_OPERATOR" and node.op != "=":
-        return temporary(expressions.value(scope, node))
-    return _after(scope, node, expressions.value(scope, node))
+        return temporary(scope.value(node))
+    return _after(scope, node, scope.value(node))
 
 
 def _conditional(scope: FunctionScope, node: Node) -> Place:
     if not is_place(node):
-        return temporary(expressions.value(scope, node))
+        return temporary(scope.value(node))
     test, then, other = node.children
     first, second = pointer(scope, then), pointer(scope, other)
-    chosen = Conditional(expressions.value(scope, test), first, second, first.type, node.span)
+    chosen = Conditional(scope.value(test), first, second, first.type, node.span)
     return Element(chosen, number(0, t.INT64, node), node.type, node.span)
 
 
@@ -327,7 +354,7 @@ def _call(scope: FunctionScope, node: Node) -> Place:
         numbers = isinstance(node.type, t.Arithmetic)
         if target.name in _CHOOSING and len(given) == 2 and numbers and all(is_place(g) for g in given):
             return _chosen(scope, node, _CHOOSING[target.name], given)
-    made = expressions.call(scope, node)
+    made = scope.call(node)
     if isinstance(made.type, t.Pointer) and made.type.reference:
         return referred(made, node.span)
     return _after(scope, node, made) if isinstance(made, Assign) else made_place(scope, made)
@@ -383,3 +410,10 @@ _MAKERS = {
     "CONDITIONAL_OPERATOR": _conditional,
     "CALL_EXPR": _call,
 }
+
+
+def loaded(made: Expr, node: Node) -> Expr:
+    """*made*, or what it refers to where it is a reference that a call returned."""
+    if isinstance(made.type, t.Pointer) and made.type.reference and not isinstance(node.type, t.FunctionType):
+        return Load(referred(made, node.span), made.type.to, node.span)
+    return made

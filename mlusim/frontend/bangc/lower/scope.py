@@ -2,6 +2,7 @@
 
 import keyword
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -70,8 +71,8 @@ class Surroundings:
 
 
 @define(eq=False)
-class FunctionScope:
-    """One function while it is lowered."""
+class FunctionScope(ABC):
+    """One function while it is lowered, as the files see it that lower parts of its expressions."""
 
     around: Surroundings
     result: t.Type
@@ -93,6 +94,18 @@ class FunctionScope:
     bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, Local] = field(factory=dict)
     _names: set[str] = field(factory=set)
+
+    @abstractmethod
+    def value(self, node: Node) -> Expr:
+        """Return the value of *node*."""
+
+    @abstractmethod
+    def valued(self, node: Node, to: t.Type) -> Expr:
+        """Return the value of *node* as one of type *to*."""
+
+    @abstractmethod
+    def call(self, node: Node) -> Expr:
+        """Return a call; its type is a reference where the function returns one."""
 
     def refuse(self, construct: str, message: str, span: Span) -> NoReturn:
         """End the lowering with a sentence about what is at *span*."""

@@ -42,12 +42,11 @@ from mlusim.frontend.bangc.lower import (
     copies,
     effects,
     endings,
-    expressions,
     headers,
     places,
 )
-from mlusim.frontend.bangc.lower.calls import argument
-from mlusim.frontend.bangc.lower.conversions import convert, letters
+from mlusim.frontend.bangc.lower.arguments import argument
+from mlusim.frontend.bangc.lower.conversions import convert, letters, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import BEGIN, STOP, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
@@ -128,7 +127,7 @@ def effect(scope: FunctionScope, node: Node) -> Expr:
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
     ):
         node = node.children[-1]
-    made = expressions.call(scope, node) if node.kind == "CALL_EXPR" else expressions.value(scope, node)
+    made = scope.call(node) if node.kind == "CALL_EXPR" else scope.value(node)
     if isinstance(made.type, t.Record) and ends(made.type) and not places.is_place(node):
         return places.address_of(scope, places.made_place(scope, made), node.span)
     return made
@@ -186,11 +185,11 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
         value: Expr | None = braces.compose(scope, initial, kind)
     elif isinstance(kind, t.Array) and initial.kind == "STRING_LITERAL":
-        value = letters(expressions.string(scope, initial).value, kind, span)
+        value = letters(string(scope, initial).value, kind, span)
     elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
         return _constructed(scope, declaration, initial, span)
     else:
-        value = expressions.valued(scope, initial, kind)
+        value = scope.valued(initial, kind)
     return [Declare(scope.add(declaration), value, span)]
 
 
@@ -198,7 +197,7 @@ def _constructed(
     scope: FunctionScope, declaration: Declaration, initial: Node, span: Span
 ) -> list[Statement]:
     """Lower a record that a call makes: straight in its place where that is a constructor of the sources."""
-    value = expressions.call(scope, initial)
+    value = scope.call(initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
     if places.new_object(value) is not None and not declaration.static:
         assert isinstance(value, Comma)
@@ -210,7 +209,7 @@ def _constructed(
             value.first.symbol, value.first.name, (here, *value.first.arguments[1:]), t.VOID, value.first.span
         )
         return [Declare(local, None, span), Evaluate(made, span)]
-    value = expressions.loaded(value, initial)
+    value = places.loaded(value, initial)
     return [Declare(scope.add(declaration), None if empty else value, span)]
 
 
@@ -235,7 +234,7 @@ def _if(scope: FunctionScope, node: Node) -> list[Statement]:
         live = then if known else other
         made = [] if live is None else statement(scope, live)
     else:
-        tested = expressions.valued(scope, test, t.BOOL)
+        tested = scope.valued(test, t.BOOL)
         made = [If(tested, body(scope, then), () if other is None else body(scope, other), node.span)]
     return [Block((*before, *made), node.span)] if before else made
 
@@ -334,7 +333,7 @@ def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[Expr |
     """Return the test of a loop; where it declares a variable, what every turn begins with instead."""
     declared = [child for child in node.children[:-1] if child.kind == "VAR_DECL"]
     begun = [s for child in declared for s in _begun(scope, child)]
-    tested = None if test is None else expressions.valued(scope, test, t.BOOL)
+    tested = None if test is None else scope.valued(test, t.BOOL)
     if not begun or tested is None:
         return tested, ()
     return None, (*begun, If(tested, (), (Break(node.span),), node.span))
@@ -346,7 +345,7 @@ def _do(scope: FunctionScope, node: Node) -> list[Statement]:
     known = effects.decided(scope, test)
     if known == 0 and not _leaves(made):
         return [Block(made, node.span)] if made else []
-    return [Loop(expressions.valued(scope, test, t.BOOL), None, made, True, node.span)]
+    return [Loop(scope.valued(test, t.BOOL), None, made, True, node.span)]
 
 
 def _leaves(made: Body, *, switched: bool = False) -> bool:
@@ -412,7 +411,7 @@ def _switch(scope: FunctionScope, node: Node) -> list[Statement]:
         scope.refuse(
             "switch", "a switch with an initialiser is not supported; write it before the switch", node.span
         )
-    value = expressions.value(scope, node.children[-2])
+    value = scope.value(node.children[-2])
     sections: list[Section] = []
     inner = node.children[-1]
     for child in inner.children if inner.kind == "COMPOUND_STMT" else [inner]:
