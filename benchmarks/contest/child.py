@@ -1,8 +1,8 @@
 """The process of one submission: ``child.py REQUEST`` runs its module on the device ``mlu``, and leaves arrays beside the request.
 
-The reference comes first, on the CPU, so that nothing of the submission has run by then.  ``expected.npz`` is what it gives,
-``actual.npz`` what the submission gives, ``changed.npz`` what the reference gives after the submission has replaced functions
-of Python, and ``told.json`` has the rest, and is replaced after each step.
+The reference comes first, on the CPU, so that nothing of the submission has run by then.  The folder ``expected`` has what it gives,
+``actual`` what the submission gives, ``changed`` what the reference gives after the submission has replaced functions
+of Python: an array a file, by number, which the judge need not read as a whole. ``told.json`` has the rest, and is replaced after each step.
 """
 
 import builtins
@@ -38,7 +38,7 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float16)
     model, init_inputs, inputs = _drawn(reference, seed)
-    _keep(folder / "expected.npz", _expected(model, inputs))
+    _keep(folder / "expected", _expected(model, inputs))
     told: dict[str, Any] = {"step": "build"}
     _tell(folder, told)
 
@@ -58,7 +58,7 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
         told["time"], results = measured(own, given)
     del model, model_perf
     time.sleep(LATE)
-    _keep(folder / "actual.npz", results)
+    _keep(folder / "actual", results)
     told["written"] = sum(
         not torch.equal(a, b.cpu())
         for a, b in zip(inputs, given, strict=True)
@@ -70,7 +70,7 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     _tell(folder, told)
     if told["replaced"]:
         model, _, inputs = _drawn(reference, seed)
-        _keep(folder / "changed.npz", _expected(model, inputs))
+        _keep(folder / "changed", _expected(model, inputs))
 
 
 def benchmark_hardware_time_once(function: Any, inputs: list[Any]) -> tuple[float, Any]:
@@ -165,7 +165,9 @@ def _flat(value: Any) -> Iterator[Any]:
 def _keep(path: Path, results: Any) -> None:
     import numpy as np  # noqa: PLC0415
 
-    np.savez(path, *_flat(results))
+    path.mkdir()
+    for number, one in enumerate(_flat(results)):
+        np.save(path / f"{number}.npy", one)
 
 
 def _tell(folder: Path, told: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ LIMITS = {"LocalResponseNorm": 1e-3}
 LIMIT = 1e-2
 CHILD = Path(__file__).with_name("child.py")
 MEMORY = 16 << 30
+_PART = 1 << 22  # elements that are compared at once: a result may have 6 GB
 _LIBRARY = re.compile(r"\bcnnl(?!Handle)[A-Z]\w*(?=\s*\()")
 _COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
 _FOLDERS = re.compile(r"(?:/[^\s/:]+)+/(?=[^\s/:]+\.mlu\b)")  # of a source: only its name is the submission's
@@ -164,7 +165,7 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
         )
         verdict.remark = f"takes longer than {timeout:.0f} s" if code is None else reason(said, code)
         return
-    expected, actual = _arrays(folder / "expected.npz"), _arrays(folder / "actual.npz")
+    expected, actual = _arrays(folder / "expected"), _arrays(folder / "actual")
     verdict.outcome, remarks, apart = "wrong", [], [verdict.apart]
     try:
         verdict.difference = difference(verdict.name, expected, actual)
@@ -176,7 +177,7 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
     if replaced := told["replaced"]:
         (remarks if verdict.outcome == "right" else apart).append(f"replaces {', '.join(replaced)}")
         with contextlib.suppress(ValueError):
-            other = difference(verdict.name, _arrays(folder / "changed.npz"), actual)
+            other = difference(verdict.name, _arrays(folder / "changed"), actual)
             if verdict.outcome == "wrong":
                 remarks.append(f"{other:.3g} from the reference that it leaves")
     if told["written"]:
@@ -194,8 +195,8 @@ def reason(said: str, code: int) -> str:
 
 
 def _arrays(path: Path) -> list[np.ndarray]:
-    with np.load(path) as found:
-        return [found[name] for name in found.files]
+    files = sorted(path.glob("*.npy"), key=lambda one: int(one.stem))
+    return [np.load(one, mmap_mode="r") for one in files]
 
 
 def difference(name: str, expected: list[np.ndarray], actual: list[np.ndarray]) -> float:
@@ -224,7 +225,10 @@ def _apart(expected: np.ndarray, actual: np.ndarray) -> float:
         raise ValueError(f"a result of {list(actual.shape)} instead of {list(expected.shape)}")
     if not expected.size:
         return 0.0
-    a, b = expected.astype(np.float64), actual.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        worst = float(np.where(a == b, 0.0, np.abs(a - b)).max())  # infinities are equal
-    return math.inf if math.isnan(worst) else worst
+    worst, a, b = 0.0, expected.reshape(-1), actual.reshape(-1)
+    for start in range(0, a.size, _PART):
+        one, other = (side[start : start + _PART].astype(np.float64) for side in (a, b))
+        with np.errstate(invalid="ignore"):
+            here = float(np.where(one == other, 0.0, np.abs(one - other)).max())  # infinities are equal
+        worst = max(worst, math.inf if math.isnan(here) else here)
+    return worst
