@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=float,
         default=0,
         metavar="S",
-        help="run those that took at most so many seconds again under all checkers (default: none)",
+        help="run under all checkers what ends within so many seconds under them (default: nothing)",
     )
     parser.add_argument(
         "--cache", type=Path, default=Path("build/contest"), help="what is built is kept here"
@@ -68,9 +68,7 @@ def _run(args: argparse.Namespace) -> int:
     if wanted:
         court = _court(args)
         for problem in wanted:
-            one = verdicts[problem.name] = court.judge(problem)
-            if one.outcome == "right" and one.seconds <= args.check:
-                court.check(problem, one)
+            one = verdicts[problem.name] = court.judge(problem, args.check)
             print(
                 f"{one.name}: {one.outcome} {one.difference} in {one.seconds:.1f} s {one.apart} {one.remark}",
                 file=sys.stderr,

@@ -1,8 +1,8 @@
 """The process of one submission: ``child.py REQUEST`` runs its module on the device ``mlu``, and leaves arrays beside the request.
 
 The reference comes first, on the CPU, so that nothing of the submission has run by then.  The folder ``expected`` has what it gives,
-``actual`` what the submission gives, ``changed`` what the reference gives after the submission has replaced functions
-of Python: an array a file, by number, which the judge need not read as a whole. ``told.json`` has the rest, and is replaced after each step.
+``actual`` what the submission gives, ``changed`` what the reference gives on the same inputs after the submission has replaced
+functions of Python: an array a file, by number, which the judge need not read as a whole. ``told.json`` has the rest, and is replaced after each step.
 """
 
 import builtins
@@ -37,7 +37,12 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
 
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float16)
-    model, init_inputs, inputs = _drawn(reference, seed)
+    torch.manual_seed(seed)
+    drawn, draw = _loaded("reference", reference), torch.set_rng_state
+    init_inputs = [_as(torch.float16, value) for value in drawn.get_init_inputs()]
+    wide, state = [_as(torch.float32, value) for value in init_inputs], torch.get_rng_state()
+    model = drawn.Model(*wide).to(torch.float32)
+    inputs = [_as(torch.float16, value) for value in drawn.get_inputs()]
     _keep(folder / "expected", _expected(model, inputs))
     told: dict[str, Any] = {"step": "build"}
     _tell(folder, told)
@@ -69,8 +74,11 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     told["step"] = "done"
     _tell(folder, told)
     if told["replaced"]:
-        model, _, inputs = _drawn(reference, seed)
-        _keep(folder / "changed", _expected(model, inputs))
+        draw(state)  # of the weights that the reference draws itself, and of nothing else
+        _keep(
+            folder / "changed",
+            _expected(_loaded("reference", reference).Model(*wide).to(torch.float32), inputs),
+        )
 
 
 def benchmark_hardware_time_once(function: Any, inputs: list[Any]) -> tuple[float, Any]:
@@ -86,17 +94,6 @@ def benchmark_hardware_time_once(function: Any, inputs: list[Any]) -> tuple[floa
     end.record()
     torch.mlu.synchronize()
     return start.hardware_time(end), results
-
-
-def _drawn(reference: str, seed: int) -> tuple[Any, list[Any], list[Any]]:
-    """The reference model in single precision, the arguments that it was made with, and the inputs, both in half."""
-    import torch  # noqa: PLC0415
-
-    torch.manual_seed(seed)
-    module = _loaded("reference", reference)
-    init_inputs = [_as(torch.float16, value) for value in module.get_init_inputs()]
-    model = module.Model(*(_as(torch.float32, value) for value in init_inputs)).to(torch.float32)
-    return model, init_inputs, [_as(torch.float16, value) for value in module.get_inputs()]
 
 
 def _expected(model: Any, inputs: list[Any]) -> Any:

@@ -23,6 +23,8 @@ from mlusim.errors import MlusimError
 
 LIMITS = {"LocalResponseNorm": 1e-3}
 LIMIT = 1e-2
+OTHERWISE = "right otherwise"
+"""By the reference that a submission leaves, whose functions it has replaced, and not by the true one."""
 CHILD = Path(__file__).with_name("child.py")
 MEMORY = 16 << 30
 _PART = 1 << 22  # elements that are compared at once: a result may have 6 GB
@@ -34,7 +36,7 @@ _KERNEL = re.compile(r"<<<")
 
 @define
 class Verdict:
-    """How a problem went: "right", "wrong", "fails", "out of time" or "not built", with what it says.
+    """How a problem went: "right", `OTHERWISE`, "wrong", "fails", "out of time" or "not built", with what it says.
 
     *apart* is why a submission is no kernel, empty where it is one; one that is right by the true reference is a kernel, whatever
     it replaces besides.
@@ -62,36 +64,42 @@ class Court:
     boards: str = ""
     seed: int = 0
 
-    def judge(self, problem: Problem) -> Verdict:
-        """Run, and compare."""
+    def judge(self, problem: Problem, check: float = 0) -> Verdict:
+        """Run, and compare; under all checkers where that ends within *check* seconds, else without them."""
         start = time.perf_counter()
         verdict = Verdict(problem.name, commit=problem.commit)
         try:
             source = problem.source()
             verdict.apart = no_kernel(source)
-            with self._room() as room:
-                folder = Path(room)
-                request = self._request(problem, source, folder)
-                code, said = self._call([sys.executable, str(CHILD), str(request)])
-                settle(verdict, folder, code, said, self.timeout)
+            if not (check and self._run(problem, source, verdict, check, checked=True)):
+                self._run(problem, source, verdict, self.timeout)
         except MlusimError as error:
             verdict.outcome, verdict.remark = "not built", str(error)
         verdict.seconds = time.perf_counter() - start
         return verdict
 
-    def check(self, problem: Problem, verdict: Verdict) -> None:
-        """Run it a second time under all checkers, and keep what they find."""
+    def _run(
+        self, problem: Problem, source: str, verdict: Verdict, seconds: float, *, checked: bool = False
+    ) -> bool:
+        """Run once and fill in *verdict*; with *checked*, only where it ends within *seconds*, which is returned."""
         with self._room() as room:
             folder = Path(room)
-            request, found = self._request(problem, problem.source(), folder), folder / "findings.json"
-            words = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(found)]
-            self._call([*words, sys.executable, "--", str(CHILD), str(request)])
+            request, found = self._request(problem, source, folder), folder / "findings.json"
+            words = [sys.executable, str(CHILD), str(request)]
+            if checked:
+                check = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(found)]
+                words = [*check, words[0], "--", *words[1:]]
+            code, said = self._call(words, seconds)
+            if code is None and checked:
+                return False
+            settle(verdict, folder, code, said, seconds)
             if found.is_file():
                 findings = json.loads(found.read_text(encoding="utf-8"))["findings"]
                 verdict.findings = dict(Counter(one["id"] for one in findings))
                 for one in findings:
                     shown = f"{Path(str(one.get('file'))).name}:{one.get('line')}: {one.get('message')}"
                     verdict.examples.setdefault(one["id"], shown)
+        return True
 
     def _room(self) -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(dir=self.cache, prefix="run-", ignore_cleanup_errors=True)
@@ -113,7 +121,7 @@ class Court:
         request.write_text(json.dumps(words), encoding="utf-8")
         return request
 
-    def _call(self, words: Sequence[str]) -> tuple[int | None, str]:
+    def _call(self, words: Sequence[str], seconds: float) -> tuple[int | None, str]:
         """The exit code, None where it ran out of time, and what was said."""
         paths = [str(self.toolkit / "python"), str(Path(__file__).parents[2])]
         more = {
@@ -132,7 +140,7 @@ class Court:
             ) as process,
         ):
             try:
-                code: int | None = process.wait(self.timeout)
+                code: int | None = process.wait(seconds)
             except subprocess.TimeoutExpired:
                 code = None
             finally:
@@ -166,10 +174,11 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
         verdict.remark = f"takes longer than {timeout:.0f} s" if code is None else reason(said, code)
         return
     expected, actual = _arrays(folder / "expected"), _arrays(folder / "actual")
+    limit = LIMITS.get(verdict.name, LIMIT)
     verdict.outcome, remarks, apart = "wrong", [], [verdict.apart]
     try:
         verdict.difference = difference(verdict.name, expected, actual)
-        verdict.outcome = "right" if verdict.difference < LIMITS.get(verdict.name, LIMIT) else "wrong"
+        verdict.outcome = "right" if verdict.difference < limit else "wrong"
     except ValueError as error:
         remarks.append(str(error))
     if any(one.any() for one in expected) and not any(one.any() for one in actual):
@@ -180,6 +189,8 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
             other = difference(verdict.name, _arrays(folder / "changed"), actual)
             if verdict.outcome == "wrong":
                 remarks.append(f"{other:.3g} from the reference that it leaves")
+                if other < limit:
+                    verdict.outcome = OTHERWISE
     if told["written"]:
         remarks.append(f"writes {told['written']} of its inputs")
     verdict.apart, verdict.remark = "; ".join(filter(None, apart)), "; ".join(remarks)

@@ -95,9 +95,9 @@ def test_what_was_accepted_is_judged_and_what_is_no_kernel_counts_apart(
 
     table = capsys.readouterr().out
     assert "| Good | right | 0 | 2.5 | none | writes 1 of its inputs |\n" in table
-    row = "| Drop | wrong | 0.5 | 2.5 |  | no kernel: replaces torch.rand; 0 from the reference that it leaves |"
+    row = "| Drop | right otherwise | 0.5 | 2.5 | none | no kernel: replaces torch.rand; 0 from the reference that it leaves |"
     assert row in table
-    assert "1 kernels: 1 right.\n1 submissions that are no kernel: 1 wrong." in table
+    assert "1 kernels: 1 right.\n1 submissions that are no kernel: 1 right otherwise." in table
     assert page.read_text() == (
         f"before\n<!-- begin: python -m benchmarks contest --page -->\n\n{table}\n<!-- end -->\nafter\n"
     )

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t MOST = 1024;   // bytes behind a pointer of the host that a stand-in may read
 constexpr size_t TENSORS = 32;  // descriptors, or pointers, of an array
-constexpr size_t DESCRIPTOR = 18 * sizeof(int64_t);
+constexpr size_t DESCRIPTOR = 19 * sizeof(int64_t);
 
 // Each argument: a letter, the bytes that follow as u32, the bytes.
 struct Call {

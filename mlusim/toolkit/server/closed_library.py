@@ -24,6 +24,7 @@ class NativeTensor:
 
     dim: int
     dtype: int
+    layout: int
     dims: tuple[int, ...]
 
 
@@ -92,7 +93,7 @@ class HandlePlace:
 
 
 class Pointers(Sequence[Any]):
-    """Pointers of an array of the host."""
+    """Pointers of an array."""
 
     def __init__(self, addresses: Sequence[int], pointing: Callable[[int], Any]) -> None:
         self._addresses, self._pointing = addresses, pointing
@@ -148,21 +149,28 @@ class ClosedLibrary:
         if kind == "H":
             return HandlePlace(address, stores, self._keep)
         if kind == "P":
-            return Pointers(
-                struct.unpack(f"<{len(data) // 8 - 1}Q", data[8 : len(data) // 8 * 8]), self._pointing
-            )
+            held = self._on_device(address) if address and len(data) < 16 else data[8:]
+            return Pointers(struct.unpack(f"<{len(held) // 8}Q", held[: len(held) // 8 * 8]), self._pointing)
         found = self._pointing(address) if address else None
         if found is not None or not address:
             return found
         return HostWords(address, data[10:], _NUMBERS.get((chr(data[8]), data[9]), ""), stores)
 
+    def _on_device(self, address: int) -> bytes:
+        """Return the pointers that an array on the device begins with, none where no memory is there."""
+        found = self._pointing(address)
+        if found is None:
+            return b""
+        return bytes(found.view.allocation.raw.data[found.offset : found.offset + 8 * _POINTERS])
 
-_TENSOR = struct.Struct("<18q")
+
+_POINTERS = 256  # of an array on the device
+_TENSOR = struct.Struct("<19q")
 
 
 def _tensor(data: bytes) -> NativeTensor:
-    dim, dtype, *dims = _TENSOR.unpack(data)
-    return NativeTensor(dim, dtype, tuple(dims[:dim]))
+    dim, dtype, layout, *dims = _TENSOR.unpack(data)
+    return NativeTensor(dim, dtype, layout, tuple(dims[:dim]))
 
 
 def _parts(payload: bytes) -> Iterator[tuple[str, bytes]]:

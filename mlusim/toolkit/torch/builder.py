@@ -51,6 +51,8 @@ WRAPPED = tuple(
     )
 )
 """Flags of the linker by which launches reach the driver's library, where PyTorch has brought CUDA's run-time with the same names."""
+CLOSED = ("-Wl,--push-state,--as-needed", "-lcnnl", "-Wl,--pop-state")
+"""The closed library, which torch_mlu brings with it, for extensions that call it."""
 TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
 _BEFORE: Mapping[str, str] = MappingProxyType({BINDINGS: TENSORS})  # what a precompiled header stands on
 _CALLED = re.compile(  # of a binding, or of Python itself
@@ -247,7 +249,8 @@ class TorchBuilder:
     def _take_toolkit(self) -> None:
         """Copy what files are compiled with: toolkit folders come and go, and a precompiled header names the one it read."""
         home = Path(self.place.home)
-        for path in (*self.place.headers(), home / "lib64" / "mlusim.conf", home / "lib64" / "libcnrt.so"):
+        lib = home / "lib64"
+        for path in (*self.place.headers(), lib / "mlusim.conf", lib / "libcnrt.so", lib / "libcnnl.so"):
             copy, content = self.toolkit / path.relative_to(home), path.read_bytes()
             if not self._kept(copy) or copy.read_bytes() != content:
                 cache.put(copy, content)
@@ -314,7 +317,7 @@ class TorchBuilder:
 
     def _link(self, objects: Sequence[str], flags: Sequence[str], target: Path) -> None:
         libraries = [f"-L{Path(self.place.include[0]).parent / 'lib'}", *(f"-l{one}" for one in LIBRARIES)]
-        self._make(["-shared", *objects, *WRAPPED, *libraries, *flags], target)
+        self._make(["-shared", *objects, *WRAPPED, *libraries, *CLOSED, *flags], target)
 
     def _make(self, words: Sequence[str], target: Path) -> None:
         """Make *target* with ``cncc``; it is put in its place whole.  Raises `TorchBuildError`."""

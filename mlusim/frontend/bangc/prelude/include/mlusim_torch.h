@@ -253,7 +253,9 @@ template <class T> object cast(const T &);
 }  // namespace pybind11
 namespace py = pybind11;
 
+struct cnnlContext;
 namespace torch_mlu {
+cnnlContext *getCurrentHandle(int = -1);
 struct MLUStream {
   operator cnrtQueue_t() const;
   cnrtQueue_t stream() const;

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mlusim.frontend.bangc.runtime.cnnl import algebra, deformed, norms, places, regions
+from mlusim.frontend.bangc.runtime.cnnl import algebra, deformed, norms, places, recurrent, regions, windows
 from mlusim.frontend.bangc.runtime.cnnl.tensors import Descriptor, StandInDevice, numbers, scalar
 
-_KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor")  # fmt: skip
+_KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor", "PoolingDescriptor", "ConvolutionDescriptor", "GruDescriptor", "SeqDataDescriptor")  # fmt: skip
 _WORKSPACES = (
     "AddN",
     "OpTensor",
@@ -21,6 +21,7 @@ _WORKSPACES = (
     "DCNForward",
     "DCNBakcwardData",
     "DCNBackwardWeight",
+    "ConvolutionForward",
 )
 
 
@@ -75,8 +76,14 @@ _PLAIN: Mapping[str, Callable[..., int]] = MappingProxyType(
         **{f"Get{name}WorkspaceSize": _no_workspace for name in _WORKSPACES},
         "GetReduceOpWorkspaceSize_v2": _no_workspace,
         "GetNmsWorkspaceSize_v4": _no_workspace,
+        "GetPoolingWorkspaceSize_v2": _no_workspace,
+        "GetGruWorkspaceSize_v3": _no_workspace,
         "SetTransposeDescriptor": _set_transpose,
         "SetDCNDescriptor": deformed.configure,
+        "SetConvolutionDescriptor": windows.set_convolution,
+        "SetGruDescriptor_v2": recurrent.set_gru,
+        "SetPooling2dDescriptor_v2": windows.set_pooling,
+        "SetSeqDataDescriptor": recurrent.set_sequence,
         "SetMatMulDescAttr": _set_attribute,
         "SetNmsDescAttr": _set_attribute,
         "SetRoiAlignDescriptor_v2": regions.set_align,
@@ -94,16 +101,19 @@ _ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
         "AddN_v2": algebra.add_n,
         "BatchMatMulEx": algebra.matmul,
         "Concat": places.concat,
+        "ConvolutionForward": windows.convolve,
         "Copy_v2": algebra.copy,
         "DCNBackwardData": deformed.backward_data,
         "DCNBackwardWeight": deformed.backward_weight,
         "DCNForward": deformed.forward,
         "Fill_v3": algebra.fill,
         "GatherNd_v2": places.gather,
+        "Gru_v2": recurrent.gru,
         "MatMul_v2": algebra.matmul,
         "Nms_v2": regions.nms,
         "OpTensor": algebra.op_tensor,
         "Pad": places.pad,
+        "PoolingForward_v2": windows.pool,
         "Reduce_v2": algebra.reduce,
         "RoiAlignBackward_v2": regions.align_backward,
         "RoiAlign_v2": regions.align,

@@ -30,7 +30,17 @@ typedef enum { CNNL_UNSORT_REVERSE, CNNL_SORT_ASCEND, CNNL_UNSORT_FORWARD, CNNL_
 typedef enum { CNNL_REDUCE_ADD, CNNL_REDUCE_AVG, CNNL_REDUCE_MUL, CNNL_REDUCE_MAX, CNNL_REDUCE_MIN } cnnlReduceOp_t;
 typedef enum { CNNL_REDUCE_NO_INDICES, CNNL_REDUCE_FLATTENED_INDICES, CNNL_REDUCE_ONLY_INDICES } cnnlReduceIndices_t;
 typedef enum { CNNL_32BIT_INDICES, CNNL_16BIT_INDICES } cnnlIndicesType_t;
-typedef enum { CNNL_POOLING_MAX } cnnlPoolingMode_t;
+typedef enum {
+  CNNL_POOLING_MAX, CNNL_POOLING_AVERAGE_COUNT_INCLUDE_PADDING, CNNL_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING
+} cnnlPoolingMode_t;
+typedef enum { CNNL_CONVOLUTION_FWD_ALGO_DIRECT } cnnlConvolutionForwardAlgo_t;
+typedef enum { CNNL_ACTIVATION_SIGMOID, CNNL_ACTIVATION_RELU, CNNL_ACTIVATION_TANH } cnnlActivationMode_t;
+typedef enum { CNNL_SEQDATA_NTC, CNNL_SEQDATA_TNC } cnnlSeqDataLayout_t;
+typedef enum { CNNL_GRU_ALGO_V1, CNNL_GRU_ALGO_V2 } cnnlGruAlgo_t;
+typedef enum { CNNL_GRU_MODE_V1, CNNL_GRU_MODE_V2 } cnnlGruMode_t;
+typedef enum { CNNL_GRU_FORWARD, CNNL_GRU_BIDIRECTIONAL } cnnlGruDirection_t;
+typedef enum { CNNL_GRU_IH_RZN } cnnlGruWeightOrder_t;
+typedef enum { CNNL_GRU_LDNC } cnnlGruLayout_t;
 typedef enum {
   CNNL_MATMUL_DESC_TRANSA, CNNL_MATMUL_DESC_TRANSB, CNNL_MATMUL_DESC_COMPUTE_TYPE, CNNL_MATMUL_ALLOW_TF32
 } cnnlMatMulDescAttribute_t;
@@ -46,13 +56,14 @@ typedef enum { CNNL_NMS_ALGO_EXCLUDE_BOUNDARY } cnnlNmsAlgo_t;
 
 // ---- descriptors ------------------------------------------------------------------------------
 struct cnnlTensorStruct {
-  int64_t dim, dtype, dims[16];
+  int64_t dim, dtype, layout, dims[16];
 };
 typedef cnnlTensorStruct *cnnlTensorDescriptor_t;
 typedef struct cnnlContext *cnnlHandle_t;
 #define MLUSIM_CNNL_DESCRIPTORS(X) \
   X(OpTensorDescriptor) X(TransposeDescriptor) X(MatMulDescriptor) X(MatMulAlgo) X(MatMulHeuristicResult) X(ReduceDescriptor) \
-  X(UniqueDescriptor) X(NmsDescriptor) X(RoiAlignDescriptor) X(DCNDescriptor)
+  X(UniqueDescriptor) X(NmsDescriptor) X(RoiAlignDescriptor) X(DCNDescriptor) X(PoolingDescriptor) \
+  X(ConvolutionDescriptor) X(GruDescriptor) X(SeqDataDescriptor)
 #define MLUSIM_DESCRIPTOR(name) typedef struct cnnl##name##_struct *cnnl##name##_t;
 MLUSIM_CNNL_DESCRIPTORS(MLUSIM_DESCRIPTOR)
 #undef MLUSIM_DESCRIPTOR
@@ -66,10 +77,11 @@ static inline cnnlStatus_t cnnlDestroyTensorDescriptor(cnnlTensorDescriptor_t de
   return CNNL_STATUS_SUCCESS;
 }
 template <class T>
-cnnlStatus_t cnnlSetTensorDescriptor_v2(cnnlTensorDescriptor_t desc, cnnlTensorLayout_t, cnnlDataType_t dtype, int dim, const T *dims) {
+cnnlStatus_t cnnlSetTensorDescriptor_v2(cnnlTensorDescriptor_t desc, cnnlTensorLayout_t layout, cnnlDataType_t dtype, int dim, const T *dims) {
   if (!desc || dim < 0 || dim > 16 || (dim && !dims)) return CNNL_STATUS_BAD_PARAM;
   desc->dim = dim;
   desc->dtype = dtype;
+  desc->layout = layout;
   for (int axis = 0; axis < dim; ++axis) desc->dims[axis] = dims[axis];
   return CNNL_STATUS_SUCCESS;
 }
@@ -164,12 +176,14 @@ template <class... A> cnnlStatus_t send(const char *name, A... given) {
 #define MLUSIM_CNNL_CALLS(X) \
   X(Create) X(Destroy) X(SetQueue) X(SetOpTensorDescriptor) X(SetTransposeDescriptor) X(SetMatMulDescAttr) \
   X(SetReduceDescriptor_v2) X(SetUniqueDescriptor) X(SetNmsDescAttr) X(SetRoiAlignDescriptor_v2) X(SetDCNDescriptor) \
+  X(SetConvolutionDescriptor) X(SetGruDescriptor_v2) X(SetPooling2dDescriptor_v2) X(SetSeqDataDescriptor) \
   X(GetMatMulAlgoHeuristic) X(GetMatMulHeuristicResult) X(GetBatchMatMulExAlgoHeuristic) X(GetBatchMatMulExHeuristicResult) \
   X(GetAddNWorkspaceSize) X(GetOpTensorWorkspaceSize) X(GetReduceOpWorkspaceSize_v2) X(GetTopKTensorWorkspaceSize) \
   X(GetTransposeWorkspaceSize) X(GetUniqueWorkspaceSize) X(GetConcatWorkspaceSize) X(GetNmsWorkspaceSize_v4) \
   X(GetDCNForwardWorkspaceSize) X(GetDCNBakcwardDataWorkspaceSize) X(GetDCNBackwardWeightWorkspaceSize) \
+  X(GetConvolutionForwardWorkspaceSize) X(GetGruWorkspaceSize_v3) X(GetPoolingWorkspaceSize_v2) \
   X(GetSyncBatchNormStatsWorkspaceSize) X(GetSyncBatchnormBackwardReduceWorkspaceSize) X(AddN_v2) X(BatchMatMulEx) X(Concat) \
-  X(Copy_v2) X(Fill_v3) X(GatherNd_v2) X(MatMul_v2) X(OpTensor) X(Pad) X(Reduce_v2) X(ScatterNd_v2) X(StridedSlice_v2) \
+  X(ConvolutionForward) X(Gru_v2) X(PoolingForward_v2) X(Copy_v2) X(Fill_v3) X(GatherNd_v2) X(MatMul_v2) X(OpTensor) X(Pad) X(Reduce_v2) X(ScatterNd_v2) X(StridedSlice_v2) \
   X(TopKTensor_v3) X(Transform_v2) X(Transpose_v2) X(Unique_v2) X(DCNForward) X(DCNBackwardData) X(DCNBackwardWeight) X(Nms_v2) \
   X(RoiAlign_v2) X(RoiAlignBackward_v2) X(RoiPoolingForward) X(RoiPoolingBackward) X(SyncBatchNormStats_v2) \
   X(SyncBatchNormGatherStatsWithCounts) X(SyncBatchNormElemt) X(SyncBatchnormBackwardReduce_v2) X(SyncBatchNormBackwardElemt) \
