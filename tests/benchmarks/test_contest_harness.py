@@ -155,5 +155,9 @@ def test_differences_are_those_of_the_contest() -> None:
     best = np.float32([3, 2])
     assert judged.difference("TopK", [best, np.int64([0, 1])], [best, np.int64([1, 0])]) == 0
     assert judged.difference("Cos", [best], [np.float32([np.nan, 2])]) == np.inf
+    near = np.float32([40.0156, 1])  # 40 is the nearest number of half, 1.5 is not
+    assert judged.difference("Cos", [near], [np.float16([40, 1])]) == 0
+    assert judged.difference("Cos", [near], [np.float16([40, 1.5])]) == 0.5
+    assert judged.difference("Cos", [near], [np.float32([40, 1])]) > 0.01
     with pytest.raises(ValueError, match=r"a result of \[1\] instead of \[2\]"):
         judged.difference("Cos", [best], [best[:1]])

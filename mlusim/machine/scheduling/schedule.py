@@ -10,9 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mlusim.arch.pipe import Pipe
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
 LAND, STOP, NEXT = "land", "stop", "next"
@@ -183,6 +186,30 @@ def directing(director: Director) -> Iterator[Director]:
         yield director
     finally:
         _DIRECTING.reset(token)
+
+
+_MEMORY_CORES_FIRST: ContextVar[bool] = ContextVar("memory cores first", default=False)
+
+
+@contextmanager
+def memory_cores_first() -> Iterator[None]:
+    """While it lasts, the memory cores of a union begin before its other cores, and not each behind those of its cluster.
+
+    Both orders are legal, as nobody waits for the beginning of another.  A memory core has nothing to load or to compute, so
+    that a card may come this way where it is not told to leave a kernel: what it stores last here, it stores first then.
+    """
+    token = _MEMORY_CORES_FIRST.set(True)
+    try:
+        yield
+    finally:
+        _MEMORY_CORES_FIRST.reset(token)
+
+
+def in_order(cores: "list[Core]") -> "list[Core]":
+    """Return the *cores* of a union, which are in task order by cluster, in the order in which they begin."""
+    if not _MEMORY_CORES_FIRST.get():
+        return cores
+    return sorted(cores, key=lambda core: not core.place.memory_core)
 
 
 def effects_of(effects: str) -> str:

@@ -1,5 +1,6 @@
 """One program's session: what each request does, and what is answered."""
 
+import contextlib
 import gc
 import mmap
 import os
@@ -20,6 +21,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.scheduling.schedule import memory_cores_first
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
@@ -49,12 +51,21 @@ FIRST_HANDLE = (
     0x100  # smaller numbers are no queues: 0 and 2 are the usual one, waited for or not, 1 is every one
 )
 EVERY, UNWAITED = 1, 2
+MEMORY_CORES = "MLUSIM_MEMORY_CORES"
+"""Names when the memory cores of a union begin, in the program's environment: ``first``, or ``last``, each behind its cluster's."""
 _KINDS: Mapping[int, Kind] = MappingProxyType({1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}})
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
 TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
 FROM_DEVICE = (False, True, True, False, True)
 Loader = Callable[[bytes, Sequence[bytes], int], Any]
 """Makes the module of a record, beside the program's others, for an architecture; its kernels are had by their symbols."""
+
+
+def order_of_cores(given: str) -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """Return what launches run within where `MEMORY_CORES` is *given*.  Raises `UsageError` for what it cannot be."""
+    if given not in ("", "first", "last"):
+        raise UsageError(f"{MEMORY_CORES} is {given!r:.40}; it must be first or last, which is the default")
+    return memory_cores_first if given == "first" else contextlib.nullcontext
 
 
 class DriverRefusal(MlusimError):
@@ -118,6 +129,7 @@ class ProgramSession:
             memory = MappedMemory(device, whole[first : first + share], self._map, first, self.places)
             self.boards.append(BoardMemory(device, memory))
         self._load, self._options = load, options
+        self._order_of_cores = order_of_cores(os.environ.get(MEMORY_CORES, ""))
         self.fault: Fault | None = None
         self._records: list[bytes] = []
         self._modules: dict[tuple[int, int], Any] = {}  # by record and architecture
@@ -298,7 +310,8 @@ class ProgramSession:
         arguments: Sequence[Any],
         observe: Sequence[Any],
     ) -> Launch:
-        return board.device.launch(kernel, dim, kind, arguments, observe=observe, **self._options)
+        with self._order_of_cores():
+            return board.device.launch(kernel, dim, kind, arguments, observe=observe, **self._options)
 
     # -- what is in no order -----------------------------------------------------------------------
 
