@@ -276,6 +276,7 @@ __mlu_entry__ void Sum(float *out, void **in, int count) {
   }
   out[0] = total;
 }
+__mlu_entry__ void Own(float *out) { out[taskId] = coreId == 0x80 ? 9 : 5; }
 int main() {
   float host[4] = {1, 2, 3, 4}, *in[3], *out;
   void **table;
@@ -285,17 +286,37 @@ int main() {
   cnrtDim3_t dim = {1, 1, 1};
   Sum<<<dim, cnrtFuncTypeBlock>>>(out, table, 3);
   cnrtMemcpy(host, out, 4, cnrtMemcpyDevToHost);
-  printf("%g\n", host[0]);
+  printf("%g", host[0]);
+  dim.x = 4;
+  Own<<<dim, cnrtFuncTypeUnion1>>>(in[0]);
+  cnrtMemcpy(host, in[0], 16, cnrtMemcpyDevToHost);
+  printf(" %g %g\n", host[0], host[1]);
 }
 """
 
 
 @pytest.mark.parametrize("engine", ["auto", "python"])
 def test_pointers_in_device_memory_are_found(compiled, native, engine):
-    """A kernel follows addresses that the host stored in memory of the device."""
-    done = native.run(compiled(POINTERS), MLUSIM_ENGINE=engine)
+    """A kernel follows addresses that the host stored in memory of the device.
 
-    assert (done.stdout, done.stderr) == ("15\n", "")
+    A memory core stores to the place of its cluster's first task after it, or before it where the environment says so.
+    """
+    program = compiled(POINTERS)
+    done = native.run(program, MLUSIM_ENGINE=engine)
+    first = native.run(program, MLUSIM_ENGINE=engine, MLUSIM_MEMORY_CORES="first")
+
+    assert (done.stdout, done.stderr) == ("15 9 5\n", "")
+    assert (first.stdout, first.stderr) == ("15 5 5\n", "")
+
+
+def test_an_unknown_order_of_cores_is_refused(compiled, native):
+    """It is not taken for the default."""
+    done = native.run(compiled(POINTERS), MLUSIM_MEMORY_CORES="early")
+
+    assert (
+        "error: MLUSIM_MEMORY_CORES is 'early'; it must be first or last, which is the default" in done.stderr
+    )
+    assert done.stdout == ""
 
 
 ARCHITECTURES = r"""

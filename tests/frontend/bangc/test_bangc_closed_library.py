@@ -5,7 +5,7 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.errors import UsageError
+from mlusim.errors import Unsupported, UsageError
 
 SOURCE = """\
 #include "cnnl.h"
@@ -68,6 +68,30 @@ void Unique(void *rows, void *count, void *out, void *which, void *often) {
 }
 void Best(void *x, void *out, void *where) {
   cnnlTopKTensor_v3(nullptr, Tensor(2, 3), x, 2, 1, true, true, true, nullptr, 0, Tensor(2, 2), out, Tensor(2, 2, CNNL_DTYPE_INT32), where);
+}
+static cnnlTensorDescriptor_t Picture(cnnlTensorLayout_t layout, int a, int b, int c, int d) {
+  cnnlTensorDescriptor_t made;
+  int dims[4] = {a, b, c, d};
+  cnnlCreateTensorDescriptor(&made);
+  cnnlSetTensorDescriptor(made, layout, CNNL_DTYPE_FLOAT, 4, dims);
+  return made;
+}
+void Pool(cnnlPoolingMode_t mode, void *x, void *y) {
+  cnnlPoolingDescriptor_t desc;
+  float one = 1, zero = 0;
+  cnnlCreatePoolingDescriptor(&desc);
+  cnnlSetPooling2dDescriptor_v2(desc, mode, CNNL_NOT_PROPAGATE_NAN, 2, 3, 1, 0, 0, 1, 2, 1, 1, 2, false);
+  cnnlPoolingForward_v2(nullptr, desc, &one, Picture(CNNL_LAYOUT_NCHW, 2, 3, 5, 6), x, &zero, nullptr,
+                        Picture(CNNL_LAYOUT_NCHW, 2, 3, 3, 3), y, nullptr, 0);
+}
+void Convolve(int groups, int rows, void *x, void *w, void *bias, void *y) {
+  cnnlConvolutionDescriptor_t desc;
+  int pad[4] = {1, 0, 0, 1}, stride[2] = {2, 1}, dilation[2] = {1, 2};
+  cnnlCreateConvolutionDescriptor(&desc);
+  cnnlSetConvolutionDescriptor(desc, 4, pad, stride, dilation, groups, CNNL_DTYPE_FLOAT);
+  cnnlConvolutionForward(nullptr, desc, CNNL_CONVOLUTION_FWD_ALGO_DIRECT, nullptr, Picture(CNNL_LAYOUT_NHWC, 2, 5, 6, 4), x,
+                         Picture(CNNL_LAYOUT_NHWC, 6, 2, 3, 4 / groups), w, Tensor(1, 6), bias, nullptr, 0, nullptr,
+                         Picture(CNNL_LAYOUT_NHWC, 2, rows, 3, 6), y);
 }
 cnnlStatus_t cnnlSoftmax(...);
 void Normal(void *x) { cnnlSoftmax(nullptr, Tensor(2, 3), x); }
@@ -140,6 +164,41 @@ def test_rows_go_to_places_and_come_from_them(module, device):
     assert [[10.0, 10.0]] * 4 == device.get(back).tolist()
     assert [[10.0, 10.0], [0.0, 0.0], [10.0, 10.0], [0.0, 0.0]] == device.get(beyond).tolist()
     assert [[10.0, 10.0], [10.0, 10.0], [14.0, 16.0]] == device.get(given).tolist()
+
+
+def windows(padded):
+    """What a window of 2 by 3, with steps of 2 and 1, and every second column, sees: channels first, its places last."""
+    seen = np.lib.stride_tricks.sliding_window_view(padded, (2, 5), axis=(2, 3))[:, :, ::2, :, :, ::2]
+    return seen.reshape(*seen.shape[:4], 6)
+
+
+def test_windows_are_pooled_and_convolved(module, device):
+    """Paddings of one side, steps and dilations; a mean of what is there, or of the whole window; groups of channels."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 3, 5, 6), np.float32), device.empty((2, 3, 3, 3), np.float32)
+    wide, sides = (lambda fill: np.pad(x, sides, constant_values=fill)), ((0, 0), (0, 0), (1, 0), (0, 1))
+    found = {}
+    for mode in ("MAX", "AVERAGE_COUNT_INCLUDE_PADDING", "AVERAGE_COUNT_EXCLUDE_PADDING"):
+        module.functions["Pool"](device, f"CNNL_POOLING_{mode}", device.put(x), y)
+        found[mode] = device.get(y).copy()
+    count = windows(np.pad(np.ones_like(x), sides)).sum(-1)
+    np.testing.assert_array_equal(found["MAX"], windows(wide(-np.inf)).max(-1))
+    total = windows(wide(0)).sum(-1)
+    np.testing.assert_allclose(found["AVERAGE_COUNT_INCLUDE_PADDING"], total / 6, atol=1e-6)
+    np.testing.assert_allclose(found["AVERAGE_COUNT_EXCLUDE_PADDING"], total / count, atol=1e-6)
+
+    x, bias = rng.standard_normal((2, 5, 6, 4), np.float32), rng.standard_normal((1, 6), np.float32)
+    seen, out = windows(np.pad(x.transpose(0, 3, 1, 2), sides)), device.empty((2, 3, 3, 6), np.float32)
+    for groups in (1, 2):
+        w = rng.standard_normal((6, 2, 3, 4 // groups), np.float32)
+        module.functions["Convolve"](device, groups, 3, *map(device.put, (x, w, bias)), out)
+        parts = zip(np.split(seen, groups, 1), np.split(w.reshape(6, 6, -1), groups), strict=True)
+        expected = np.concatenate([np.einsum("ncyxk,okc->nyxo", a, b) for a, b in parts], -1) + bias[0]
+        np.testing.assert_allclose(device.get(out), expected, atol=1e-5)
+    with pytest.raises(Unsupported, match="windows for 4 x 3 results reach past the padded picture of 6 x 7"):
+        module.functions["Convolve"](
+            device, 2, 4, *map(device.put, (x, w, bias)), device.empty((2, 4, 3, 6), np.float32)
+        )
 
 
 def test_rows_are_sorted_and_made_unique(module, device):
