@@ -21,7 +21,7 @@ from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
-from mlusim.machine.scheduling.schedule import Choices, Drawn, in_order
+from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import Scheduler, UnionToCome
 from mlusim.machine.tally import Tally
 from mlusim.machine.task_place import TaskPlace
@@ -293,7 +293,9 @@ class Session:
                 place = TaskPlace(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True)
                 cluster.cores.append(self._member(place, union, cluster))
             union.cores.extend(cluster.cores)
-        return in_order(union.cores)
+        if begin_memory_cores_first():
+            return sorted(union.cores, key=lambda core: not core.place.memory_core)
+        return union.cores
 
     def _member(self, place: TaskPlace, union: Union, cluster: Cluster) -> Core:
         """Return a core at *place* of *union*: one that was there in another union, where there is such."""

@@ -10,12 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mlusim.arch.pipe import Pipe
-
-if TYPE_CHECKING:
-    from mlusim.machine.core import Core
 
 EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
 LAND, STOP, NEXT = "land", "stop", "next"
@@ -205,11 +202,9 @@ def memory_cores_first() -> Iterator[None]:
         _MEMORY_CORES_FIRST.reset(token)
 
 
-def in_order(cores: "list[Core]") -> "list[Core]":
-    """Return the *cores* of a union, which are in task order by cluster, in the order in which they begin."""
-    if not _MEMORY_CORES_FIRST.get():
-        return cores
-    return sorted(cores, key=lambda core: not core.place.memory_core)
+def begin_memory_cores_first() -> bool:
+    """Return whether launches run within `memory_cores_first`."""
+    return _MEMORY_CORES_FIRST.get()
 
 
 def effects_of(effects: str) -> str:
