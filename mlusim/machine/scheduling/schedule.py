@@ -192,8 +192,8 @@ _MEMORY_CORES_FIRST: ContextVar[bool] = ContextVar("memory cores first", default
 def memory_cores_first() -> Iterator[None]:
     """While it lasts, the memory cores of a union begin before its other cores, and not each behind those of its cluster.
 
-    Both orders are legal, as nobody waits for the beginning of another.  A memory core has nothing to load or to compute, so
-    that a card may come this way where it is not told to leave a kernel: what it stores last here, it stores first then.
+    Both orders are legal: no core waits for the beginning of another.  A memory core does not load and does not compute, and
+    may come first on a card.
     """
     token = _MEMORY_CORES_FIRST.set(True)
     try:
