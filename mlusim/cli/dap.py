@@ -30,6 +30,9 @@ def run(args: argparse.Namespace) -> int:
         return CLEAN
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what C code prints must not get between the messages
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what a program reads must not be the editor's requests
+    os.close(nothing)
     serve(source, sink, program_of)
     return CLEAN
 
