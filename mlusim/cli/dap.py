@@ -17,6 +17,7 @@ from mlusim.errors import UsageError
 from mlusim.programs.program import Program
 
 NAMES = ("program", "case", "inputs", "board", "seed", "effects", "kernel", "dim", "kind", "arg")
+_LISTS = ("arg", "set", "check", "define", "include")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,6 +58,25 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
         return programs.program_of(args)
     except argparse.ArgumentError as error:
         raise UsageError(str(error)) from None
+    except UsageError as error:
+        raise UsageError(f"{error}{_meant(arguments)}") from error
+
+
+def _meant(arguments: Mapping[str, Any]) -> str:
+    """Return which key of a launch an option among its ``args`` belongs to, as the rest of a sentence; "" where none does."""
+    words = _many(arguments, "args")
+    for word, behind in zip(words, [*words[1:], "..."], strict=True):
+        short = {"-D": "define", "-I": "include"}.get(word[:2])
+        name, _, value = (short, "", word[2:]) if short else word.partition("=")
+        key = name.removeprefix("--")
+        if short or (key in (*NAMES, *_LISTS) and name.startswith("--")):
+            given = f'"{value or behind}"'
+            shown = f"[{given}]" if key in _LISTS else given
+            return (
+                f'; in a launch of an editor that is the key "{key}", as "{key}": {shown}, '
+                'and "args" has the words of the program itself'
+            )
+    return ""
 
 
 def _words(arguments: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ class PlacedRegion:
     """A region with numbers: *elements* of *dtype*, *offset* and *bytes* in bytes.
 
     *alignment* is the largest power of two that divides the offset; *kept* says that an earlier
-    stage filled it; *reuses* are the declared aliases.
+    stage filled it; *reuses* are the declared aliases.  A *rest* is what no region of an array takes.
     """
 
     name: str
@@ -26,6 +26,7 @@ class PlacedRegion:
     bytes: int
     kept: bool = False
     reuses: tuple[str, ...] = ()
+    rest: bool = False
 
     @property
     def end(self) -> int:

@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 
 from mlusim.counted import plural
-from mlusim.plan.layout import Layout, StageLayout
+from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.segments import BarSegment, lanes, ruler, segments
 from mlusim.plan.solver.frontier import Frontier
 
@@ -52,11 +52,15 @@ def memories_svg(layouts: Sequence[Layout]) -> str:
 def _maps(layout: Layout, y: float, word: str = "") -> tuple[list[str], float]:
     """Return the maps of the stages of *layout* from *y* on, each called a *word*, and where they end."""
     at, parts = ruler(layout, _INNER, 3), []
-    names = list(dict.fromkeys(r.name for s in layout.stages for r in s.regions))
+    names = list(dict.fromkeys(r.name for s in layout.stages for r in sorted(s.regions, key=_is_rest)))
     for stage in layout.stages:
         drawn, y = _stage(stage, layout, at, names, y, word)
         parts += drawn
     return parts, y
+
+
+def _is_rest(region: PlacedRegion) -> bool:
+    return region.rest
 
 
 def layout_svg(layout: Layout) -> str:
@@ -105,9 +109,12 @@ def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
     x, width = _LEFT + segment.left, segment.width
     facts = f"{region.name}: {region.elements} {region.dtype} at byte {region.offset}, {region.bytes} {plural(region.bytes, 'byte')}"
     opacity = 0.45 if region.kept else 0.85
+    painted = (
+        'fill="none" stroke-dasharray="3 3"' if region.rest else f'fill="{fill}" fill-opacity="{opacity}"'
+    )
     box = (
-        f'<rect x="{x}" y="{y:.0f}" width="{width}" height="{_LANE}" fill="{fill}"'
-        f' fill-opacity="{opacity}" stroke="currentColor" stroke-width="0.7"/>'
+        f'<rect x="{x}" y="{y:.0f}" width="{width}" height="{_LANE}" {painted}'
+        ' stroke="currentColor" stroke-width="0.7"/>'
     )
     room = int((width - 4) / _CHARACTER)
     label = ""

@@ -115,4 +115,4 @@ def _regions(found: "Carving", array: "DeclaredArray") -> Iterator[PlacedRegion]
     end = found.touched(array)
     if end < array.bytes:
         rest = array.bytes - end
-        yield PlacedRegion(f"{array.name} (untouched)", "bytes", rest, array.start + end, rest)
+        yield PlacedRegion(f"{array.name} (untouched)", "bytes", rest, array.start + end, rest, rest=True)

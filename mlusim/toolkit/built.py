@@ -18,7 +18,7 @@ from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import UsageError
 from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.paths import shown
-from mlusim.files.user_cache import user_cache
+from mlusim.files.user_cache import SWEPT, sweep_due, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import embedded
 from mlusim.toolkit.cncc import main
@@ -219,9 +219,13 @@ def _depends(path: Path) -> Iterator[str]:
 
 
 def _bound(kept: Path) -> None:
-    """Remove what was built and not used for longest."""
+    """Remove from time to time what was built and not used for longest."""
+    if not sweep_due(kept.parent):
+        return
     with contextlib.suppress(OSError):
-        every = [one for one in kept.parent.iterdir() if one.is_file() and not one.suffix]
+        every = [
+            one for one in kept.parent.iterdir() if one.is_file() and not one.suffix and one.name != SWEPT
+        ]
         for one in sorted(every, key=lambda p: -p.stat().st_mtime_ns)[MOST_BUILT:]:
             one.unlink(missing_ok=True)
             one.with_suffix(".json").unlink(missing_ok=True)

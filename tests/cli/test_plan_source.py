@@ -305,6 +305,10 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
         nram[key] for key in ("fits", "declared", "stack", "reserve", "limit")
     )
     assert "<title>right: 64 float at byte 2048, 256 bytes</title>" in drawn.out
+    untouched, painted = (
+        drawn.out.partition(f"<title>{name}")[2].partition("</g>")[0] for name in ("pool", "right")
+    )
+    assert ('fill="none" stroke-dasharray' in untouched, 'fill="none"' in painted) == (True, False)
     assert drawn.out in Path("plan.html").read_text()
     assert "stack 0 of the 128 KiB that are left to it; 636 KiB more may be declared" in shown.out
 

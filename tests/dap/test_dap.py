@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from dap_client import Editor, editing
 
+from mlusim.cli.dap import program_of
+from mlusim.errors import UsageError
+
 SCRIPT = textwrap.dedent(
     """
     import numpy as np
@@ -403,3 +406,20 @@ def test_bang_c_is_debugged_like_python(tmp_path):
         assert 5 == editor.top(thread)["line"]
 
     editing(scenario)
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [(["--arg", "n=3"], '"arg": ["n=3"]'), (["--dim=4"], '"dim": "4"'), (["-DN=2"], '"define": ["N=2"]')],
+)
+def test_an_option_among_the_words_of_a_program_names_its_key(tmp_path, words, key):
+    """An editor's launch has keys for what the command line has options for."""
+    source = tmp_path / "k.mlu"
+    source.write_text("#include <bang.h>\n__mlu_entry__ void K(float *out, int n) { out[0] = n; }\n")
+    with pytest.raises(UsageError) as refused:
+        program_of({"program": str(source), "args": words})
+
+    assert key in str(refused.value)
+    with pytest.raises(UsageError) as refused:
+        program_of({"program": str(source), "args": ["word"]})
+    assert "an editor" not in str(refused.value)

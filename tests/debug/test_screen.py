@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import importlib
 import os
 import pty
 import subprocess
@@ -179,6 +180,44 @@ def test_what_is_printed_stays_whole_and_themes_change():
         assert "0  scale, line" in pane(app, "stack")
 
     on_screen(scenario, program, size=BIG)
+
+
+def test_paths_have_one_form_everywhere(tmp_path, monkeypatch):
+    """Relative to the current folder: the commands of keys, the source, breakpoints, and callers in another file."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "loads_of_a_screen.py").write_text(
+        "from mlusim.bang import GDRAM2NRAM\n"
+        "def load(mlu, buffer, data):\n    mlu.memcpy(buffer, data, 256, GDRAM2NRAM)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path / "parts"))
+    load = importlib.import_module("loads_of_a_screen").load
+
+    @kernel
+    def call(mlu, data):
+        buffer = mlu.nram(float32, 64)
+        load(mlu, buffer, data)
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, "break load")
+        await typed(app, pilot, "run")
+        app.toggle(3)
+        await idle(app, pilot)
+        short = "parts/loads_of_a_screen.py:3"
+        assert f"(mlusim) break {short}" in log(app)
+        assert short in app.query_one("#source").border_title
+        assert short in pane(app, "breakpoints")
+        own, caller = pane(app, "stack").splitlines()[:2]
+        assert own.endswith("load, line 3")
+        assert Path(__file__).name in caller
+        assert str(tmp_path) not in log(app) + pane(app, "stack") + pane(app, "tasks")
+
+    device = mlusim.Device()
+    on_screen(
+        scenario,
+        lambda observe: device.launch(call, args=(device.empty(64, "float32"),), observe=observe),
+        BIG,
+    )
 
 
 def test_the_line_recalls_and_completes():

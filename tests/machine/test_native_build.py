@@ -12,7 +12,7 @@ import pytest
 
 from mlusim.engine.native import build as native
 from mlusim.engine.native.build import BuildError, available, build, clean_cache, no_compiler
-from mlusim.files import ownership
+from mlusim.files import ownership, user_cache
 from mlusim.files.ownership import CacheWarning
 
 FAKE = """\
@@ -53,7 +53,7 @@ def test_what_was_compiled_is_kept(environ):
     assert first == second
     assert first != other
     assert calls(environ) == 2
-    assert {first.name, other.name} == {p.name for p in first.parent.iterdir()}
+    assert {first.name, other.name} == {p.name for p in first.parent.glob("*.so")}
 
 
 def test_a_library_that_others_may_write_is_compiled_again(environ, monkeypatch):
@@ -114,7 +114,10 @@ def test_a_program_that_compiles_nothing_is_named(environ):
 def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
     """What was used last stays; cleaning removes the rest and says how many there were."""
     monkeypatch.setattr(native, "MOST_BYTES", 15_000)
-    paths = [build(f"int x{n};", environ) for n in range(4)]
+    paths = [build(f"int x{n};", environ) for n in range(3)]
+    assert len(list(paths[0].parent.glob("*.so"))) == 3  # it is looked through once an hour
+    monkeypatch.setattr(user_cache, "SWEEP_EVERY", 0)
+    paths.append(build("int x3;", environ))
 
     assert paths[-1].exists()
     assert len(list(paths[0].parent.glob("*.so"))) == 2
@@ -122,8 +125,9 @@ def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
     assert [] == list(paths[0].parent.glob("*.so"))
 
 
-def test_what_compilers_leave_goes(environ):
+def test_what_compilers_leave_goes(environ, monkeypatch):
     """The cache of zig lies beside the kernels, its objects do not pile up, nor do folders of compilers that were killed."""
+    monkeypatch.setattr(user_cache, "SWEEP_EVERY", 0)
     folder = build("int f;", environ).parent
     left = [folder / name for name in ("zig/o/old", "making-old", "zig/o/new", "making-new")]
     for n, path in enumerate(left):
@@ -163,7 +167,7 @@ def test_a_library_that_cannot_be_loaded_is_tried_elsewhere(environ, temporary):
 
     with pytest.raises(BuildError, match=f"{path}.*name another folder in MLUSIM_CACHE, or another compiler"):
         native.load("int d;", environ)
-    assert [path.name] == [made.name for made in temporary.glob("*/*")]
+    assert [path.name] == [made.name for made in temporary.glob("*/*.so")]
     assert calls(environ) == 2
 
 

@@ -18,6 +18,7 @@ from mlusim.debug.tui.engine import Engine
 from mlusim.debug.tui.panes import CommandLine, Pane, Source, tasks_text
 from mlusim.debug.tui.terminal import QUIT, Terminal
 from mlusim.debug.tui.views import LineResult, Views
+from mlusim.errors import shown_file
 
 if TYPE_CHECKING:
     from mlusim.debug.console.console import Console
@@ -263,7 +264,9 @@ class DebuggerApp(App[None]):
         """Set a breakpoint at a line of the file that is shown, or take it away."""
         if self.views is not None and self.views.file:
             number = self.views.stops.get(line)
-            self.submit(f"break {self.views.file}:{line}" if number is None else f"delete {number}")
+            self.submit(
+                f"break {shown_file(self.views.file)}:{line}" if number is None else f"delete {number}"
+            )
 
     @on(Source.Clicked)
     def clicked(self, message: Source.Clicked) -> None:

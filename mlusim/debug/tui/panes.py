@@ -107,7 +107,7 @@ def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str =
     def where(task: TaskState) -> str:
         place = task.where.rpartition(" at ")[2]
         name, _, line = place.rpartition(":")
-        return f"line {line}" if file and name == place_of(file) else place.rpartition("/")[2]
+        return f"line {line}" if file and name == place_of(file) else place
 
     shown = [["*" if t.name == focus else "", t.name, t.state, where(t), t.waits] for t in rows]
     return (table(["", "task", "state", "where", "waits for"], shown) + "\n" if rows else "") + others

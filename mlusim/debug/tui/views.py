@@ -15,6 +15,7 @@ from mlusim.debug.look import regions, states
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState
 from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
 
@@ -82,9 +83,13 @@ def look(console: "Console", place: str = "", letters: str = "") -> Views:
 
 
 def _stack(session: "DebugSession") -> str:
+    """Return the functions that wait for each other; the file of each that is not the one on the screen."""
     frames = values.frames(session)
+    shown = frames[session.level].file if session.level < len(frames) else ""
     return "\n".join(
-        f"{'*' if f.level == session.level else ' '} {f.level}  {f.function}, line {f.line}" for f in frames
+        f"{'*' if f.level == session.level else ' '} {f.level}  {f.function}"
+        + (f", line {f.line}" if f.file == shown else f" at {place_of(f.file)}:{f.line}")
+        for f in frames
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from mlusim.errors import MlusimError, Remark
 from mlusim.files.ownership import make_own_folder, own
-from mlusim.files.user_cache import FOLDER, user_cache
+from mlusim.files.user_cache import FOLDER, SWEPT, sweep_due, user_cache
 from mlusim.installing import install_command
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
@@ -136,6 +136,7 @@ def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
             path.unlink()
             removed += 1
     _sweep(folder.glob(f"{MAKING}*"))
+    (folder / SWEPT).unlink(missing_ok=True)
     shutil.rmtree(folder / ZIG, ignore_errors=True)
     return removed
 
@@ -271,7 +272,9 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
 
 
 def _bound(folder: Path, keep: Path) -> None:
-    """Remove what compilers left, and the libraries that were not used for longest where there is more than is kept."""
+    """Remove from time to time what compilers left, and the libraries that were not used for longest where there is more than is kept."""
+    if not sweep_due(folder):
+        return
     found = []
     for path in folder.glob("*.so"):
         with contextlib.suppress(OSError):
