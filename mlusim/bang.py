@@ -19,6 +19,7 @@ from mlusim.frontend.mluops.arithmetic import (
     mluop_div,
     mluop_mod,
     mluop_recip,
+    mluop_recursive_sum_pool,
 )
 from mlusim.frontend.mluops.copies import (
     mluop_load_str_2D,
@@ -58,10 +59,6 @@ from mlusim.frontend.mluops.sequence import (
     mluop_get_indices,
     mluop_get_stage_indices_tfuse,
 )
-from mlusim.frontend.mluops.sums import (
-    mluop_recursive_sum_pool,
-)
-from mlusim.frontend.python import kernel
 from mlusim.isa.fusion import (
     FUSION_FAA,
     FUSION_FAM,
@@ -75,6 +72,7 @@ from mlusim.isa.fusion import (
 from mlusim.isa.pool import OVERLAP_ACC, OVERLAP_COVER
 from mlusim.isa.register import Register, vv_float, vv_half, vv_int16, vv_int32, vv_uint16, vv_uint32
 from mlusim.isa.select import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE
+from mlusim.machine.kernel import kernel
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import (
     GDRAM2GDRAM,

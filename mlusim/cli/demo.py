@@ -7,10 +7,9 @@ from pathlib import Path
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import GROUP
-from mlusim.cli.results import exit_code, perform
+from mlusim.cli.campaign import exit_code, perform, studies_of
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output
-from mlusim.cli.studies import studies_of
 from mlusim.engine.preference import AUTO, NATIVE
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import Job, matching_cases

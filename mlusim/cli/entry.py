@@ -2,19 +2,20 @@
 
 import sys
 
-from mlusim.cli import collection, interrupts
+from mlusim.cli import beginning
+from mlusim.cli.exits import INTERRUPTED
 
 
 def main() -> int:
     """Run the command line and return the exit code, as `mlusim.cli.main.main` does; imports may be interrupted, too."""
     try:
-        interrupts.leave_at_once()
-        collection.pause()
+        beginning.leave_at_once()
+        beginning.collect_rarely()
         from mlusim.cli.main import main as run  # noqa: PLC0415 - behind that
 
         code = run()
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
-        code = interrupts.CODE
-    interrupts.leave_with(code)
+        code = INTERRUPTED
+    beginning.leave_with(code)
     return code

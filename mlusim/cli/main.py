@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from attrs import frozen
 
-from mlusim.cli import collection, interrupts
+from mlusim.cli import beginning
 from mlusim.cli.engines import settled, telling_engines
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import LogFormatter
@@ -168,9 +168,9 @@ def _run(arguments: Sequence[str]) -> int:
         _log_hosts(args)
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
         run = verb.load(args)
-        interrupts.listen()
+        beginning.listen()
         if verb.name != "run":  # which loads more before it runs
-            collection.resume()
+            beginning.collect_as_usual()
         with _covering(args):
             code = run(args)
     _tell_refusals()

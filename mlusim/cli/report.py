@@ -10,18 +10,16 @@ from rich.text import Text
 
 import mlusim
 from mlusim.cli import report_program
+from mlusim.cli.campaign import exit_code, jobs, perform, show, studies_of
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
-from mlusim.cli.jobs import jobs
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind
-from mlusim.cli.results import exit_code, perform, show
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import output
 from mlusim.cli.sources import refuse_call_arguments
-from mlusim.cli.studies import studies_of
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError

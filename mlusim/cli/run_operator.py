@@ -7,11 +7,11 @@ from typing import Any
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli.campaign import exit_code, perform, show
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.plain_text import wrote
 from mlusim.cli.programs import operators_behind
-from mlusim.cli.results import exit_code, perform, show
 from mlusim.cli.settings import names_in, parameters
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import refuse_call_arguments

@@ -6,10 +6,9 @@ import importlib
 from concurrent.futures import Executor
 
 import mlusim
+from mlusim.cli.campaign import exit_code, jobs, show
 from mlusim.cli.collected import collected
 from mlusim.cli.dask import cluster
-from mlusim.cli.jobs import jobs
-from mlusim.cli.results import exit_code, show
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, progress
 from mlusim.cli.sources import is_source, refuse_call_arguments

@@ -295,6 +295,12 @@ class Intrinsic(Presented):
         """The parameters that a caller gives."""
         return tuple(p for p in self.parameters if p.kind != "generation")
 
+    @property
+    def typing(self) -> frozenset[int]:
+        """The arguments, by their places in `given`, whose types say how an untyped operand is seen."""
+        named = set(self.void.values())
+        return frozenset(n for n, p in enumerate(self.given) if p.name in named)
+
 
 def intrinsic(
     spelling: str,

@@ -32,7 +32,7 @@ class Kernel:
         self.body = body
         self.native: Any = getattr(
             body, "native", None
-        )  # its form in C, where it has one (`machine.native.program`)
+        )  # its form in C, where it has one (`machine.native.run`)
         # Where given: makes of an mlu and arguments what one core calls for each of its tasks.
         self.prepared: Callable[[Any, Sequence[Any]], Callable[[], None]] | None = getattr(
             body, "prepared", None
@@ -138,3 +138,8 @@ UNION4 = Kind("UNION4", 4)
 UNION8 = Kind("UNION8", 8)
 UNION16 = Kind("UNION16", 16)
 KINDS = (BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16)
+
+
+def kernel(body: Callable[..., Any]) -> Kernel:
+    """Make a function a kernel: ``body(mlu, *args)`` runs once per task of a launch."""
+    return Kernel(body)

@@ -19,7 +19,6 @@ from mlusim.frontend.bangc.native.numbers import (
     rounded,
 )
 from mlusim.frontend.bangc.native.rendering import Rendering
-from mlusim.frontend.bangc.render.rows import typed_arguments
 from mlusim.isa.table import ISA
 
 
@@ -93,7 +92,7 @@ def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, si
     kinds = _kinds(node) if isinstance(node, ir.IntrinsicCall) else [a.type for a in node.arguments]
     texts = [c.text(a.value) if isinstance(a, ir.Text) else None for a in node.arguments]
     plain = tuple(a for a in node.arguments if not isinstance(a, ir.Text))
-    typed = typed_arguments(node.row) if isinstance(node, ir.IntrinsicCall) else ()
+    typed = ISA[node.row].typing if isinstance(node, ir.IntrinsicCall) else ()
 
     def made(*values: str) -> str:
         left = iter(values)

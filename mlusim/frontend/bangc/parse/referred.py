@@ -4,8 +4,7 @@ from typing import Any
 
 from attrs import define, field
 
-from mlusim.frontend.bangc.parse.nodes import FUNCTIONS, Declaration
-from mlusim.frontend.bangc.parse.tree import REFERRING, CursorReader
+from mlusim.frontend.bangc.parse.nodes import FUNCTIONS, REFERRING, CursorReader, Declaration
 
 _LAMBDA = 144  # LambdaExpr
 

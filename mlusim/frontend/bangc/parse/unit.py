@@ -16,11 +16,10 @@ from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
 from mlusim.frontend.bangc.parse.broken import BrokenCall, instance_of, outside
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
-from mlusim.frontend.bangc.parse.nodes import END, Declaration
+from mlusim.frontend.bangc.parse.nodes import END, CursorReader, Declaration
 from mlusim.frontend.bangc.parse.options import Options, digest
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.sources import SourceTexts, included_texts, read
-from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.frontend.bangc.parse.trial import bounded
 from mlusim.isa.header import ANNOTATION
 from mlusim.near import near

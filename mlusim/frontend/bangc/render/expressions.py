@@ -11,7 +11,6 @@ from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.render import arithmetic, casts, checked, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, refers
-from mlusim.frontend.bangc.render.rows import typed_arguments
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 
@@ -323,7 +322,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
         at = argument.place if isinstance(argument, ir.AddressOf) else None
         plain = isinstance(at, ir.LocalStorage) and at.type == kind.to
         return made if plain else b.call("_c_register_at", made)
-    if isinstance(kind, t.Arithmetic) and n in typed_arguments(row.name):
+    if isinstance(kind, t.Arithmetic) and n in row.typing:
         name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
         c.uses.layouts[name] = kind
         return b.call(name, made)

@@ -1,0 +1,88 @@
+"""Cases of operators that a command line selects: run with a progress bar, shown, and asked of other boards."""
+
+import argparse
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
+from mlusim.cli.arguments.shared import EVERY, GROUP
+from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
+from mlusim.cli.settings import boards_in, names_in
+from mlusim.cli.show import output, progress
+from mlusim.counted import plural
+from mlusim.errors import UsageError
+from mlusim.observe.names import observers_of
+from mlusim.operators.campaign import Job, matching_cases, perform_all, spread, usual_workers
+from mlusim.operators.registry import find_case, find_operator, operators
+from mlusim.operators.whatif import WhatIfQuestion, ask
+from mlusim.report.record import CallRecord
+from mlusim.report.tables.records import efficiency_table, problems
+from mlusim.report.tables.whatif import WhatIfStudy, representatives
+
+
+def jobs(args: argparse.Namespace) -> list[Job]:
+    """Return the calls that the command line asks for: operators, then boards, then cases."""
+    wanted = [find_operator(name) for name in names_in(args.operators)] or list(operators().values())
+    checks = tuple(names_in(args.check))
+    observers_of(checks)
+    names = names_in(args.case)
+    if names and args.group:
+        raise UsageError("--case and --group exclude each other; give one of them")
+    for name in names:
+        if not any(name == case.name for operator in wanted for case in operator.cases):
+            find_case(wanted[0], name)  # raises, with the nearest names
+    group = args.group or GROUP
+    groups = sorted({case.group for operator in wanted for case in operator.cases})
+    if args.group and group not in [*groups, EVERY]:
+        raise UsageError(f"no case is of group {group!r}; the groups are {', '.join([*groups, EVERY])}")
+    return [
+        Job(operator.name, case.name, board, checks, engine=args.engine)
+        for operator in wanted
+        for board in boards_in(args.board, DEFAULT_BOARDS)
+        for case in matching_cases(operator, board, group=None if group == EVERY else group, names=names)
+    ]
+
+
+def perform(jobs: Sequence[Job], workers: int | None) -> list[CallRecord]:
+    """Run *jobs* with a progress bar; raises `UsageError` where there are none."""
+    if not jobs:
+        raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
+    with progress("running", len(jobs)) as step:
+        return perform_all(
+            jobs, workers or usual_workers(jobs), lambda r: step(f"{r.operator} {r.case} {r.board}")
+        )
+
+
+def show(records: Sequence[CallRecord]) -> None:
+    """Print the efficiency table, then what went wrong, then the count."""
+    console = output()
+    console.print(efficiency_table(records))
+    wrong = list(problems(records))
+    for line in wrong:
+        console.print(line, soft_wrap=True)  # a path longer than a line stays whole
+    clean = sum(record.clean for record in records)
+    console.print(Text(f"{clean} of {len(records)} as expected.", style="green" if not wrong else "bold red"))
+
+
+def exit_code(records: Sequence[CallRecord]) -> int:
+    """Return 3 after a fault, 1 after findings or failed accuracy, else 0."""
+    if any(record.fault is not None for record in records):
+        return FAULT
+    return CLEAN if all(record.clean for record in records) else FINDINGS
+
+
+def studies_of(records: Sequence[CallRecord], workers: int | None) -> list[WhatIfStudy]:
+    """Return the studies of *records* on every board, from the board of the first record on."""
+    if not records:
+        return []
+    base = records[0].board
+    boards = (base, *(name for name in BOARDS if name != base))
+    questions = [WhatIfQuestion(operator, case, boards) for operator, case in representatives(records)]
+    with progress("other boards", len(questions)) as step:
+        return spread(
+            ask,
+            questions,
+            workers or usual_workers(questions),
+            lambda study: step(f"{study.operator} on {len(boards)} {plural(len(boards), 'board')}"),
+        )
