@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve
@@ -16,6 +16,9 @@ from mlusim.programs.expectation import Expectation
 from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.programs.launch_again import LaunchAgain
 
+if TYPE_CHECKING:
+    from mlusim.programs.other_calls import Came, TextCall
+
 Array = np.ndarray[Any, Any]
 PLANS = "plancheck"  # the checker that watches plans, inferred ones of BANG C too
 
@@ -24,8 +27,8 @@ PLANS = "plancheck"  # the checker that watches plans, inferred ones of BANG C t
 class _Kept:
     """A call of a kernel that keeps what came back."""
 
-    call: KernelCall
-    done: Called | None = None
+    call: "KernelCall | TextCall"
+    done: "Called | Came | None" = None
 
     @property
     def name(self) -> str:
@@ -36,14 +39,14 @@ class _Kept:
         """Return the call's."""
         return self.call.arrays()
 
-    def run(self, observe: Iterable[Any]) -> Called:
+    def run(self, observe: Iterable[Any]) -> "Called | Came":
         """Run the call."""
         self.done = self.call.run(observe)
         return self.done
 
 
 def check_call(
-    call: KernelCall,
+    call: "KernelCall | TextCall",
     path: str,
     names: tuple[str, ...],
     expected: Expectation | None = None,
@@ -63,7 +66,8 @@ def check_call(
         if wrong:
             told = f"against {expected.name}, {wrong}"
             done = evolve(done, problem="; ".join(filter(None, (done.problem, told))))
-    return carved(done, [call]) if plans and PLANS in names and not done.faults else done
+    inferred = plans and PLANS in names and not done.faults
+    return carved(done, [call]) if inferred and isinstance(call, KernelCall) else done
 
 
 def carved(done: Checked, calls: Iterable[KernelCall | LaunchAgain]) -> Checked:

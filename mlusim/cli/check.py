@@ -31,6 +31,7 @@ from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.cli.calls import is_python_call, other_call
 from mlusim.cli.cases import applied, chosen
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
@@ -69,6 +70,9 @@ SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"
 OF_ONE_KERNEL = (
     "goes with one kernel of a BANG C file, as in `mlusim check scale.mlu --kernel Scale --reference F`"
 )
+OF_ONE_FUNCTION = (
+    "goes with BANG C files, as in `mlusim check scale.mlu --function KernelScale --arg y=out:float32:64`"
+)
 OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
 
@@ -87,8 +91,10 @@ def run(args: argparse.Namespace) -> int:
     observers_of(names)
     _refuse_odd_schedules(args)
     _refuse_odd_extent(args)
-    if not is_source(args.program) and not is_cases(args.program):
+    if not is_source(args.program) and not is_cases(args.program) and not is_python_call(args):
         _refuse_expectation(args)
+    if args.function is not None and not is_source(args.program):
+        raise UsageError(f"--function {OF_ONE_FUNCTION}")
     check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
     script = args.program is not None and args.program.endswith(".py")
@@ -99,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         _record(args.record, runs)
     if report.faults:
         return FAULT
-    if script and report.problems and not report.errors:
+    if script and not is_python_call(args) and report.problems and not report.errors:
         remark(f"error: {report.problems[0]}")
         return USAGE
     return CLEAN if report.clean else FINDINGS
@@ -142,6 +148,8 @@ def _suppressions(name: str | None) -> tuple[Suppression, ...]:
 
 
 def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+    if is_python_call(args):
+        return check_call(other_call(args), args.program, names, expectation_of(args), notes=args.notes)
     unfit = next((o for o in OF_OPERATORS if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
@@ -172,6 +180,10 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator or a script")
     args.check = ()
+    if args.function is not None:
+        with _keeping(names) as keeper:
+            done = check_call(other_call(args), args.program, names, expectation_of(args), notes=args.notes)
+        return carved(done, keeper.launches.values())
     program = program_and_kernel(args)[0]
     if isinstance(program, KernelCall):
         return check_call(program, args.program, names, expectation_of(args), notes=args.notes)

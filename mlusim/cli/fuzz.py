@@ -21,7 +21,7 @@ from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, KeptCall
 from mlusim.fuzz.searching import FuzzResult, FuzzTask, refuse_unfit, search
 from mlusim.fuzz.specification import CallDraw, specified
-from mlusim.fuzz.subjects import FuzzedKernel, FuzzedOperator, FuzzSubject
+from mlusim.fuzz.subjects import FuzzedFunction, FuzzedKernel, FuzzedOperator, FuzzedPython, FuzzSubject
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.operators.registry import find_operator
@@ -30,7 +30,7 @@ from mlusim.programs.kernel_call import dim_of, kind_of, named_values
 from mlusim.report.coverage import coverage_lines
 
 GOES_ON = "the same command goes on where the search came to"
-OF_KERNELS = ("kernel", "dim", "kind", "include", "define", "reference")
+OF_KERNELS = ("kernel", "function", "dim", "kind", "include", "define", "reference")
 EXAMPLE = (
     "as in `mlusim fuzz halve.mlu --arg 'n=int:1..20000' --arg 'x=in:float32:n' --arg 'y=out:float32:n'`"
 )
@@ -76,7 +76,9 @@ def _task(args: argparse.Namespace) -> FuzzTask:
     given = named_values(args.arg, "--arg")
     subject: FuzzSubject
     if is_source(args.program):
-        subject = _kernel(args)
+        subject = _source(args)
+    elif args.program.endswith(".py"):
+        subject = _python(args)
     else:
         operator = _operator(args)
         given, subject = {**operator.draws, **given}, FuzzedOperator(operator.name)
@@ -85,20 +87,29 @@ def _task(args: argparse.Namespace) -> FuzzTask:
     return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed, args.limit)
 
 
-def _kernel(args: argparse.Namespace) -> FuzzedKernel:
+def _source(args: argparse.Namespace) -> FuzzedKernel | FuzzedFunction:
     odd = next((word for word in args.arguments if not is_source(word)), None)
     if odd is not None:
         raise UsageError(
             f"{odd!r} is no BANG C file; arguments of the kernel are given with --arg, {EXAMPLE}"
         )
-    return FuzzedKernel(
-        (args.program, *args.arguments),
-        tuple(args.include),
-        tuple(defines(args.define).items()),
-        args.kernel,
-        kind_of(args.kind).name,
-        args.reference,
-    )
+    files, include = (args.program, *args.arguments), tuple(args.include)
+    define, around = tuple(defines(args.define).items()), (kind_of(args.kind).name, args.reference)
+    if args.function is None:
+        return FuzzedKernel(files, include, define, args.kernel, *around)
+    if args.kernel is not None:
+        raise UsageError("--kernel and --function exclude each other; the function launches by itself")
+    return FuzzedFunction(files, args.function, include, define, *around)
+
+
+def _python(args: argparse.Namespace) -> FuzzedPython:
+    unfit = next((o for o in ("include", "define", "function") if getattr(args, o)), None)
+    if unfit is not None:
+        shown = CALL_OPTIONS.get(unfit, f"--{unfit}")
+        raise UsageError(f"{shown} goes with BANG C files; a Python file takes --kernel and --arg")
+    if args.arguments:
+        raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
+    return FuzzedPython(args.program, args.kernel, kind_of(args.kind).name, args.reference)
 
 
 def _operator(args: argparse.Namespace) -> Operator:
@@ -107,7 +118,7 @@ def _operator(args: argparse.Namespace) -> Operator:
     unfit = next((o for o in OF_KERNELS if getattr(args, o)), None)
     if unfit is not None:
         raise UsageError(
-            f"{CALL_OPTIONS[unfit]} goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
+            f"{CALL_OPTIONS.get(unfit, f'--{unfit}')} goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
         )
     if args.arguments:
         raise UsageError(f"one operator is searched at a time; leave {args.arguments[0]!r} out")

@@ -1,5 +1,6 @@
 """Whole numbers where faults live: ends of ranges, tails, primes, sizes of memories, constants of the sources."""
 
+import ast
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from mlusim.arch.board import Board
+from mlusim.files.reading import read_text
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
@@ -51,6 +53,15 @@ def landmarks(module: "Module", board: Board) -> Landmarks:
             _arrays(found, variable.type)
     constants = sorted(sorted(found), key=lambda n: -found[n])[:MOST]
     return Landmarks(tuple(constants), memory_limits(board))
+
+
+def whole_constants(path: str) -> tuple[int, ...]:
+    """Return the whole numbers that a Python file writes, the most frequent first."""
+    found: dict[int, int] = {}
+    for node in ast.walk(ast.parse(read_text(path))):
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            _count(found, node.value)
+    return tuple(sorted(sorted(found), key=lambda n: -found[n])[:MOST])
 
 
 def memory_limits(board: Board) -> tuple[int, ...]:

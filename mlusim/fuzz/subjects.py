@@ -1,14 +1,14 @@
 """The subjects of a search: each says what it takes and what means something to it, and runs one call of itself."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
-from mlusim.arch.catalog import find_board
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.arch.dtypes import DType
 from mlusim.check.checking import CheckJob, check_arrays
 from mlusim.check.findings import Checked
@@ -17,13 +17,14 @@ from mlusim.errors import StatusError, UsageError, said
 from mlusim.formula.expr import Var, walk
 from mlusim.frontend.bangc import types as t
 from mlusim.fuzz.corpus import BUNDLE, KeptCall
-from mlusim.fuzz.numbers import Landmarks, landmarks, memory_limits
-from mlusim.machine.kernel import KINDS
+from mlusim.fuzz.numbers import Landmarks, landmarks, memory_limits, whole_constants
+from mlusim.machine.kernel import KINDS, Kind
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Scalar, Tensor
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import Expectation, function_of
 from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.programs.other_calls import HostFunctionCall, PythonCall, TextCall
 
 Array = np.ndarray[Any, Any]
 
@@ -107,11 +108,7 @@ class FuzzedKernel:
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = list(self.files)
-        for folder in self.include:
-            words += ["-I", folder]
-        for name, value in self.define:
-            words += ["-D", name if value is None else f"{name}={value}"]
+        words = _source_words(self)
         if self.kernel is not None:
             words += ["--kernel", self.kernel]
         words += _launch_words(call)
@@ -136,8 +133,7 @@ class OpenKernel(OpenSubject):
         if board not in self._calls:
             subject = self._subject
             sources = Sources(subject.files, find_board(board), subject.include, dict(subject.define))
-            kind = next(kind for kind in KINDS if kind.name == subject.kind)
-            self._calls[board] = KernelCall(sources, subject.kernel, (1, 1, 1), kind, {})
+            self._calls[board] = KernelCall(sources, subject.kernel, (1, 1, 1), _kind(subject.kind), {})
             self._calls[board].loaded()
         return self._calls[board]
 
@@ -171,6 +167,20 @@ class OpenKernel(OpenSubject):
             call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
         )
         return TriedCall(check_call(program, self._subject.label, checkers, self._expected, plans=plans))
+
+
+def _kind(name: str) -> Kind:
+    return next(kind for kind in KINDS if kind.name == name)
+
+
+def _source_words(subject: "FuzzedKernel | FuzzedFunction") -> list[str]:
+    """Return the files of BANG C with their options."""
+    words = list(subject.files)
+    for folder in subject.include:
+        words += ["-I", folder]
+    for name, value in subject.define:
+        words += ["-D", name if value is None else f"{name}={value}"]
+    return words
 
 
 def _launch_words(call: KeptCall) -> list[str]:
@@ -340,7 +350,146 @@ def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
     return parameter.type(scope.whole(parameter.name, what))
 
 
-FuzzSubject = FuzzedKernel | FuzzedOperator
+# -- kernels in Python, host functions -------------------------------------------------------------
+
+
+@frozen
+class FuzzedPython:
+    """A kernel of a Python file; *kind* is the name of a task type, *reference* ``module:function``."""
+
+    path: str
+    kernel: str | None = None
+    kind: str = KINDS[0].name
+    reference: str | None = None
+    operators: tuple[str, ...] = ()
+    bundled: bool = False
+
+    @property
+    def label(self) -> str:
+        """The file."""
+        return self.path
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file."""
+        return (self.path,)
+
+    @property
+    def macros(self) -> Mapping[str, str | None]:
+        """Return none."""
+        return {}
+
+    def words(self, call: KeptCall, place: Path) -> list[str]:
+        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
+        words = [self.path, "--kernel", call.kernel, *_launch_words(call), *_argument_words(call, place)]
+        return words if self.reference is None else [*words, "--reference", self.reference]
+
+    def opened(self) -> "OpenText":
+        """Return it for this process."""
+        loaded = PythonCall(
+            find_board(DEFAULT_BOARDS[0]), (1, 1, 1), _kind(self.kind), {}, path=self.path, kernel=self.kernel
+        )
+        name = loaded.loaded().name
+        return OpenText(self, name, lambda board: evolve(loaded, board=find_board(board)))
+
+
+@frozen
+class FuzzedFunction:
+    """A host function of BANG C sources, as `FuzzedKernel` is a kernel of them."""
+
+    files: tuple[str, ...]
+    function: str
+    include: tuple[str, ...] = ()
+    define: tuple[tuple[str, str | None], ...] = ()
+    kind: str = KINDS[0].name
+    reference: str | None = None
+    operators: tuple[str, ...] = ()
+    bundled: bool = False
+
+    @property
+    def label(self) -> str:
+        """The first file."""
+        return self.files[0]
+
+    @property
+    def macros(self) -> Mapping[str, str | None]:
+        """Those of ``-D``."""
+        return dict(self.define)
+
+    def words(self, call: KeptCall, place: Path) -> list[str]:
+        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
+        words = [*_source_words(self), "--function", self.function]
+        words += [*_launch_words(call), *_argument_words(call, place)]
+        return words if self.reference is None else [*words, "--reference", self.reference]
+
+    def opened(self) -> "OpenText":
+        """Return it for this process."""
+
+        def made(board: str) -> HostFunctionCall:
+            found = find_board(board)
+            sources = Sources(self.files, found, self.include, dict(self.define))
+            kind, macros = _kind(self.kind), self.macros
+            return HostFunctionCall(
+                found, (1, 1, 1), kind, {}, macros=macros, sources=sources, function=self.function
+            )
+
+        return OpenText(self, self.function, made)
+
+
+class OpenText(OpenSubject):
+    """A kernel in Python or a host function, made once a board."""
+
+    def __init__(
+        self, subject: FuzzedPython | FuzzedFunction, name: str, made: Callable[[str], TextCall]
+    ) -> None:
+        self._subject, self._name, self._made = subject, name, made
+        self._expected = expected_of(subject.reference)
+        self._calls: dict[str, TextCall] = {}
+
+    def _base(self, board: str) -> TextCall:
+        if board not in self._calls:
+            self._calls[board] = self._made(board)
+        return self._calls[board]
+
+    def name(self, board: str) -> str:
+        """Return its name."""
+        del board
+        return self._name
+
+    def parameters(self, board: str) -> tuple[str, ...]:
+        """Return the names of its parameters."""
+        return self._base(board).parameters()
+
+    def needed(self, board: str) -> tuple[str, ...]:
+        """Return those that have no default, and are not known from the rest of the call."""
+        return self._base(board).needed()
+
+    def usual(self, board: str) -> Mapping[str, DType]:
+        """Return the element types that its pointers point to, where they do."""
+        return self._base(board).usual()
+
+    def marks(self, board: str) -> Landmarks:
+        """Return those of the sources."""
+        base = self._base(board)
+        if isinstance(base, HostFunctionCall):
+            return landmarks(base.module, find_board(board))
+        return Landmarks(whole_constants(self._subject.files[0]), memory_limits(find_board(board)))
+
+    def run(
+        self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
+    ) -> TriedCall:
+        """Run it as `mlusim check` does; a status of a host function other than success is a refusal."""
+        del plans
+        program = self._base(call.board).given_arrays(
+            call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
+        )
+        try:
+            return TriedCall(check_call(program, self._subject.label, checkers, self._expected))
+        except StatusError as refusal:
+            return TriedCall(Checked(self._subject.label, board=call.board), said(refusal))
+
+
+FuzzSubject = FuzzedKernel | FuzzedOperator | FuzzedPython | FuzzedFunction
 """The description of a subject, which another process can have: ``label`` names it, ``files`` are its sources.
 
 ``macros`` stand in formulas.  ``bundled`` says that a call is typed again with one file of all its arrays.

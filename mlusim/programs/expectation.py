@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.errors import UsageError, said
+from mlusim.files.reading import refuse_no_file
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.argument_forms import ARRAYS, spellings
@@ -19,6 +20,7 @@ from mlusim.programs.argument_values import value_of
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Called, KernelCall
+    from mlusim.programs.other_calls import Came, TextCall
 
 Array = np.ndarray[Any, Any]
 CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
@@ -65,16 +67,16 @@ def function_of(name: str | None, folder: str | None = None) -> Any:
     module, colon, function = name.partition(":")
     if not colon:
         raise UsageError(f"reference {name!r} names no function; write module:function")
-    with _looked_for_in(str(Path.cwd()) if folder is None else str(Path(folder).absolute())) as place:
+    with importing_from(str(Path.cwd()) if folder is None else str(Path(folder).absolute())) as place:
         try:
-            return getattr(_module(module, place if folder is not None else None), function)
+            return getattr(module_of(module, place if folder is not None else None), function)
         except (ImportError, AttributeError) as error:
             raise UsageError(f"reference {name} is not found: {error}") from None
 
 
 @contextlib.contextmanager
-def _looked_for_in(folder: str) -> Iterator[str]:
-    """Let modules be imported from *folder*."""
+def importing_from(folder: str) -> Iterator[str]:
+    """Let modules be imported from *folder* in the block."""
     sys.path.insert(0, folder)
     try:
         yield folder
@@ -82,7 +84,18 @@ def _looked_for_in(folder: str) -> Iterator[str]:
         sys.path.remove(folder)
 
 
-def _module(name: str, folder: str | None) -> Any:
+def file_module(path: str) -> Any:
+    """Return the Python file *path* as a new module.  Raises `UsageError` where it is none, or ends with an error."""
+    where = Path(path).absolute()
+    refuse_no_file(path, "name a Python file")
+    with importing_from(str(where.parent)) as folder:
+        try:
+            return module_of(where.stem, folder)
+        except (Exception, SystemExit) as error:
+            raise UsageError(f"{path} cannot be loaded: {type(error).__name__}: {said(error)}") from error
+
+
+def module_of(name: str, folder: str | None) -> Any:
     """Return the module *name*; of a *folder* a new one, for several folders may each have a module of this name."""
     path = None if folder is None else Path(folder, *name.split(".")).with_suffix(".py")
     if path is None or not path.is_file():
@@ -104,7 +117,7 @@ class Expectation:
     arrays: Mapping[str, str]
     close: Thresholds = CLOSE
 
-    def compared(self, call: "KernelCall", done: "Called") -> dict[str, Compared]:
+    def compared(self, call: "KernelCall | TextCall", done: "Called | Came") -> dict[str, Compared]:
         """Compare the outputs by name.
 
         Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
@@ -134,7 +147,9 @@ class Expectation:
         }
 
 
-def _of_function(function: Callable[..., Any], call: "KernelCall", done: "Called") -> Mapping[str, Any]:
+def _of_function(
+    function: Callable[..., Any], call: "KernelCall | TextCall", done: "Called | Came"
+) -> Mapping[str, Any]:
     """Return the results of ``function(**inputs and numbers)``: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
     given |= call.plain()

@@ -185,6 +185,84 @@ def test_an_operator_is_searched_from_what_it_declares(fuzzed, monkeypatch):
     assert 0 < even["refused"] < 8
 
 
+PYTHON = """\
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
+
+
+@kernel
+def halve(mlu: Mlu, y: Ptr, x: Ptr, n: int, by: float = 0.5) -> None:
+    part = mlu.nram(float32, 1024)
+    for at in range(mlu.taskId * 1024, n, mlu.taskDim * 1024):
+        count = min(n - at, 1024)
+        mlu.memcpy(part, x + at, count * 4, GDRAM2NRAM)
+        mlu.bang_mul_scalar(part, part, by, count if n != 1025 else 1)
+        mlu.memcpy(y + at, part, count * 4, NRAM2GDRAM)
+
+
+if __name__ == "__main__":
+    raise SystemExit("it is loaded, and not run")
+"""
+REFERENCES = """\
+def halve(x, n, by=0.5):
+    return x * by
+
+
+def doubled(data, n):
+    return {"data": data * 2}
+"""
+HOST = """\
+#include <bang.h>
+#include <cnrt.h>
+__nram__ float part[4096];
+__mlu_global__ void Scale(float *data, int n, float factor) {
+  __memcpy(part, data + taskId * n, n * sizeof(float), GDRAM2NRAM);
+  __bang_mul_scalar(part, part, factor, n);
+  __memcpy(data + taskId * n, part, n * sizeof(float), NRAM2GDRAM);
+}
+void KernelScale(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue, void *data, int n) {
+  Scale<<<dim, kind, queue>>>((float *)data, n / dim.x, 2.0f);
+}
+"""
+
+
+def test_kernels_in_python_are_searched_and_checked(fuzzed, tmp_path, capsys):
+    """By the constants of their file; defaults are left out, and the file is loaded, not run."""
+    (tmp_path / "kernels.py").write_text(PYTHON)
+    (tmp_path / "of_python.py").write_text(REFERENCES)
+    drawn = ["--arg", "n=int:1..9000", "--arg", "x=float:1..2:float32:n", "--arg", "y=out:float32:n"]
+
+    code, found = fuzzed("fuzz", "kernels.py", *drawn, "--reference", "of_python:halve", "--runs", "120")
+    again, report = fuzzed(*shlex.split(found["failing"]["command"])[1:])
+
+    assert [1, 1, "1025"] == [code, again, found["failing"]["arguments"]["n"]]
+    assert "against of_python:halve, y" in report["runs"][0]["problem"]
+    for words, said in (
+        (("--kernel", "half"), "kernels.py has no kernel 'half'; its kernels: halve"),
+        (
+            ("--arg", "z=1", "--arg", "n=1", "--arg", "x=null", "--arg", "y=null"),
+            "halve has no parameter 'z'; its parameters: y, x, n, by",
+        ),
+        (("--arg", "y=out:float32:8"), "x of halve (kernels.py) has no value"),
+    ):
+        assert 2 == main(["check", "kernels.py", *words])
+        assert said in capsys.readouterr().err
+
+
+def test_host_functions_are_searched_and_checked(fuzzed, tmp_path):
+    """The grid is given to them, a wrong share shows in their output, and one process calls them all."""
+    (tmp_path / "scale.mlu").write_text(HOST)
+    (tmp_path / "of_host.py").write_text(REFERENCES)
+    drawn = ["--arg", "n=int:1..3000", "--arg", "data=inout:float:1..2:float32:n", "--dim", "1|2"]
+    call = ["scale.mlu", "--function", "KernelScale", *drawn, "--reference", "of_host:doubled"]
+
+    code, found = fuzzed("fuzz", *call, "--runs", "40")
+    again, report = fuzzed(*shlex.split(found["failing"]["command"])[1:])
+
+    assert [1, 1, "3"] == [code, again, found["failing"]["arguments"]["n"]]
+    assert [2, 1, 1] == found["failing"]["dim"]
+    assert "against of_host:doubled, data" in report["runs"][0]["problem"]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

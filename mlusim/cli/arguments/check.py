@@ -7,6 +7,7 @@ from mlusim.cli.arguments.shared import (
     add_call_arguments,
     add_coverage,
     add_engine,
+    add_function,
     add_inputs,
     add_jobs,
     add_limit,
@@ -29,6 +30,8 @@ EXAMPLES = """examples:
   mlusim check my_kernels.py --suppress accepted.toml --notes
   mlusim check scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
   mlusim check scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --reference reference:scale
+  mlusim check scale.mlu --function KernelScale --dim 4 --arg data=inout:float32:64 --arg n=64
+  mlusim check my_kernels.py --kernel scale --arg y=out:float32:64 --arg x=in:float32:64 --arg n=64
   mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
   mlusim check --replay replay.json
   mlusim check cases.toml --format junit -o cases.xml
@@ -47,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "words for the script, main() or pytest; behind -- all are",
     )
     add_call_arguments(parser)
+    add_function(parser)
     add_reference(parser)
     add(
         "--all", action="store_true", help="every operator, all cases but the long, on every board of --board"

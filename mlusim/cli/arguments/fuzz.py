@@ -8,6 +8,7 @@ from mlusim.cli.arguments.shared import (
     add_boards,
     add_coverage,
     add_dask,
+    add_function,
     add_jobs,
     add_limit,
     add_program,
@@ -22,6 +23,8 @@ EXAMPLES = """examples:
   mlusim fuzz halve.mlu --kernel Halve --dim 4 --arg 'n=int:1..20000' --arg 'x=in:float32:n' --arg 'y=out:float32:n' --reference ref:halve
   mlusim fuzz gather.mlu --arg 'm=int:1..500' --arg 'n=int:0..m' --arg 'table=in:float32:m' --arg 'index=int:0..m:int32:n' --arg 'y=out:float32:n'
   mlusim fuzz tin_shift_forward --board MLU370-X4 MLU590-H8 --arg 'T=int:1..5'
+  mlusim fuzz scale.mlu --function KernelScale --arg 'n=int:1..9000' --arg 'data=inout:in:float32:n'
+  mlusim fuzz my_kernels.py --kernel scale --arg 'n=int:1..9000' --arg 'x=in:float32:n' --arg 'y=out:float32:n'
   mlusim fuzz scale.mlu --arg 'n=int:0..9000' --arg 'x=float:-8..8:float32:n' --arg 'weight=null|in:float32:n' --arg 'y=out:float32:n' --runs 500 --seed 7"""
 USUAL_SECONDS = 60.0
 USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
@@ -30,7 +33,9 @@ USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add_program(parser, "PROGRAM", "a BANG C file, or an operator", "more BANG C files")
+    add_program(
+        parser, "PROGRAM", "a BANG C file, a Python file with a kernel, or an operator", "more BANG C files"
+    )
     add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
     add(
         "--dim",
@@ -47,6 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "of an operator in place of what it declares",
     )
     add_source_arguments(parser)
+    add_function(parser)
     add("--reference", metavar="module:function", help="what the outputs of the kernel are compared with")
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
     add_boards(parser, DEFAULT_BOARDS[0], "boards to draw from")

@@ -148,6 +148,15 @@ def add_call_arguments(parser: ArgumentParser) -> None:
     )
 
 
+def add_function(parser: ArgumentParser) -> None:
+    """Declare ``--function``."""
+    parser.add_argument(
+        "--function",
+        metavar="F",
+        help="a host function of BANG C files, which launches by itself; its handle, descriptors, queue, --dim and --kind are given to it",
+    )
+
+
 def add_draws(parser: ArgumentParser) -> None:
     """Declare ``--seed`` of a verb that runs the usual schedule."""
     parser.add_argument(

@@ -1,0 +1,42 @@
+"""Calls of kernels in Python and of host functions that a command line describes."""
+
+import argparse
+
+from mlusim.cli.programs import behind
+from mlusim.cli.sources import board_of, defines, split
+from mlusim.errors import UsageError
+from mlusim.machine.scheduling.schedule import EFFECTS
+from mlusim.programs.kernel_call import Sources, dim_of, kind_of, named_values
+from mlusim.programs.other_calls import HostFunctionCall, PythonCall, TextCall
+
+
+def is_python_call(args: argparse.Namespace) -> bool:
+    """Return whether *args* call one kernel of a Python file, and do not run it as a script."""
+    script = args.program is not None and args.program.endswith(".py")
+    return script and bool(args.kernel or args.arg)
+
+
+def other_call(args: argparse.Namespace) -> TextCall:
+    """Return the call that *args* describe.  Raises `UsageError` for what does not go with it."""
+    files, rest = (
+        split([args.program, *args.arguments]) if args.function is not None else ([], args.arguments)
+    )
+    more = [*rest, *behind(args)]
+    if more:
+        raise UsageError(f"{more[0]!r} is no argument of a call; give arguments as --arg NAME=VALUE")
+    unfit = next(
+        (o for o in ("case", "inputs", "set", "schedules", "record") if getattr(args, o, None)), None
+    )
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with an operator or a script; leave it out")
+    around = (board_of(args.board), dim_of(args.dim), kind_of(args.kind), named_values(args.arg, "--arg"))
+    schedule = (args.seed, args.effects or EFFECTS[0])
+    if args.function is None:
+        if args.include or args.define:
+            raise UsageError("-I and -D go with BANG C files; leave them out")
+        return PythonCall(*around, *schedule, path=args.program, kernel=args.kernel)
+    if args.kernel is not None:
+        raise UsageError("--kernel and --function exclude each other; the function launches by itself")
+    macros = defines(args.define)
+    sources = Sources(tuple(files), around[0], tuple(args.include), macros)
+    return HostFunctionCall(*around, *schedule, macros=macros, sources=sources, function=args.function)
