@@ -23,7 +23,7 @@ from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import LogFormatter
 from mlusim.cli.split_words import divide, macros_joined
 from mlusim.cli.streams import complaint, drop_output, prepare
-from mlusim.engine.preference import preferring
+from mlusim.engine.preference import on_threads, preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.machine.limits import UNLIMITED, limiting
@@ -166,7 +166,8 @@ def _run(arguments: Sequence[str]) -> int:
     args.typed = shlex.join(["mlusim", *arguments])
     if getattr(args, "verbose", False):
         _log_hosts(args)
-    with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
+    threads = on_threads(getattr(args, "threads", None))
+    with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)), threads:
         run = verb.load(args)
         beginning.listen()
         if verb.name != "run":  # which loads more before it runs

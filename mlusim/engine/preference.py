@@ -1,6 +1,7 @@
-"""The names of the engines, and which one launches take that leave it to be chosen."""
+"""The names of the engines, and which one launches take that leave it to be chosen; on how many threads it runs their tasks."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 from mlusim.errors import UsageError
 
 ENGINES = AUTO, PYTHON, NATIVE = ("auto", "python", "native")
+THREADS = "MLUSIM_THREADS"  # names how many threads the native engine takes
 _PREFERRED: ContextVar[str] = ContextVar("preferred", default=AUTO)
+_THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def engine_of(name: Any) -> str:
@@ -31,3 +34,30 @@ def preferring(engine: str) -> Iterator[None]:
 def preferred() -> str:
     """Return the engine of launches that leave it to be chosen."""
     return _PREFERRED.get()
+
+
+@contextmanager
+def on_threads(many: int | None) -> Iterator[None]:
+    """While it lasts, devices that are made run the tasks of native launches on so *many* threads; None changes nothing."""
+    token = _THREADS.set(_THREADS.get() if many is None else threads_of(many))
+    try:
+        yield
+    finally:
+        _THREADS.reset(token)
+
+
+def threads_of(given: Any = None, environ: Mapping[str, str] = os.environ) -> int:
+    """Return the number of threads that is *given*, else that of the block, of the environment, or 1.
+
+    Raises `UsageError` for what is no number from 1 on.
+    """
+    if given is None:
+        given = _THREADS.get()
+    if given is not None:
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            raise UsageError(f"threads = {given!r} is no number of threads; give 1 or more")
+        return given
+    text = environ.get(THREADS, "").strip() or "1"
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"{THREADS}={text} is no number of threads; set 1 or more, or unset it")
+    return int(text)

@@ -1,6 +1,7 @@
 """`Device`: a board with GDRAM, tensors on it, and launches."""
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype, uint8
 from mlusim.counted import counted
+from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
@@ -17,6 +19,7 @@ from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
+from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
 from mlusim.machine.native.screening import Screening, note_watched, screening_of
 from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
@@ -36,11 +39,15 @@ from mlusim.time.timeline import Forecast
 class Device(Presented):
     """A simulated board.  Its GDRAM and its launches are its own; many devices may live at once.
 
-    *base* is the address at which its GDRAM begins.
+    *base* is the address at which its GDRAM begins.  The native engine runs the tasks of a launch on *threads* threads where
+    their order cannot matter: None takes what `MLUSIM_THREADS` says, 1 without it.
     """
 
-    def __init__(self, board: str | Board = "MLU370-X4", *, base: int = GDRAM_BASE) -> None:
+    def __init__(
+        self, board: str | Board = "MLU370-X4", *, base: int = GDRAM_BASE, threads: int | None = None
+    ) -> None:
         self.board = board_for(board)
+        self.threads = threads_of(threads)
         self.base = base
         self._heap = Heap(GDRAM, base, self.board.gdram)
         self._running: list[set[Allocation]] = []  # what the launches that run were given
@@ -171,6 +178,7 @@ class Device(Presented):
         layout: RegionMap | None = None,
         engine: str = "auto",
         limit: Limit | str | int | None = None,
+        threads: int | None = None,
     ) -> Launch:
         """Run *kernel* once per task of *dim* and return what it did.
 
@@ -181,7 +189,8 @@ class Device(Presented):
         kernel's NRAM, the first `mlusim.plan.Layout` among *args* without it; a kernel that calls
         ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for kernels of BANG C sources
         that nothing watches but checkers, which see them in Python where they may have something to report) or "auto", which takes the native one where it can.  *limit* bounds simulated instructions, wall time and
-        growth: a `Limit`, its text, as "seconds=60", or a number of instructions.  Raises
+        growth: a `Limit`, its text, as "seconds=60", or a number of instructions.  *threads* are those of the native engine
+        for this launch, the device's without it; results are the same on any number.  Raises
         `LaunchError` for a launch that the board would refuse, `Fault` for what the machine cannot do, of them
         `LimitReached` for a launch that goes on beyond its limit.
         """
@@ -208,9 +217,10 @@ class Device(Presented):
         drawn = choices is not None or request.seed is not None
         how = {"counted": bound.instructions is not None, "drawn": drawn}
         screening = screening_of(engine, request, self.board, watching, **how) if inside else None
-        native = None
+        native, many = None, self.threads if threads is None else threads_of(threads)
         if screening is None:
             native = choose(engine, request.kernel, self.board, watched=inside, **how)
+        many = threads_for(request, self.board, native, engine, many)
         written = set(allocations(request))
         self._running.append(written)
         try:
@@ -218,7 +228,7 @@ class Device(Presented):
                 session = None if screening is None else self._screened(screening, bound)
                 if session is None:
                     told = () if screening is None else screening.told
-                    session = self._ran(bound, request, watching, choices, native, told=told)
+                    session = self._ran(bound, request, watching, choices, native, told=told, threads=many)
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = _findings(watching)
@@ -235,11 +245,11 @@ class Device(Presented):
         with _metered(bound) as meter:
             return screening.run(lambda *given: self._session(screening.request, *given), meter)
 
-    def _ran(self, bound: Limit, *given: Any, told: Sequence[Observer]) -> Session:
-        """Return the session of a launch, after its run."""
+    def _ran(self, bound: Limit, *given: Any, told: Sequence[Observer], threads: int) -> Session:
+        """Return the session of a launch, after its run on at most so many *threads*."""
         with _metered(bound) as meter:
             session = self._session(*given, meter, told=told)
-            session.run()
+            session.run(None if threads < 2 else functools.partial(run_beside, session, threads))
         if not session.alone:
             note_watched(session)
         return session
@@ -326,6 +336,7 @@ class Device(Presented):
             io_bytes=tally.io_bytes,
             lanes=tally.lanes,
             engine="python" if session.native is None else session.native.engine,
+            threads=session.threads,
         )
 
 

@@ -25,7 +25,7 @@ class Launch(Presented):
     what the IO-DMA carried for copies, atomics and fills together, ``lanes`` the lanes of the vector unit
     that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
     high-water mark (bytes) of each on-chip memory, ``findings`` what the observers have to say,
-    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native"; ``time_us`` and what
+    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native", ``threads`` on how many threads at once its tasks ran; ``time_us`` and what
     else is predicted is worked out from ``forecast`` when it is asked for.
     """
 
@@ -47,6 +47,7 @@ class Launch(Presented):
     io_bytes: int = 0
     lanes: Mapping[str, Lanes] = field(factory=dict)
     engine: str = "python"
+    threads: int = 1
 
     @property
     def tasks(self) -> tuple[TaskWork, ...]:

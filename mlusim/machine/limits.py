@@ -133,6 +133,7 @@ class Meter:
         self.turns = self.left
         self.room = math.inf if limit.growth is None else limit.growth
         self._alarm = None if limit.seconds is None else Alarm(limit.seconds)
+        self.over = False  # whether it has run for too long
 
     def raised(self, overdue: Overdue) -> bool:
         """Return whether the alarm of this launch, not that of another around it, has raised *overdue*."""
@@ -145,6 +146,10 @@ class Meter:
 
     def __exit__(self, *_: object) -> None:
         self.quiet()
+
+    def begin_again(self) -> None:
+        """The launch is made again: what it kept is gone; the time goes on."""
+        self.room = math.inf if self.limit.growth is None else self.limit.growth
 
     def quiet(self) -> None:
         """Cancel the alarm of the launch."""
@@ -183,11 +188,13 @@ class Meter:
         raise core.blame(_reached(what, name, getattr(self.limit, name)))
 
     def late(self, core: Any, traceback: TracebackType | None) -> LimitReached:
-        """Return the fault of *core* that was interrupted where *traceback* ends."""
+        """Return the fault of *core* that was interrupted where *traceback* ends; of no core, None, before the first task."""
         self.quiet()
+        self.over = True
         what = f"the launch has run for {self.limit.seconds:g} seconds, its limit"
         fault = _reached(what, "seconds", self.limit.seconds)
-        core.blame(fault)
+        if core is not None:
+            core.blame(fault)
         inside = False
         while traceback is not None:
             if not is_own(traceback.tb_frame):

@@ -114,6 +114,7 @@ class Session:
         self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and the core that holds each
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
         self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
+        self.threads = 1  # that ran its tasks
         self.skip = 0  # groups of tasks that are left out
         self._bind = bind
         self._routes: dict[bool, Routes] = {}  # of an IPU core and of a memory core
@@ -132,22 +133,37 @@ class Session:
 
     # -- the run -------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Run every task; raises what the kernel raises, with a note that names the task."""
+    def run(self, threaded: Callable[[], bool] | None = None) -> None:
+        """Run every task; raises what the kernel raises, with a note that names the task.
+
+        *threaded* runs them on several threads; it returns False where they have to run in order all the same.
+        """
         if self.hub.launch_begin is not None:
             self.hub.launch_begin(self)
-        try:
+        if threaded is None or not threaded():
             groups = itertools.islice(self._groups(), self.skip, None)
-            self.scheduler.run(groups, self.board.places(self.kind.unions))
+            self._run_groups(groups, self.board.places(self.kind.unions))
+        if self.hub.launch_end is not None:
+            self.hub.launch_end(self)
+
+    def run_every(self, step: int, first: int) -> None:
+        """Run every *step*-th group of tasks from the *first* on, one after the other."""
+        self._run_groups(itertools.islice(self._groups(), first, None, step), 1)
+
+    def _run_groups(self, groups: Iterator[Any], room: int) -> None:
+        try:
+            self.scheduler.run(groups, room)
         except Overdue as overdue:  # between two tasks
-            raise self._late(overdue, self.scheduler.last) from None
+            raise self.late(overdue) from None
         finally:
             for core in self._ended:
                 self.tally.count(core)
                 core.release()
             self.pool.clear()
-        if self.hub.launch_end is not None:
-            self.hub.launch_end(self)
+
+    def beside(self, native: Any, notes: Any) -> "Session":
+        """Return a session of the same request for some of its tasks, in C, of which *notes* has what they touch off chip."""
+        return Session(self.board, self.request, (), self._bind, None, native, self.meter, notes)
 
     def again(
         self,
@@ -220,9 +236,13 @@ class Session:
         if self.hub.task_end is not None:
             self.hub.task_end(core)
 
+    def late(self, overdue: Overdue) -> BaseException:
+        """Return the fault of this launch that took too long between two tasks."""
+        return self._late(overdue, self.scheduler.last)
+
     def _late(self, overdue: Overdue, core: Core | None) -> BaseException:
         """Return the fault of this launch that took too long; the alarm of another one goes on to it."""
-        if self.meter is None or not self.meter.raised(overdue) or core is None:
+        if self.meter is None or not self.meter.raised(overdue):
             return overdue
         return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)
 

@@ -106,6 +106,21 @@ class Tally:
             _add(self.counts, mlu.counts)
             _add(self.traffic_by, mlu.traffic)
 
+    def join(self, parts: "Iterable[Tally]") -> None:
+        """Add what *parts* of the launch did, each of them some of its tasks."""
+        for part in parts:
+            _add(self.counts, part.counts)
+            _add(self.traffic_by, part.traffic_by)
+            _add(self.lines, part.lines)
+            _add(self.spare, part.spare)
+            _add_named(self.scalar_loads, part.scalar_loads)
+            _add_named(self.scalar_stores, part.scalar_stores)
+            for space, high in part._high.items():  # noqa: SLF001 - its own class
+                self._high[space] = max(self._high[space], high)
+            for task in part.tasks:
+                self.tasks.append(task._replace(log=self._logs.setdefault(task.log.key, task.log)))
+        self.tasks.sort(key=lambda task: (task.task, task.memory_core))
+
     def _finished(self, log: Log | None) -> CoreLog:
         """Return the log of a core that has ended; equal ones are one."""
         if log is None:
@@ -164,6 +179,11 @@ def _add_accesses(total: dict[str, int], counts: Sequence[int]) -> int:
         if number:
             total[space.name] = total.get(space.name, 0) + number
     return sum(counts)
+
+
+def _add_named(total: dict[str, int], counts: dict[str, int]) -> None:
+    for name, number in counts.items():
+        total[name] = total.get(name, 0) + number
 
 
 def _add(total: list[int], counts: Sequence[int]) -> None:

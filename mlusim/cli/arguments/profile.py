@@ -12,6 +12,7 @@ from mlusim.cli.arguments.shared import (
     add_limit,
     add_program,
     add_schedule,
+    add_threads,
     whole,
 )
 from mlusim.machine.limits import USUAL
@@ -48,6 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser,
         "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
     )
+    add_threads(parser)
     parser.set_defaults(where_it_can=True)
     add(
         "--what-if",

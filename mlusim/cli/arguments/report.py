@@ -11,6 +11,7 @@ from mlusim.cli.arguments.shared import (
     add_jobs,
     add_limit,
     add_selection,
+    add_threads,
 )
 from mlusim.machine.limits import USUAL
 
@@ -61,6 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
     add_engine(parser)
+    add_threads(parser)
     add_jobs(parser)
     add("--json", action="store_true", help="the same as --format json")
     add(

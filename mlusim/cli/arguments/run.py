@@ -13,6 +13,7 @@ from mlusim.cli.arguments.shared import (
     add_program,
     add_reference,
     add_schedule,
+    add_threads,
 )
 from mlusim.machine.limits import USUAL
 
@@ -49,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--lines", action="store_true", help="the time of each line of the kernels")
     add_schedule(parser)
     add_engine(parser)
+    add_threads(parser)
     add_jobs(parser, what="processes for many cases")
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)

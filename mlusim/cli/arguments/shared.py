@@ -96,6 +96,16 @@ def add_engine(parser: ArgumentParser, text: str = WHERE_IT_CAN) -> None:
     parser.add_argument("--engine", choices=ENGINES, help=text)
 
 
+def add_threads(parser: ArgumentParser) -> None:
+    """Declare ``--threads``."""
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=workers,
+        help="run the tasks of a launch in C on N threads where their order cannot matter; 1, or what MLUSIM_THREADS says",
+    )
+
+
 def add_watched_engine(parser: ArgumentParser) -> None:
     """Declare ``--engine`` of a verb that watches every instruction, which only the Python engine lets one do."""
     add_engine(parser, "auto or python, which are the same here: only the Python engine can be watched")

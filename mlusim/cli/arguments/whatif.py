@@ -11,6 +11,7 @@ from mlusim.cli.arguments.shared import (
     add_inputs,
     add_param,
     add_program,
+    add_threads,
 )
 
 EXAMPLES = """examples:
@@ -44,5 +45,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"the board of the recorded run (default: {DEFAULT_BOARDS[0]})",
     )
     add_engine(parser)
+    add_threads(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES

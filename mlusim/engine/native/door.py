@@ -15,7 +15,7 @@ from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.arch.pipe import Pipe
 from mlusim.engine import strides
 from mlusim.engine.native.charges import charges
-from mlusim.engine.native.screen import Footprint, before, behind
+from mlusim.engine.native.screen import Footprint, Mode, before, behind, beside
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
@@ -66,13 +66,13 @@ def result_type(row: Intrinsic) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def door(use: Use, arch: Arch, *, screened: bool = False) -> str | None:
+def door(use: Use, arch: Arch, mode: Mode = Mode.ALONE) -> str | None:
     """Render the C function of *use* on *arch*, named as it is; None where the row has no C for these types.
 
-    A *screened* one looks at what checkers want to know (`engine.native.screen`).
+    In the *mode* `SCREENED` it looks at what checkers want to know, in `BESIDE` it notes what is off chip (`engine.native.screen`).
     """
     try:
-        lines = list(_Door(use, arch, screened=screened).lines())
+        lines = list(_Door(use, arch, mode).lines())
     except Unknown:
         return None
     return "\n".join(lines) + "\n"
@@ -84,8 +84,8 @@ def _recipe(name: str, arch: Arch, *, memory_core: bool = False) -> Recipe:
 
 
 class _Door:
-    def __init__(self, use: Use, arch: Arch, *, screened: bool) -> None:
-        self.use, self.arch, self.screened = use, arch, screened
+    def __init__(self, use: Use, arch: Arch, mode: Mode) -> None:
+        self.use, self.arch, self.mode = use, arch, mode
         self.steps = _recipe(use.row, arch).steps
         self.row = ISA[use.row]
         self.number = NUMBERS[use.row]
@@ -201,14 +201,15 @@ class _Door:
             yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in conditions)
         yield from self._values()
         yield from self._arrays()
-        spans = self._spans() if self.screened else ()
-        yield from before(row, spans)
+        spans = () if self.mode is Mode.ALONE else self._spans()
+        yield from (beside if self.mode is Mode.BESIDE else before)(row, spans)
         for step in self.steps:
             if isinstance(step, steps.Settle):
                 yield f"  m->site = site; settle_(m, P_{step.pipe.name});"
         spins = any(isinstance(step, steps.Spin) for step in self.steps)
         yield f"  {'int changed_ = 0; ' if spins else ''}{text}"
-        yield from behind(row, spans)
+        if self.mode is Mode.SCREENED:
+            yield from behind(row, spans)
         if row.form == "strided":
             yield from accounts(self.number, self.operands, self._extent)
         else:

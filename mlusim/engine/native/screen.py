@@ -6,12 +6,21 @@ the row declares, for both engines.
 """
 
 from collections.abc import Iterator, Sequence
-from enum import IntFlag
+from enum import Enum, IntFlag
 
 from attrs import frozen
 
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Flow, Intrinsic, Operand
+from mlusim.memory.space import GDRAM
+
+
+class Mode(Enum):
+    """For whom a kernel is C: nobody but itself, checkers that may have something to report, or tasks that run at once."""
+
+    ALONE = "alone"
+    SCREENED = "screened"
+    BESIDE = "beside"
 
 
 class Screened(IntFlag):
@@ -31,6 +40,8 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_BYTES = 8 * (SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4)
 """The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, and spans of four words."""
+
+KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
 
 CONSTANTS = (
     {f"SCREEN_{one.name}": one.value for one in Screened}
@@ -104,6 +115,18 @@ def before(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
     yield f"  const int lacks__ = {asked or '0'};"
     if asked and (row.returns != "None" or any(not s.exact for s in spans if s.writes)):
         yield "  if (UNLIKELY(lacks__)) suspect_(m, SCREEN_INIT, site);"
+
+
+def beside(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
+    """Render the lines before the bytes change, for a launch of which several tasks run at once: what is off chip is noted."""
+    for span in spans:
+        if GDRAM not in span.operand.spaces:
+            continue
+        for writes in (0,) * span.reads + (1,) * span.writes:
+            if row.form in ("load", "store"):
+                yield f"  touches_(m, {span.at}, {span.size}, {writes}, site);"
+            else:
+                yield f"  touches_rows_(m, {span.at}, {span.extent}, {span.more}, {span.step}, {writes}, site);"
 
 
 def _user(row: Intrinsic, span: Footprint, kind: str) -> str:

@@ -37,6 +37,7 @@ from mlusim.time.work import CopyLoad
 if TYPE_CHECKING:
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
+    from mlusim.machine.native.beside import Notes
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.native.screen import Screen
     from mlusim.machine.session import Session
@@ -139,7 +140,7 @@ class NativeCore(Core):
         self._meets = False  # whether it is in a barrier that C called for
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
-        self.screen: Screen | None = session.screen
+        self.screen: Screen | Notes | None = session.screen
         self.seat: Seat | None = None
         self._start: Start | None = None
 
@@ -152,7 +153,7 @@ class NativeCore(Core):
         start, c, seat = self._start, self.c, self.seat
         assert seat is not None
         try:
-            self._loaded.entry(seat.at, seat.given.at)
+            self._loaded.run(seat.at, seat.given.at)
             self._from_c()
             if self.flights or c.nflights:
                 self.drain()
@@ -310,7 +311,7 @@ class NativeCore(Core):
         c = self.c
         function = self._loaded.program.library[number]
         given = [value_of(self, c.argv[k]) for k in range(c.argc)]
-        if self.screen is not None and any(isinstance(a, Ptr) for a in given):
+        if self.screen is not None and not self.screen.allows(given):
             raise Suspicion
         answer(self, function(self, *given))
 
@@ -467,8 +468,9 @@ class NativeCore(Core):
         raise self.blame(self._loaded.form.fault(why, *given))
 
     def _suspect(self, *_: int) -> None:
-        """Note that C has found what a checker may report."""
-        raise Suspicion
+        """Note that C has found what a checker may report, or that its record is full."""
+        assert self.screen is not None
+        self.screen.suspected()
 
     def _nothing(self, *_: int) -> None:
         """Python has looked after signals, and taken the log."""

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -11,13 +11,11 @@ from mlusim.arch.board import Arch
 from mlusim.engine.native.door import NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.rows import MEETS, barrier
-from mlusim.engine.native.screen import CONSTANTS
-
-if TYPE_CHECKING:
-    pass
+from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 UNSCREENED = "#define SCREENED_(...)\n"
+NOT_BESIDE = "#define BESIDE_(...)\n"
 FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
 
 
@@ -36,12 +34,12 @@ class NativeProgram:
     texts: Sequence[str] = ()
     library: Sequence[Callable[..., Any]] = ()
     recursive: bool = False
-    screened: bool = False
+    mode: Mode = Mode.ALONE
 
     @functools.cached_property
     def follows(self) -> bool:
         """True where it makes pointers of addresses that it reads from memory."""
-        own = self.text.removeprefix(FLIES).removeprefix(runtime(screened=self.screened))
+        own = self.text.removeprefix(FLIES).removeprefix(runtime(self.mode))
         return "load_pointer(" in own or "pointer_of(" in own
 
 
@@ -53,11 +51,17 @@ class Words(Protocol):
 
 
 @functools.cache
-def runtime(*, screened: bool = False) -> str:
-    """Return the C that every kernel begins with, and every *screened* one."""
+def runtime(mode: Mode = Mode.ALONE) -> str:
+    """Return the C that every kernel begins with in a *mode*."""
     folder = files("mlusim.engine.native") / "c"
-    parts = {part: (folder / part).read_text(encoding="utf-8") for part in ("pointers.h", "screen.h", *PARTS)}
-    looks = _constants() + parts["screen.h"] if screened else UNSCREENED
+    parts = {
+        part: (folder / part).read_text(encoding="utf-8")
+        for part in ("pointers.h", "screen.h", "beside.h", *PARTS)
+    }
+    looks = _constants() + parts["screen.h"] if mode is Mode.SCREENED else UNSCREENED
+    looks += (
+        f"enum {{ KEPT_PAGE = {KEPT_PAGE} }};\n" + parts["beside.h"] if mode is Mode.BESIDE else NOT_BESIDE
+    )
     return "".join((preamble(), parts["pointers.h"], looks, *(parts[p] for p in PARTS)))
 
 
@@ -71,10 +75,8 @@ def _constants() -> str:
     return f"enum {{ {named} }};\n#define CLUSTER_ROW(row) ({among})\n"
 
 
-def assemble(arch: Arch, uses: Iterable[Use], functions: str, *, screened: bool = False) -> str:
+def assemble(arch: Arch, uses: Iterable[Use], functions: str, mode: Mode = Mode.ALONE) -> str:
     """Return the whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
-    doors = "\n".join(
-        text for use in dict.fromkeys(uses) if (text := door(use, arch, screened=screened)) is not None
-    )
-    flies = FLIES if screened and "memcpy_start(" in functions else ""
-    return f"{flies}{runtime(screened=screened)}\n{doors}\n{functions}"
+    doors = "\n".join(text for use in dict.fromkeys(uses) if (text := door(use, arch, mode)) is not None)
+    flies = FLIES if mode is Mode.SCREENED and "memcpy_start(" in functions else ""
+    return f"{flies}{runtime(mode)}\n{doors}\n{functions}"

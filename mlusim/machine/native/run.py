@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mlusim.arch.board import Arch
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, available, load
+from mlusim.engine.native.screen import Mode
 from mlusim.engine.native.stack import end_of_stack
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
@@ -27,6 +28,8 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     """Return the library of *text*, compiled once a process; *compiler* is what chose it."""
     del compiler
     library = load(text)
+    library.mlusim_beside.argtypes = [ctypes.c_void_p] * 3
+    library.mlusim_beside.restype = None
     library.mlusim_sizeof.restype = ctypes.c_int64
     if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
         raise BuildError("the compiler lays structures out otherwise than Python does; please report this")
@@ -84,11 +87,19 @@ class Loaded:
         self.library, self.entry = entry_of(program, available() if compiler is None else compiler)
         self.stack_end = end_of_stack() if program.recursive else 0
         self._sums: tuple[int, int] | None = None
+        self._at = ctypes.cast(self.entry, ctypes.c_void_p).value
 
     @staticmethod
     def directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
         """Return the directions of copies that C performs, as bits: blocking ones, those of rows, asynchronous ones."""
         return _directions(routes, idle=idle)
+
+    def run(self, core: int, words: int) -> None:
+        """Run the kernel on the C structure at *core*, with the arguments at *words*; beside others it gives Python's lock back."""
+        if self.program.mode is Mode.BESIDE:
+            self.library.mlusim_beside(core, words, self._at)
+        else:
+            self.entry(core, words)
 
     def sums(self, tally: "Tally") -> tuple[int, int]:
         """Return the addresses of the lines and spare bytes of all cores, which the tally reads from now on."""
@@ -111,11 +122,11 @@ class Loaded:
 class NativeForm(Protocol):
     """The ``native`` of a kernel that can run natively."""
 
-    def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
-        """Return the kernel's C for *arch*, *screened* or not; None where something in it has none."""
+    def program(self, arch: Arch, mode: Mode = Mode.ALONE) -> NativeProgram | None:
+        """Return the kernel's C for *arch*; None where something in it has none."""
 
     def loaded(
-        self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
+        self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = Mode.ALONE
     ) -> Loaded | None:
         """Return that C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
 

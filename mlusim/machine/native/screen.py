@@ -13,6 +13,7 @@ from mlusim.engine.native.screen import LISTS, Screened
 from mlusim.machine.events import Sync
 from mlusim.machine.hub import Observer
 from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM
 
 if TYPE_CHECKING:
@@ -108,6 +109,15 @@ class Screen(Observer):
         elif row.name not in HARMLESS:
             self.hopeless = not native
             raise Suspicion
+
+    @staticmethod
+    def allows(given: Sequence[Any]) -> bool:
+        """Return whether Python may do something with what is *given*: no pointers."""
+        return not any(isinstance(a, Ptr) for a in given)
+
+    def suspected(self) -> None:
+        """A checker may report what C has found."""
+        raise Suspicion
 
     # -- what happens ----------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.engine.native.build import BuildError, available
-from mlusim.engine.native.screen import Screened
+from mlusim.engine.native.screen import Mode, Screened
 from mlusim.engine.preference import AUTO, PYTHON, engine_of, preferred
 from mlusim.machine.hub import Observer, hears_the_ends
 from mlusim.machine.native.choose import compiles, debugged
@@ -96,7 +96,7 @@ def screening_of(
     loaded = None
     if board.arch.name not in left:
         with contextlib.suppress(BuildError):
-            loaded = native.loaded(board.arch, compiler, screened=True)
+            loaded = native.loaded(board.arch, compiler, Mode.SCREENED)
     if loaded is None:
         left.add(board.arch.name)
         told = ()  # all hear of everything, in Python

@@ -36,6 +36,10 @@ CALL, DROP = (
     ctypes.cast(f, ctypes.c_void_p).value
     for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
 )
+SAVE, RESTORE = (
+    ctypes.cast(f, ctypes.c_void_p).value
+    for f in (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
+)  # give Python's lock back, and take it
 OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task counts by itself
 REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
 SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them
@@ -105,6 +109,7 @@ class Seat:
         c.flights, c.most_flights = self.flights_at, self.most_flights
         c.globals = self.places.at
         c.call, c.drop, c.up, c.look = CALL, DROP, id(self._up), id(_look)
+        c.save, c.restore = SAVE, RESTORE
         c.loops = ctypes.addressof(table())
         c.nallocs, c.fuel, c.source, c.pending = 1, layout.FUEL, -1, OPENING
 

@@ -223,6 +223,11 @@ COLD void poll_copy(Core *m, uint64_t address) {
 VISIBLE int64_t mlusim_sizeof(void) { return sizeof(Core); }
 #define GUARDED(m, what) jmp_buf outer; memcpy(outer, m->jump, sizeof outer); \
   if (!setjmp(*(jmp_buf *)m->jump)) { what; } memcpy(m->jump, outer, sizeof outer)
+VISIBLE void mlusim_beside(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *)) {
+  give_lock_(m);
+  entry(m, words);
+  take_lock_(m); /* where a call has raised something, it was taken before */
+}
 VISIBLE void mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
 VISIBLE void mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED(m, land_inside_(m)); }
 VISIBLE void mlusim_poll_load(Core *m, uint64_t address) { GUARDED(m, poll_load(m, address)); }

@@ -48,10 +48,21 @@ ALWAYS int64_t either(int64_t a, int64_t b) { return a ? a : b; }
 ALWAYS int64_t times_(int64_t a, int64_t b) { int64_t r; return __builtin_mul_overflow(a, b, &r) || r > 1ll << 50 || r < -(1ll << 50) ? 1ll << 50 : r; }
 
 /* ---- the way up: Python does what is rare; where that raises, the kernel ends ---- */
+/* Python has one lock.  A core that runs beside others gives it back, keeps the state of its thread in `thread`, and takes the
+   lock for its calls. */
+COLD void take_lock_(Core *m) {
+  void *thread = m->thread;
+  m->thread = 0;
+  if (thread) ((void (*)(void *))m->restore)(thread);
+}
+COLD void give_lock_(Core *m) { m->thread = ((void *(*)(void))m->save)(); }
 COLD void call_(Core *m, void *object) { /* what it raises, an interrupt too, is raised where C was called */
+  const int gave = m->thread != 0;
+  if (gave) take_lock_(m);
   void *done = ((void *(*)(void *))m->call)(object);
   if (!done) longjmp(*(jmp_buf *)m->jump, 1);
   ((void (*)(void *))m->drop)(done);
+  if (gave) give_lock_(m);
 }
 /* A number that stands for everything that the kernel keeps in C's own variables: its stack, and the registers that calls
    leave alone, where C has called for Python.  Equal numbers of one core: its variables are as they were.  A deep stack is

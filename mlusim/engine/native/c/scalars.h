@@ -38,6 +38,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
     SCREENED_(looks_(m, p, sizeof(T), READS_, site);)                                        \
+    BESIDE_(touches_(m, p, sizeof(T), 0, site);)                                             \
     if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site);                                                   \
     else if (LIKELY(OWN(p.a->space))) m->loads[p.a->counted]++;                                                     \
     T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
@@ -46,6 +47,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
     SCREENED_(looks_(m, p, sizeof(T), WRITES_, site);)                                       \
+    BESIDE_(touches_(m, p, sizeof(T), 1, site);)                                             \
     if (LIKELY(OWN(p.a->space))) m->stores[p.a->counted]++;                                                         \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \
   }

@@ -39,7 +39,7 @@ def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     if node.row in REGISTERS:
         return registers.call(c, node, _kinds(node))
     use = _use(node)
-    if use is not None and door(use, c.arch, screened=c.screened) is not None:
+    if use is not None and door(use, c.arch, c.mode) is not None:
         c.uses[use] = None
         made = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
         return _result(node, made)

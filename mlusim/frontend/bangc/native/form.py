@@ -9,6 +9,7 @@ from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
 from mlusim.engine.native.layout import LITERAL
 from mlusim.engine.native.rows import REGISTERS
+from mlusim.engine.native.screen import Mode
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -58,43 +59,41 @@ class BangForm:
         self.form = form
         self._plan = plan
         self._bang_arch = bang_arch
-        self._made: dict[tuple[str, bool], NativeProgram | None] = {}
+        self._made: dict[tuple[str, Mode], NativeProgram | None] = {}
         self._places: list[Any] = []
         self._whole = [limits_of(p) for p in form.parameters]
         self.problem: str | None = None
 
-    def program(self, arch: Arch, *, screened: bool = False) -> NativeProgram | None:
+    def program(self, arch: Arch, mode: Mode = Mode.ALONE) -> NativeProgram | None:
         """Return the kernel's C for *arch*; None where something in it has none.
 
-        A *screened* one ends where checkers may have something to report.
+        A screened one ends where checkers may have something to report.
         """
-        key = arch.name, screened
+        key = arch.name, mode
         if key not in self._made:
             try:
-                self._made[key] = self._render(arch, screened=screened)
+                self._made[key] = self._render(arch, mode)
             except NoForm as why:
-                if not screened:
+                if mode is Mode.ALONE:
                     self.problem = str(why)
                 self._made[key] = None
         return self._made[key]
 
     def loaded(
-        self, arch: Arch, compiler: tuple[str, ...] | None = None, *, screened: bool = False
+        self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = Mode.ALONE
     ) -> Loaded | None:
-        """Return the compiled program for one launch on *arch*, *screened* or not; None where something in it has no C."""
-        program = self.program(arch, screened=screened)
+        """Return the compiled program for one launch on *arch*; None where something in it has no C."""
+        program = self.program(arch, mode)
         return None if program is None else Loaded(self, program, compiler)
 
-    def _render(self, arch: Arch, *, screened: bool) -> NativeProgram:
+    def _render(self, arch: Arch, mode: Mode) -> NativeProgram:
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
             if not isinstance(p.type, t.Arithmetic | t.Pointer | t.Record):
                 raise NoForm(f"an argument of {p.type}")
         plan = self._plan()
-        c = ProgramRendering(
-            arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, screened=screened
-        )
+        c = ProgramRendering(arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, mode=mode)
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
@@ -121,20 +120,20 @@ class BangForm:
         sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies, *first)))})
         kinds = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
         if any(registers.used(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
-            if screened:
+            if mode is not Mode.ALONE:
                 raise NoForm("vector registers, of which only Python knows whether they have a value")
             kinds.insert(0, registers.runtime())
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         library = [self._function(n) for n in c.library]
         return NativeProgram(
-            assemble(arch, c.uses, text, screened=screened),
+            assemble(arch, c.uses, text, mode),
             "mlusim_enter",
             list(c.sites) or [(self.form.span.file, self.form.span.line)],
             list(c.texts),
             library,
             recursive=bool(deep),
-            screened=screened,
+            mode=mode,
         )
 
     def _entry(self, first: Sequence[str]) -> str:

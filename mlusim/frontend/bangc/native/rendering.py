@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
+from mlusim.engine.native.screen import Mode
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native.numbers import ctype
@@ -82,10 +83,15 @@ class Rendering(ABC):
         factory=list
     )  # what is around the statement at hand: loops, switches, labels, and objects that end
     signatures: dict[Signature, int] = field(factory=dict)  # of what is called through pointers
-    screened: bool = False  # whether what checkers may report ends the run
+    mode: Mode = Mode.ALONE
     stepping: bool = False  # whether the code is the step of a loop
     unset: frozenset[ir.Local] = frozenset()
     """Of the function at hand: the variables that are declared without a value."""
+
+    @property
+    def screened(self) -> bool:
+        """Return whether what checkers may report ends the run."""
+        return self.mode is Mode.SCREENED
 
     def site(self, span: ir.Span) -> int:
         """Return the number of a place in the source."""

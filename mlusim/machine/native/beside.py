@@ -1,0 +1,321 @@
+"""Launches in C whose tasks run on several cores of the host: each thread takes every n-th Block task, or union.
+
+Their order cannot matter where what one of them writes off chip no other reads or writes.  That is known at the end only, from the
+record of what each touched; until then the pages of GDRAM that change are kept.  Where it does not hold, and where anything
+else is amiss (a fault, a print, a lock, memory that no record knows of), the bytes are restored, and the tasks run in order.
+"""
+
+import contextlib
+import functools
+import os
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.arch.board import Arch, Board
+from mlusim.engine.native.build import BuildError, available
+from mlusim.engine.native.screen import KEPT_PAGE, Mode
+from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
+from mlusim.machine.limits import Overdue
+from mlusim.machine.native.screen import COLUMNS, Suspicion
+from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
+from mlusim.memory.given import allocations
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Intrinsic
+    from mlusim.machine.native.core import NativeCore
+    from mlusim.machine.native.run import Loaded
+    from mlusim.machine.session import Request, Session
+    from mlusim.machine.tally import Tally
+
+LARGE = 1 << 20  # bytes that a launch is given, from which on "auto" takes more than one thread
+MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
+MANY_TOUCHES = 1 << 16  # of a thread, from which on they are joined where they meet
+MOST_JOINED = 1 << 21  # that may be left then; more take longer than the tasks
+KEPT_BYTES = (
+    64 << 20
+)  # of copies of pages that a process keeps for its next launches: the system takes long to provide them
+MOST_THREADS = 64
+MOMENT = 0.05  # seconds after which the launch's own thread looks after its alarm
+IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scalar", "breakdump_vector"})
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+LOW, HIGH, KIND, SEGMENT, KEY = range(
+    COLUMNS
+)  # of a row: bytes [low, high), 1 for a write, the task or union, the memory
+
+_left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
+"""Of kernels whose tasks have to run in order, the architectures."""
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    """Return the threads of the process, which begin as they are needed, and stay."""
+    return ThreadPoolExecutor(MOST_THREADS, "mlusim-tasks")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of them
+
+_rooms: list[Bytes] = []  # for copies of pages
+
+
+def _room(nbytes: int) -> Bytes:
+    for place, room in enumerate(_rooms):
+        if room.size == nbytes:
+            return _rooms.pop(place)
+    return fresh_bytes(nbytes)
+
+
+class _Kept:
+    """The pages of an allocation before they changed, as `beside.h` has them."""
+
+    def __init__(self, allocation: Allocation) -> None:
+        self.allocation = allocation
+        self._copy = _room(allocation.nbytes)
+        self._state = np.zeros(8 + -(-allocation.nbytes // KEPT_PAGE), np.uint8)
+        self._state[:8].view(np.uint64)[0] = self._copy.ctypes.data
+        self.at = int(self._state.ctypes.data)
+
+    def end(self) -> None:
+        """Let a later launch have the room."""
+        if sum(room.size for room in _rooms) + self._copy.size <= KEPT_BYTES:
+            _rooms.append(self._copy)
+
+    def restore(self) -> None:
+        """Write back what was kept."""
+        raw, nbytes = self.allocation.raw, self.allocation.nbytes
+        for page in np.flatnonzero(self._state[8:]).tolist():
+            start, stop = page * KEPT_PAGE, min((page + 1) * KEPT_PAGE, nbytes)
+            raw[start:stop] = self._copy[start:stop]
+
+
+class _Memory:
+    """The GDRAM of a launch: the numbers of its allocations, what they held before, and whether the threads are to stop."""
+
+    def __init__(self, given: Sequence[Allocation]) -> None:
+        self.keys = {allocation: key for key, allocation in enumerate(given)}
+        self._fresh = [a for a in given if a.writable and _is_fresh(a)]
+        self.kept = {a: _Kept(a) for a in given if a.writable and a.nbytes and not _is_fresh(a)}
+        self.stopped = False
+
+    def end(self) -> None:
+        """Nothing is restored any more."""
+        for kept in self.kept.values():
+            kept.end()
+
+    def restore(self) -> None:
+        """Let every byte be what it was."""
+        for kept in self.kept.values():
+            kept.restore()
+        for allocation in self._fresh:
+            allocation.raw.fill(POISON)
+
+
+def _within_reach(session: "Session") -> list[Allocation]:
+    """Return the memories off chip that the kernel of *session* may come to: by an argument, or by an address in memory."""
+    given = allocations(session.request)
+    heaps = {a.heap for a in given if a.heap is not None} if session.native.program.follows else ()
+    return list(dict.fromkeys((*given, *(a for heap in heaps for a in heap.kept.values()))))
+
+
+def _is_fresh(allocation: Allocation) -> bool:
+    """Return whether the bytes are poison, as the device has made them, and need not be kept."""
+    heap = allocation.heap
+    given = allocation.filled or allocation.given or allocation.launches
+    return not given and heap is not None and allocation.address not in heap.kept
+
+
+class Notes:
+    """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen."""
+
+    def __init__(self, memory: _Memory) -> None:
+        self._memory = memory
+        self._table = np.empty((MOST_TOUCHES + 1, COLUMNS), np.int64)
+        self._table[0] = 0, MOST_TOUCHES, -1, 0, 0
+        self._pieces: list[Rows] = []
+        self._many, self._most = 0, MANY_TOUCHES
+        self._look = self._look_up
+
+    def begin(self, core: "NativeCore") -> None:
+        """A task begins on *core*."""
+        core.c.records = self._table.ctypes.data
+        core.c.segment = core.union.number
+        core.c.look = id(self._look)
+
+    def again(self, core: "NativeCore") -> None:
+        """*core* keeps its declarations from task to task."""
+
+    def _look_up(self) -> None:
+        """End the thread where the others have ended; Python handles signals on the way."""
+        if self._memory.stopped:
+            raise Suspicion
+
+    def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
+        """Return where the pages of *allocation* are kept, 0 where they are not, and its number."""
+        if allocation.space is not GDRAM:
+            return 0, 0
+        key = self._memory.keys.get(allocation)
+        if key is None:
+            raise Suspicion
+        kept = self._memory.kept.get(allocation)
+        return (0 if kept is None else kept.at), key
+
+    def row(self, _core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
+        """Python is going to execute *row*."""
+        del native
+        if row.name in IN_ORDER or not self.allows(given):
+            raise Suspicion
+
+    @staticmethod
+    def allows(given: Sequence[Any]) -> bool:
+        """Return whether Python may do something with what is *given*: nothing of it is off chip."""
+        return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in given)
+
+    def suspected(self) -> None:
+        """Make room in the record."""
+        self._pieces.append(self._table[1:].copy())
+        self._table[0, 0] = 0
+        self._many += MOST_TOUCHES
+        if self._many >= self._most:
+            self._pieces = [joined(np.concatenate(self._pieces))]
+            self._many = len(self._pieces[0])
+            self._most = max(MANY_TOUCHES, 2 * self._many)
+            if self._many > MOST_JOINED:
+                raise Suspicion
+
+    def touched(self) -> Rows:
+        """Return the rows of everything that was touched."""
+        return np.concatenate((*self._pieces, self._table[1 : 1 + int(self._table[0, 0])]))
+
+
+def joined(rows: Rows) -> Rows:
+    """Return *rows*, of which those of one task that meet in one memory and kind are one; in the order of memory, kind, task, byte."""
+    rows = rows[np.lexsort((rows[:, LOW], rows[:, SEGMENT], rows[:, KIND], rows[:, KEY]))]
+    if len(rows) < 2:
+        return rows
+    other = np.any(rows[1:, KIND:] != rows[:-1, KIND:], axis=1)
+    group = np.concatenate(([0], np.cumsum(other)))
+    # The highest end so far in each group: groups are set apart by more than any offset.
+    wide = int(rows[:, HIGH].max()) + 1
+    ends = np.maximum.accumulate(rows[:, HIGH] + group * wide) - group * wide
+    first = np.concatenate(([True], other | (rows[1:, LOW] > ends[:-1])))
+    starts = np.flatnonzero(first)
+    made = rows[starts].copy()
+    made[:, HIGH] = np.maximum.reduceat(rows[:, HIGH], starts)
+    return made
+
+
+def apart(rows: Rows) -> bool:
+    """Return whether what one task writes, no other reads or writes."""
+    rows = joined(rows)
+    for key in np.unique(rows[rows[:, KIND] == 1, KEY]).tolist():
+        own = rows[rows[:, KEY] == key]
+        writes, reads = own[own[:, KIND] == 1], own[own[:, KIND] == 0]
+        writes = writes[np.argsort(writes[:, LOW], kind="stable")]
+        if np.any(writes[1:, LOW] < writes[:-1, HIGH]):
+            return False
+        first = np.searchsorted(writes[:, HIGH], reads[:, LOW], "right")
+        end = np.searchsorted(writes[:, LOW], reads[:, HIGH], "left")
+        met = first < end
+        task = writes[:, SEGMENT]
+        changes = np.concatenate(([0], np.cumsum(task[1:] != task[:-1])))
+        low, high = first[met], end[met] - 1
+        if np.any((task[low] != reads[met, SEGMENT]) | (changes[low] != changes[high])):
+            return False
+    return True
+
+
+def threads_for(request: "Request", board: Board, native: "Loaded | None", engine: str, asked: int) -> int:
+    """Return on how many of the threads that are *asked* for the tasks of a launch may run; what that takes is compiled here.
+
+    "auto" leaves launches that are given little to one thread.
+    """
+    if asked < 2 or native is None:
+        return 1
+    form, arch = request.kernel.native, board.arch
+    many = min(asked, _groups(request, arch))
+    if many < 2 or arch.name in _left.get(form, ()):
+        return 1
+    named = (preferred() if engine_of(engine) == AUTO else engine) == NATIVE
+    if not named and sum(a.nbytes for a in allocations(request)) < LARGE:
+        return 1
+    with contextlib.suppress(BuildError):
+        if form.loaded(arch, available(), Mode.BESIDE) is not None:
+            return many
+    _left.setdefault(form, set()).add(arch.name)
+    return 1
+
+
+def _groups(request: "Request", arch: Arch) -> int:
+    """Return how many groups of tasks there are: Block tasks, or unions."""
+    x, y, z = request.dim
+    return x * y * z // max(1, request.kind.unions * arch.cores_per_cluster)
+
+
+def run_beside(session: "Session", many: int) -> bool:
+    """Run all tasks of *session* on *many* threads, and let its tally have their sums; False where they have to run in order."""
+    limit = None if session.meter is None else session.meter.limit
+    if not session.alone or (limit is not None and limit.instructions is not None):
+        return False
+    memory = _Memory(_within_reach(session))
+    try:
+        parts = _Threads(session, memory, many).run()
+        alone = parts is not None and apart(np.concatenate([notes.touched() for _, notes in parts]))
+        if parts is None or not alone:
+            memory.restore()
+            _left.setdefault(session.request.kernel.native, set()).add(session.board.arch.name)
+            return False
+        session.threads = many
+        session.tally.join([tally for tally, _ in parts])
+        return True
+    finally:
+        memory.end()
+
+
+class _Threads:
+    """The threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it."""
+
+    def __init__(self, session: "Session", memory: _Memory, many: int) -> None:
+        self._session, self._memory, self._many = session, memory, many
+        self._done: dict[int, tuple[Tally, Notes]] = {}
+        self._first: Session | None = None  # the session of the thread that launches
+
+    def run(self) -> "list[tuple[Tally, Notes]] | None":
+        """Run the tasks; the sums and the record of each thread, None where something has ended one of them."""
+        others = [_pool().submit(self._work, n) for n in range(1, self._many)]
+        try:
+            self._work(0)
+            while wait(others, MOMENT).not_done:
+                pass
+        except BaseException as error:
+            self._memory.stopped = True
+            wait(others)
+            if isinstance(error, Overdue):
+                raise (self._first or self._session).late(error) from None
+            raise
+        if len(self._done) == self._many:
+            return list(self._done.values())
+        if self._session.meter is not None:
+            self._session.meter.begin_again()
+        return None
+
+    def _work(self, place: int) -> None:
+        """Run every n-th task or union from number *place* on, in a session of this thread's own."""
+        meter = self._session.meter
+        try:
+            form, arch = self._session.request.kernel.native, self._session.board.arch
+            notes = Notes(self._memory)
+            part = self._session.beside(form.loaded(arch, None, Mode.BESIDE), notes)
+            if place == 0:
+                self._first = part
+            part.run_every(self._many, place)
+            self._done[place] = part.tally, notes
+        except Exception:
+            self._memory.stopped = True
+            if place == 0 and meter is not None and meter.over:
+                raise

@@ -1,0 +1,246 @@
+"""Launches whose tasks run on several threads: bytes, counts and times as on one, or one thread after all."""
+
+import random
+
+import numpy as np
+import pytest
+from engines import MEASURES, NATIVE, run
+
+import mlusim
+from mlusim import bangc
+from mlusim.engine.native.build import available
+from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
+from mlusim.machine.native import beside
+
+pytestmark = pytest.mark.skipif(available() is None, reason="needs a C compiler")
+
+BOARD = "MLU590-H8"
+PIECE = 96  # elements of a task
+HEAD = f"""\
+#define PIECE {PIECE}
+__nram__ float a[PIECE];
+__nram__ float b[PIECE];
+__nram__ float far[4];
+__nram__ int whole[4];
+__mlu_shared__ float shared[PIECE];
+__mlu_global__ void kernel(float *out, float *inout, const float *x, int *count, int n, int reach) {{
+  int at = taskId * PIECE;
+"""
+TAIL = "}\n"
+
+# Statements in which a task keeps to its own piece,
+OWN = (
+    "__memcpy(a, x + at, PIECE * 4, GDRAM2NRAM);",
+    "__memcpy(a, inout + at, PIECE * 4, GDRAM2NRAM);",
+    "__memcpy(b, x + (at + 7 * PIECE) % n, 32, GDRAM2NRAM);",
+    "__bang_add(a, a, b, PIECE);",
+    "__bang_mul_scalar(b, a, 0.5f, PIECE);",
+    "__memcpy(out + at, a, PIECE * 4, NRAM2GDRAM);",
+    "__memcpy(inout + at, b, PIECE * 4, NRAM2GDRAM);",
+    "__memcpy_async(out + at, a, PIECE * 2, NRAM2GDRAM); __sync();",
+    "__memcpy(out + at, a, 16, NRAM2GDRAM, 32, 16, 5);",
+    "for (int i = 0; i < 9; ++i) { out[at + i] = x[at + i] + i; }",
+    "inout[at + 5] = inout[at + 5] + taskId;",
+    "if (taskId % 3 == 1) { __bang_write_value(a, PIECE, 2.0f); }",
+    "__bang_atomic_add(far, inout + at + 3, 1.0f);",
+    "__memcpy(out + at, x + at, PIECE * 4, GDRAM2GDRAM);",
+)
+# and such in which it may not, depending on how far it reaches.
+SHARED = (
+    "__memcpy(b, inout + (at + reach) % n, 32, GDRAM2NRAM);",
+    "__memcpy(out + (at + reach) % n, a, 32, NRAM2GDRAM);",
+    "out[(at + reach) % n] = taskId;",
+    "__bang_atomic_add(whole, count, 1);",
+    "if (taskId == 5 && reach > 90) { out[-1] = 1.0f; }",
+    '__bang_printf("%d\\n", taskId);',
+)
+UNION = ("__sync_cluster();", "if (coreId == 1) { __memcpy(shared, a, PIECE * 4, NRAM2SRAM); } __sync_cluster();", "__memcpy(b, shared, PIECE * 4, SRAM2NRAM); __sync_cluster();")  # fmt: skip
+
+
+def source(rng, *, union):
+    """A random kernel."""
+    pool = [*OWN * 3, *(UNION * 3 if union else ())]
+    lines = [rng.choice(pool) for _ in range(rng.randrange(6, 16))]
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        lines.insert(rng.randrange(len(lines) + 1), rng.choice(SHARED))
+    head = HEAD if union else HEAD.replace("__mlu_shared__ float shared[PIECE];\n", "")
+    return head + "".join(f"  {line}\n" for line in lines) + TAIL
+
+
+def loaded(folder, text):
+    """The kernel of a source."""
+    (folder / "k.mlu").write_text(text)
+    return bangc.load(folder / "k.mlu", board=BOARD)["kernel"]
+
+
+def same(kernel, arguments, threads, **options):
+    """Compare a launch on one thread with one on *threads*; what the latter gave."""
+    alone, first = run(kernel, arguments, NATIVE, board=BOARD, threads=1, **options)
+    beside, second = run(kernel, arguments, NATIVE, board=BOARD, threads=threads, **options)
+    assert [a.tobytes() for a in first] == [a.tobytes() for a in second]
+    assert type(alone) is type(beside)
+    if isinstance(alone, MlusimError):
+        assert (str(alone), alone.file, alone.line, alone.task) == (
+            str(beside),
+            beside.file,
+            beside.line,
+            beside.task,
+        )
+        return beside
+    assert {m: getattr(alone, m) for m in MEASURES} == {m: getattr(beside, m) for m in MEASURES}
+    assert alone.timeline == beside.timeline or list(alone.timeline) == list(beside.timeline)
+    key = [(t.task, t.memory_core, t.work, t.log.key, t.reads) for t in beside.tasks]
+    assert sorted(key) == sorted((t.task, t.memory_core, t.work, t.log.key, t.reads) for t in alone.tasks)
+    return beside
+
+
+def compare(folder, seed):
+    """Run a random kernel on one thread and on several; on how many it ran."""
+    rng = random.Random(seed)
+    union = rng.random() < 0.4
+    kernel = loaded(folder, source(rng, union=union))
+    tasks = 16
+    n = tasks * PIECE
+    data = np.random.default_rng(seed).normal(size=(3, n)).astype(np.float32)
+    given = (*data, np.zeros(4, np.int32), n, rng.choice((0, 8, 40, 91, 2 * PIECE)))
+    options = {"dim": (tasks, 1, 1), "kind": mlusim.UNION1 if union else mlusim.BLOCK}
+    outcome = same(kernel, given, rng.choice((2, 3)), effects=rng.choice(("late", "eager")), **options)
+    return getattr(outcome, "threads", 1)
+
+
+@pytest.fixture(autouse=True)
+def _quick_compiler(monkeypatch):
+    """No optimisation for kernels that run once."""
+    monkeypatch.setenv("MLUSIM_CC", " ".join((*available(), "-O0")))
+
+
+def test_random_kernels(tmp_path):
+    """Tasks that keep to their own bytes, and tasks that do not."""
+    assert {1, 2} <= {min(2, compare(tmp_path, seed)) for seed in (1, 2, 7)}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("seed", range(100, 400))
+def test_many_random_kernels(tmp_path, seed):
+    """The same of three hundred."""
+    compare(tmp_path, seed)
+
+
+COPY = (
+    HEAD.replace("__mlu_shared__ float shared[PIECE];\n", "")
+    + """\
+  __memcpy(a, x + at, PIECE * 4, GDRAM2NRAM);
+  if (reach == 100) { inout[at] = 3.0f; if (taskId == 2) { out[n] = 1.0f; } }
+  if (reach == 200) { __bang_printf("%d", taskId); }
+  while (taskId >= reach) { a[0] = a[0] + 1.0f; }
+  __memcpy(out + at, a, PIECE * 4, NRAM2GDRAM);
+}
+"""
+)
+
+
+def copies(folder, reach=8):
+    """A device of two threads, a kernel whose tasks copy their pieces, and what it is given: poison, and values."""
+    device = mlusim.Device(BOARD, threads=2)
+    n = 8 * PIECE
+    tensors = (
+        device.empty(n, "float"),
+        device.put(np.ones(n, np.float32)),
+        device.put(np.zeros(n, np.float32)),
+    )
+    return device, loaded(folder, COPY), (*tensors, device.put(np.zeros(4, np.int32)), n, reach)
+
+
+def test_the_device_says_how_many(tmp_path):
+    """Threads of a device are those of its launches, which may name others; where little is given, with the native engine by name."""
+    device, kernel, given = copies(tmp_path)
+    assert device.launch(kernel, 8, args=given, engine="native").threads == 2
+    assert device.launch(kernel, 8, args=given, engine="native", threads=3).threads == 3
+    assert device.launch(kernel, 1, args=given, engine="native").threads == 1  # no second task
+    assert device.launch(kernel, 8, args=given).threads == 1  # a few hundred bytes
+    assert device.launch(kernel, 8, args=given, engine="python").threads == 1
+
+
+def test_a_fault_leaves_what_a_fault_in_order_leaves(tmp_path):
+    """What later tasks have done by then is undone, of poison and of values."""
+    found = []
+    for threads in (1, 2):
+        device, kernel, given = copies(tmp_path, 100)
+        with pytest.raises(Fault) as error:
+            device.launch(kernel, 8, args=given, engine="native", threads=threads)
+        assert error.value.task == 2
+        found.append([device.get(tensor).tobytes() for tensor in given[:2]])
+    assert found[0] == found[1]
+
+
+def test_prints_come_in_order(tmp_path):
+    """A kernel that prints runs on one thread."""
+    device, kernel, given = copies(tmp_path, 200)
+    launch = device.launch(kernel, 8, args=given, engine="native")
+    assert (launch.threads, "".join(launch.printed)) == (1, "01234567")
+
+
+@pytest.mark.parametrize("reach", [0, 7])
+def test_a_limit_ends_every_thread(tmp_path, reach):
+    """Whether the thread that launches is in a loop without end, or waits for one that is."""
+    device, kernel, given = copies(tmp_path, reach)
+    with pytest.raises(LimitReached, match=r"has run for 0\.2 seconds"):
+        device.launch(kernel, 8, args=given, engine="native", limit="seconds=0.2")
+
+
+def rows(*given):
+    """Rows of a record: low, high, whether written, task, memory."""
+    return np.array(given, np.int64).reshape(-1, 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "alone"),
+    [
+        ((), True),
+        (((0, 8, 1, 0, 0), (8, 16, 1, 1, 0)), True),
+        (((0, 9, 1, 0, 0), (8, 16, 1, 1, 0)), False),
+        (((0, 9, 1, 0, 0), (8, 16, 1, 0, 0)), True),  # the same task
+        (((0, 9, 1, 0, 0), (8, 16, 1, 1, 1)), True),  # another memory
+        (((0, 9, 0, 0, 0), (8, 16, 0, 1, 0)), True),  # reads
+        (((0, 9, 0, 0, 0), (8, 16, 1, 1, 0)), False),
+        (((0, 64, 0, 0, 0), (8, 16, 1, 0, 0), (16, 24, 1, 1, 0), (24, 32, 1, 0, 0)), False),
+        (((20, 24, 0, 0, 0), (0, 16, 1, 0, 0), (24, 40, 1, 1, 0)), True),  # between two
+        (((0, 100, 1, 0, 0), (10, 20, 1, 0, 0), (50, 60, 1, 1, 0)), False),  # inside of the first
+    ],
+)
+def test_apart(given, alone):
+    """What one task writes no other touches."""
+    assert beside.apart(rows(*given)) is alone
+    assert beside.apart(rows(*given)[::-1]) is alone
+
+
+def test_pieces_that_meet_are_one():
+    """Of one task, memory and kind."""
+    given = rows(
+        (0, 8, 1, 0, 0),
+        (8, 16, 1, 0, 0),
+        (4, 6, 1, 0, 0),
+        (17, 18, 1, 0, 0),
+        (0, 8, 0, 0, 0),
+        (8, 9, 1, 1, 0),
+    )
+    assert beside.joined(given).tolist() == [
+        [0, 8, 0, 0, 0],
+        [0, 16, 1, 0, 0],
+        [17, 18, 1, 0, 0],
+        [8, 9, 1, 1, 0],
+    ]
+
+
+def test_what_is_no_number_is_refused(monkeypatch):
+    """For a device, a launch, and in the environment."""
+    for given in (0, -1, True, "2", 1.5):
+        with pytest.raises(UsageError, match="is no number of threads"):
+            mlusim.Device(BOARD, threads=given)
+    monkeypatch.setenv("MLUSIM_THREADS", "many")
+    with pytest.raises(
+        UsageError, match="MLUSIM_THREADS=many is no number of threads; set 1 or more, or unset it"
+    ):
+        mlusim.Device(BOARD)
+    monkeypatch.setenv("MLUSIM_THREADS", "4")
+    assert mlusim.Device(BOARD).threads == 4
