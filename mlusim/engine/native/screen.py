@@ -16,7 +16,7 @@ from mlusim.memory.space import GDRAM
 
 
 class Mode(Enum):
-    """For whom a kernel is C: nobody but itself, checkers that may have something to report, or tasks that run at once."""
+    """The looks that a kernel takes at itself in C: none, those of checkers that may have something to report, or the record of tasks that run at once."""
 
     ALONE = "alone"
     SCREENED = "screened"
