@@ -37,9 +37,8 @@ from mlusim.time.work import CopyLoad
 if TYPE_CHECKING:
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
-    from mlusim.machine.native.beside import Notes
     from mlusim.machine.native.run import Loaded
-    from mlusim.machine.native.screen import Screen
+    from mlusim.machine.native.screen import Looks
     from mlusim.machine.session import Session
 
 
@@ -140,7 +139,7 @@ class NativeCore(Core):
         self._meets = False  # whether it is in a barrier that C called for
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
-        self.screen: Screen | Notes | None = session.screen
+        self.screen: Looks | None = session.screen
         self.seat: Seat | None = None
         self._start: Start | None = None
 

@@ -5,7 +5,7 @@ the launch again, whose checkers tell what it was.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,28 @@ HARMLESS = frozenset(
 
 class Suspicion(Exception):
     """A checker may have something to report of a run in C."""
+
+
+class Looks(Protocol):
+    """The record of a launch in C, as its cores write it: that of a screen, or of tasks that run at once."""
+
+    def begin(self, core: "NativeCore") -> None:
+        """A task begins on *core*."""
+
+    def again(self, core: "NativeCore") -> None:
+        """A further task begins on *core*, with the declarations of the one before."""
+
+    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
+        """Return the address of what C keeps of *allocation* on *core*, 0 for nothing, and its number."""
+
+    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
+        """Let Python execute *row*, which has no C, or is *native* and has none for what it is *given*; raises `Suspicion`."""
+
+    def allows(self, given: Sequence[Any]) -> bool:
+        """Return whether Python may do something with what is *given*."""
+
+    def suspected(self) -> None:
+        """C has called for the record; raises `Suspicion` where that ends the launch."""
 
 
 class Screen(Observer):
