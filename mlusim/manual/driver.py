@@ -15,6 +15,7 @@ Work is done when it is given to a queue; the clock of a queue is the predicted 
 A call that goes wrong returns an error, which `cnrtGetLastError` has, too, and says one sentence on standard error with the line of the
 call; `MLUSIM_ERRORS=stop` ends the program at the first with exit code 3.
 Numbers of errors, attributes and types are inferred: programs have them by name, and binaries of the vendor's compiler do not run.
+`libcnbin.so`, `libcnml.so` and `libcnnl_extra.so` are there for programs that link them; nothing of them is declared.
 """
 LIBRARIES: Mapping[str, str] = MappingProxyType(
     {"cnrt": "cnrt.h", "cndrv": "cn_api.h", "cndev": "cndev.h", "cnpapi": "cnpapi.h", "cnnl": "cnnl.h"}

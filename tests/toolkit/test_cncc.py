@@ -265,7 +265,7 @@ def test_kernels_are_assembled_and_launched_by_objects_of_other_compilers(cncc, 
 
     assert (tmp_path / "one.o").read_bytes() == (tmp_path / "two.o").read_bytes()
     for made in ("two.o", "whole.o"):
-        program = native.compile(LAUNCHER, str(tmp_path / made))
+        program = native.compile(LAUNCHER, str(tmp_path / made), needs=("cnrt", "cnbin", "cnml"))
         assert native.run(program).stdout == "0 7\n0 14\n"
     assert b"\0exp\0" not in (tmp_path / "whole.o").read_bytes()
 

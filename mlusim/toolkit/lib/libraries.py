@@ -24,6 +24,7 @@ LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyT
         "cndev": (("cndev",), ("cnrt",)),
         "cnpapi": (("cnpapi",), ("cnrt",)),
         "cnbin": (("cnbin",), ()),
+        "cnml": (("cnml",), ()),
         "cnnl": (("cnnl",), ("cnrt",)),
         "cnnl_extra": (("cnnl_extra",), ("cnnl",)),
     }
