@@ -16,7 +16,7 @@ from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.programs.cases import KernelCase, cases_in, chosen_case
 from mlusim.programs.kernel_call import named_values
 
-OF_ONE = ("save", "trace", "html", "baseline", "write_baseline")
+OF_ONE = ("save", "trace", "html", "baseline", "write_baseline", "output")
 """Options that write or read one file, for one case."""
 
 
@@ -33,10 +33,19 @@ def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
         "arg": [f"{name}={text}" for name, text in texts.items()],
         "case": None,
         "named_case": case,
-        **{name: getattr(args, name) or getattr(case, name) for name in ("kernel", "dim", "kind", "board")},
+        **{name: getattr(args, name) or getattr(case, name) for name in ("kernel", "dim", "kind")},
+        **_board(args, case),
         "draws": case.seed if _typed_seed(args) is None else _typed_seed(args),
     }
     return argparse.Namespace(**{**vars(args), **changes})
+
+
+def _board(args: argparse.Namespace, case: KernelCase) -> dict[str, Any]:
+    """Return the board of *case* under the option that says it: what-if asks for others by ``--board``."""
+    if hasattr(args, "base"):
+        return {"base": args.base or case.board}
+    usual = [case.board] if isinstance(args.board, list) and case.board else case.board
+    return {"board": args.board or usual or args.board}
 
 
 def _typed_seed(args: argparse.Namespace) -> int | None:
@@ -46,9 +55,10 @@ def _typed_seed(args: argparse.Namespace) -> int | None:
 
 
 def chosen(args: argparse.Namespace) -> tuple[KernelCase, ...]:
-    """Return the cases of the file that *args* name, or the one of ``--case``."""
+    """Return the cases of the file that *args* name, or those of ``--case``."""
     cases = cases_in(args.program)
-    return cases if args.case is None else (chosen_case(cases, args.case),)
+    names = [args.case] if isinstance(args.case, str) else args.case
+    return tuple(chosen_case(cases, name) for name in names) if names else cases
 
 
 def one_case(args: argparse.Namespace) -> KernelCase:
@@ -66,7 +76,7 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
     With ``--json`` the documents of several cases are one, ``{"cases": [{"case", "exit_code", ...}]}``.
     """
     cases = chosen(args)
-    if args.case is not None:
+    if args.case and len(cases) == 1:
         return run(applied(args, cases[0]))
     unfit = next((o for o in OF_ONE if getattr(args, o, None)), None)
     if unfit is not None and len(cases) > 1:

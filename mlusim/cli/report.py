@@ -11,6 +11,7 @@ from rich.text import Text
 import mlusim
 from mlusim.cli import report_program
 from mlusim.cli.campaign import exit_code, jobs, perform, show, studies_of
+from mlusim.cli.cases import chosen, each
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
@@ -19,7 +20,7 @@ from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import output
-from mlusim.cli.sources import refuse_call_arguments
+from mlusim.cli.sources import is_cases, refuse_call_arguments
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
@@ -44,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
     args.program = next(iter(args.operators), None)
+    if is_cases(args.program):
+        return _each_case(args, form)
     if is_program(args.program):
         return report_program.report(args, form)
     refuse_call_arguments(args)
@@ -69,6 +72,15 @@ def run(args: argparse.Namespace) -> int:
     finally:  # neither file costs the other
         gate.store(measured, exists)
     return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)
+
+
+def _each_case(args: argparse.Namespace, form: str) -> int:
+    """Report each case of a file.  Raises `UsageError` for several cases in a format that is one document of one."""
+    args.arguments = args.operators[1:]
+    if form not in {"table", "json"} and len(chosen(args)) > 1:
+        raise UsageError(f"--format {form} goes with one case; name it with --case")
+    args.json, args.format = form == "json", None
+    return each(args, lambda one: report_program.report(one, form))
 
 
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:

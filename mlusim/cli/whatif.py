@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli import report_program
+from mlusim.cli.cases import each
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.programs import is_program, operators_behind
 from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import refuse_call_arguments
+from mlusim.cli.sources import is_cases, refuse_call_arguments
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
@@ -20,6 +21,8 @@ from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
 
 def run(args: argparse.Namespace) -> int:
     """Ask and show; returns 1 where the call works on no board."""
+    if is_cases(args.program):
+        return each(args, run)
     if is_program(args.program):
         return report_program.what_if(args)
     more = operators_behind(args)

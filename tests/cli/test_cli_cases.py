@@ -87,11 +87,14 @@ def test_cases_run_with_what_they_expect(project, cli):
 
 
 def test_other_verbs_take_cases(project, cli):
-    """Check gives one report of all, profile the launches of each, debug one session."""
+    """Check gives one report of all, profile and report the launches of each, debug one session."""
     file = project / "cases.toml"
     found = cli("check", file, "--only", "memcheck", "--json")
     profiled = cli("profile", file, "--case", "small", "--engine", "native", "--json")
     planned = cli("plan", file, "--case", "file", "--board", "MLU370-X4", "--json")
+    asked = cli("what-if", file, "--case", "small", "--from", "MLU590-H8", "--board", "MLU370-X4", "--json")
+    reported = cli("report", file, "--case", "small", "file", "--board", "MLU370-X4", "--json")
+    unfit = cli("report", file, "--format", "md")
     several = cli("debug", file, "--command", "run")
     debugged = cli(
         "debug", file, "--case", "file", "--command", "break 5", "--command", "run", "--command", "p n"
@@ -102,6 +105,11 @@ def test_other_verbs_take_cases(project, cli):
     assert "against reference:wrong, dst: diff1" in found.out
     assert (0, 256) == (planned.code, planned.json()["memory"]["NRAM"]["declared"])
     assert ["Scale"] == [launch["kernel"] for launch in profiled.json()["launches"]]
+    assert ["MLU590-H8", "MLU370-X4"] == [answer["board"] for answer in asked.json()["rows"]]
+    assert [("small", ["Scale"]), ("file", ["Scale"])] == [
+        (one["case"], [launch["kernel"] for launch in one["launches"]]) for one in reported.json()["cases"]
+    ]
+    assert "--format md goes with one case; name it with --case" in unfit.err
     assert "holds several cases; name one with --case: small, file, wrong, large" in several.err
     assert (0, True) == (debugged.code, "32" in debugged.out)
 

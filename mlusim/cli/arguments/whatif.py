@@ -28,13 +28,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "an operator; `mlusim ops` lists them; or a script, a test, BANG C files or a native program",
+        "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program or cases.toml",
         "words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)
     add_param(parser)
     add_draws(parser)
-    add("--case", metavar="NAME", help="one of its cases")
+    add("--case", metavar="NAME", help="one of its cases, or of the file's (default there: all)")
     add_inputs(parser)
     add("--policy", metavar="P", help="a policy of the operator; `mlusim ops OP` lists them")
     add_boards(parser, "all of them")
