@@ -153,7 +153,7 @@ def _run(arguments: Sequence[str]) -> int:
     verb = _verb(word)
     if word is not None and verb is None:
         raise UsageError(_unknown_verb(word))
-    parser = _parser(verb)
+    parser = parser_of(verb)
     own, named, behind = _divided(macros_joined(arguments), verb)
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = named, behind
@@ -221,7 +221,7 @@ def _tell_refusals() -> None:
         print(f"note: {shown(' '.join(sentence.split()))}", file=sys.stderr)
 
 
-def _parser(chosen: Verb | None) -> Parser:
+def parser_of(chosen: Verb | None) -> Parser:
     """Return the parser of every verb's name and of the chosen verb's arguments."""
     import mlusim  # noqa: PLC0415 - the version, and the package is loaded anyhow
 

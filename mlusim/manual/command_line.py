@@ -16,11 +16,21 @@ Errors are one sentence on standard error.
 With `--json`, standard output holds one JSON document and nothing else.
 Long work shows progress on standard error when it is a terminal; `NO_COLOR` is honoured.
 """
+COMPLETION = """## The tab key
+
+With the extra `completion`, a shell completes verbs, options, operators, boards, checkers and intrinsics, the cases of an operator or
+of a file of cases, and of a BANG C file its kernels and their arguments:
+
+```console
+eval "$(register-python-argcomplete mlusim)"                 # bash, zsh
+register-python-argcomplete --shell fish mlusim | source     # fish
+```
+"""
 
 
 def manual() -> str:
     """Return the page as Markdown."""
-    return "\n".join([HEAD, *_arguments(), *(line for verb in VERBS for line in _verb(verb))])
+    return "\n".join([HEAD, COMPLETION, *_arguments(), *(line for verb in VERBS for line in _verb(verb))])
 
 
 def _arguments() -> Iterator[str]:

@@ -54,6 +54,7 @@ def test_what_is_imported_is_declared_and_the_reverse():
         *extras["tui"],
         *extras["dask"],
         *extras["tune"],
+        *extras["completion"],
         *extras["bangc"],
     ]
 

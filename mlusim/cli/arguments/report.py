@@ -34,7 +34,8 @@ FORMATS = ("json", "csv", "md", "html")
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim report``."""
     add_selection(
-        parser, "operators (default: all); or a script, a test, BANG C files or cases.toml, with words for it behind"
+        parser,
+        "operators (default: all); or a script, a test, BANG C files or cases.toml, with words for it behind",
     )
     add_call_arguments(parser)
     add_draws(parser)

@@ -1,0 +1,164 @@
+"""Words that the tab key offers in a shell: verbs, options and, from the tables and the files named, their values.
+
+argcomplete runs the program itself with the line typed so far, and reads the parser of its verb; so everything that a
+verb takes is completed from where it is declared.
+"""
+
+import argparse
+import os
+import shlex
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import argcomplete
+from argcomplete.completers import FilesCompleter
+
+from mlusim.arch.catalog import BOARDS, find_board
+from mlusim.cli.main import VERBS, parser_of
+from mlusim.cli.sources import defines, is_cases, is_source
+from mlusim.errors import MlusimError
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.module import Module
+
+Values = Callable[[str, argparse.Namespace], Iterable[str]]
+
+PROGRAMS = (".mlu", ".cpp", ".py", ".toml")
+
+
+def complete() -> None:
+    """Answer the shell, and end the process."""
+    words = _typed()
+    verb = next((verb for verb in VERBS if verb.name in words), None)
+    parser = parser_of(verb)
+    _offer(parser)
+    argcomplete.autocomplete(parser, always_complete_options="long")
+
+
+def _typed() -> list[str]:
+    """Return the words of the line behind the program's name; a quote may be open yet."""
+    line = os.environ.get("COMP_LINE", "")
+    try:
+        return shlex.split(line)[1:]
+    except ValueError:
+        return line.split()[1:]
+
+
+def _offer(parser: argparse.ArgumentParser) -> None:
+    """Say for each argument of the verb where its values come from; files are offered for what is not here."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - nor a public name of this type
+            for below in action.choices.values():
+                _offer(below)
+        elif action.dest in VALUES:
+            action.completer = _quiet(VALUES[action.dest])  # type: ignore[attr-defined]  # what argcomplete reads
+
+
+def _quiet(values: Values) -> Callable[..., list[str]]:
+    """Return *values* as argcomplete asks for them; what is wrong on the line offers nothing: the run will say it."""
+
+    def offered(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+        try:
+            return [value for value in values(prefix, parsed_args) if value.startswith(prefix)]
+        except (MlusimError, OSError):
+            return []
+
+    return offered
+
+
+def _programs(prefix: str, _: argparse.Namespace) -> Iterable[str]:
+    from mlusim.operators.registry import operators  # noqa: PLC0415 - only where one is typed
+
+    yield from operators()
+    for path in FilesCompleter(PROGRAMS)(prefix):
+        yield str(path)
+
+
+def _operators(*_: object) -> Iterable[str]:
+    from mlusim.operators.registry import operators  # noqa: PLC0415 - only where one is typed
+
+    return operators()
+
+
+def _cases(_: str, args: argparse.Namespace) -> Iterable[str]:
+    program = _program(args)
+    if is_cases(program):
+        from mlusim.programs.cases import cases_in  # noqa: PLC0415 - only where one is typed
+
+        return [case.name for case in cases_in(str(program))]
+    from mlusim.operators.registry import find_operator  # noqa: PLC0415 - only where one is typed
+
+    return [case.name for case in find_operator(str(program)).cases]
+
+
+def _kernels(_: str, args: argparse.Namespace) -> Iterable[str]:
+    return _module(args).kernels if is_source(_program(args)) else ()
+
+
+def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
+    """Yield the parameters of the kernel with ``=``, and behind that the words that a value may begin with."""
+    from mlusim.programs.argument_forms import FORMS  # noqa: PLC0415 - only where one is typed
+
+    name, equals, _ = prefix.partition("=")
+    if equals:
+        yield from (f"{name}={word}" for word in dict.fromkeys(form.word for form in FORMS if form.word))
+        return
+    kernels = _module(args).kernels
+    kernel = kernels[args.kernel] if args.kernel else next(iter(kernels.values()))
+    yield from (f"{parameter.source_name}=" for parameter in kernel.form.parameters)
+
+
+def _module(args: argparse.Namespace) -> "Module":
+    from mlusim.programs.kernel_call import Sources  # noqa: PLC0415 - only where one is typed
+
+    board = args.board if isinstance(args.board, str) else next(iter(args.board or ()), None)
+    paths = (str(_program(args)),)
+    return Sources(paths, find_board(board or "MLU370-X4"), tuple(args.include), defines(args.define)).load()
+
+
+def _program(args: argparse.Namespace) -> str | None:
+    for name in ("program", "operators", "operator", "candidates"):
+        word = getattr(args, name, None)
+        if word:
+            return str(word if isinstance(word, str) else word[0])
+    return None
+
+
+def _kinds(*_: object) -> Iterable[str]:
+    from mlusim.machine.kernel import KINDS  # noqa: PLC0415 - only where one is typed
+
+    return [kind.name.lower() for kind in KINDS]
+
+
+def _checkers(prefix: str, *_: object) -> Iterable[str]:
+    from mlusim.observe.names import checkers  # noqa: PLC0415 - only where one is typed
+
+    before, comma = prefix.rpartition(",")[:2]
+    return [f"{before}{comma}{name}" for name in checkers()]
+
+
+def _intrinsics(_: str, args: argparse.Namespace) -> Iterable[str]:
+    if args.verb == "ops":
+        return _operators()
+    if args.verb == "boards":
+        return BOARDS
+    from mlusim.isa.table import ISA  # noqa: PLC0415 - only where one is typed
+
+    return ISA
+
+
+VALUES: dict[str, Values] = {
+    "program": _programs,
+    "operator": _programs,
+    "operators": _programs,
+    "board": lambda *_: BOARDS,
+    "base": lambda *_: BOARDS,
+    "case": _cases,
+    "kernel": _kernels,
+    "arg": _arguments,
+    "kind": _kinds,
+    "check": _checkers,
+    "only": _checkers,
+    "name": _intrinsics,
+}
+"""The values of arguments, by their ``dest``."""
