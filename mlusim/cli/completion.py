@@ -8,13 +8,12 @@ import argparse
 import os
 import shlex
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import argcomplete
 from argcomplete.completers import FilesCompleter
 
 from mlusim.arch.catalog import BOARDS, find_board
-from mlusim.cli.main import VERBS, parser_of
 from mlusim.cli.sources import defines, is_cases, is_source
 from mlusim.errors import MlusimError
 
@@ -26,11 +25,17 @@ Values = Callable[[str, argparse.Namespace], Iterable[str]]
 PROGRAMS = (".mlu", ".cpp", ".py", ".toml")
 
 
-def complete() -> None:
-    """Answer the shell, and end the process."""
+class _Named(Protocol):
+    name: str
+
+
+Verb = TypeVar("Verb", bound=_Named)
+
+
+def complete(verbs: Iterable[Verb], parser_of: Callable[[Verb | None], argparse.ArgumentParser]) -> None:
+    """Answer the shell by the parser of the verb that is typed, and end the process."""
     words = _typed()
-    verb = next((verb for verb in VERBS if verb.name in words), None)
-    parser = parser_of(verb)
+    parser = parser_of(next((verb for verb in verbs if verb.name in words), None))
     _offer(parser)
     argcomplete.autocomplete(parser, always_complete_options="long")
 

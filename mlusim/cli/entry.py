@@ -1,6 +1,5 @@
 """The program ``mlusim``: nothing of weight is imported before an interruption has its answer."""
 
-import os
 import sys
 
 from mlusim.cli import beginning
@@ -12,10 +11,6 @@ def main() -> int:
     try:
         beginning.leave_at_once()
         beginning.collect_rarely()
-        if "_ARGCOMPLETE" in os.environ:  # argcomplete's function of the shell asks for words
-            from mlusim.cli.completion import complete  # noqa: PLC0415 - see above
-
-            complete()
         from mlusim.cli.main import main as run  # noqa: PLC0415 - behind that
 
         code = run()

@@ -7,6 +7,7 @@ refusal by a host interface is too; 3 a fault in the simulated machine; 130 when
 import argparse
 import importlib
 import logging
+import os
 import shlex
 import sys
 import traceback
@@ -126,6 +127,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line *argv* (without the program's name) and return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     prepare()
+    if "_ARGCOMPLETE" in os.environ:  # argcomplete's function of the shell asks for words
+        importlib.import_module("mlusim.cli.completion").complete(VERBS, _parser)
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -153,7 +156,7 @@ def _run(arguments: Sequence[str]) -> int:
     verb = _verb(word)
     if word is not None and verb is None:
         raise UsageError(_unknown_verb(word))
-    parser = parser_of(verb)
+    parser = _parser(verb)
     own, named, behind = _divided(macros_joined(arguments), verb)
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = named, behind
@@ -221,7 +224,7 @@ def _tell_refusals() -> None:
         print(f"note: {shown(' '.join(sentence.split()))}", file=sys.stderr)
 
 
-def parser_of(chosen: Verb | None) -> Parser:
+def _parser(chosen: Verb | None) -> Parser:
     """Return the parser of every verb's name and of the chosen verb's arguments."""
     import mlusim  # noqa: PLC0415 - the version, and the package is loaded anyhow
 
