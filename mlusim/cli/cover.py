@@ -56,7 +56,7 @@ def _ran(args: argparse.Namespace) -> tuple[CoverageRecord, Launched]:
         done = launched(program, lines=False)
     if not counting.launches and done.ended is None:
         raise UsageError("nothing was launched that could be watched, so no line of a kernel ran")
-    return record_of(counting.lines, counting.launches), done
+    return record_of(counting.lines, counting.launches, counting.branches), done
 
 
 def _is_record(name: str | None) -> bool:

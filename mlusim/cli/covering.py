@@ -29,7 +29,7 @@ def covering(args: argparse.Namespace) -> Iterator[None]:
             yield
     finally:
         if counting.launches:
-            record = keep_record(name, record_of(counting.lines, counting.launches))
+            record = keep_record(name, record_of(counting.lines, counting.launches, counting.branches))
             for line in coverage_text(record).splitlines():
                 remark(line)
             wrote("coverage", name)

@@ -26,7 +26,7 @@ from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.finding import NOTE
 from mlusim.operators.executors import carried
 from mlusim.operators.source_digest import sources_of
-from mlusim.report.coverage import FORM, CoverageRecord, record_of
+from mlusim.report.coverage import CoverageRecord, record_of
 
 if TYPE_CHECKING:
     from mlusim.fuzz.subjects import FuzzSubject, TriedCall
@@ -36,6 +36,8 @@ CUT_OFF = "fault-limit-reached"
 WRONG = "wrong-result"
 """The id of a result that is not the reference's."""
 MOST_RUNS = 1 << 20
+Met = tuple[str, int] | tuple[str, int, int, bool]
+"""A line of a file, or an outcome of the test at a line and column of it."""
 
 
 @frozen
@@ -91,7 +93,7 @@ class FuzzResult:
     """The end of a search, from draw ``first`` to before draw ``done``.
 
     ``kept`` counts the kept calls that were tried, ``cut_off`` the runs that went beyond the limit, ``refused`` those that a
-    host function did not take, the first with ``refusal``; ``lines`` says of the kernel's which ran in the draws.
+    host function did not take, the first with ``refusal``; ``lines`` says of the kernel's, and of outcomes of its tests, which came in the draws.
     """
 
     failing: FailingCall | None
@@ -101,7 +103,7 @@ class FuzzResult:
     cut_off: int = 0
     refused: int = 0
     refusal: str = ""
-    lines: CoverageRecord = field(factory=lambda: CoverageRecord(FORM, 0, {}))
+    lines: CoverageRecord = field(factory=lambda: record_of({}, 0, {}))
 
 
 class Workplace:
@@ -111,7 +113,7 @@ class Workplace:
         self.task = task
         self.subject = task.subject.opened()
         self._reached = LineCoverage(once=True)
-        self._told: dict[str, dict[int, int]] = {}
+        self._told: dict[Met, bool] = {}
 
     @functools.cached_property
     def draws(self) -> TrialDraws:
@@ -151,15 +153,17 @@ class Workplace:
         with limiting(self.task.limit), attending([self._reached]), quiet:
             return self.subject.run(call, arrays, self.task.checkers, plans=plans)
 
-    def fresh_lines(self) -> dict[str, dict[int, int]]:
-        """Return, by file and line, what was not returned before: 1 for a line that ran, 0 for one that could."""
-        found: dict[str, dict[int, int]] = {}
-        for file, lines in self._reached.lines.items():
-            told = self._told.setdefault(file, {})
-            fresh = {line: int(bool(ran)) for line, ran in lines.items() if told.get(line) != int(bool(ran))}
-            if fresh:
-                told.update(fresh)
-                found[file] = fresh
+    def fresh(self) -> dict[Met, bool]:
+        """Return which lines and outcomes of tests came in this process, and which could, where that is news."""
+        reached = self._reached
+        now: dict[Met, bool] = {
+            (file, line): bool(ran) for file, lines in reached.lines.items() for line, ran in lines.items()
+        }
+        for file, tests in reached.branches.items():
+            for place, outcomes in tests.items():
+                now |= {(file, *place, outcome): bool(came) for outcome, came in outcomes.items()}
+        found = {met: came for met, came in now.items() if self._told.get(met) != came}
+        self._told.update(found)
         return found
 
 
@@ -171,12 +175,12 @@ def faults_in(done: Checked) -> tuple[FoundFault, ...]:
 
 @frozen
 class Tried:
-    """The outcome of one draw: what failed in it, whether it was cut off or refused, and lines that ran here for the first time."""
+    """The outcome of one draw: what failed in it, whether it was cut off or refused, and lines and outcomes of tests that came here for the first time."""
 
     fault: FoundFault | None
     cut_off: bool
     refused: str
-    fresh: Mapping[str, Mapping[int, int]]
+    fresh: Mapping[Met, bool]
 
 
 _ONE = threading.Lock()
@@ -198,7 +202,7 @@ def _tried(job: tuple[FuzzTask, int]) -> Tried:
         found = faults_in(done.checked)
         beyond = any(one.id == CUT_OFF for one in found)
         fault = found[0] if found and not beyond else None
-        return Tried(fault, beyond, done.refused, place.fresh_lines())
+        return Tried(fault, beyond, done.refused, place.fresh())
 
 
 def search(
@@ -269,7 +273,7 @@ class _Drawn:
     refused: int = 0
     refusal: str = ""
     _ended: set[int] = field(factory=set)
-    _lines: dict[str, dict[int, int]] = field(factory=dict)
+    _met: dict[Met, bool] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         """Begin with the first."""
@@ -282,9 +286,8 @@ class _Drawn:
 
     def add(self, number: int, tried: Tried) -> None:
         """Take the outcome of draw *number*; they come in any order."""
-        for file, of in tried.fresh.items():
-            into = self._lines.setdefault(file, {})
-            into.update({line: max(ran, into.get(line, 0)) for line, ran in of.items()})
+        for met, came in tried.fresh.items():
+            self._met[met] = came or self._met.get(met, False)
         self._ended.add(number)
         self.cut_off += tried.cut_off
         self.refused += bool(tried.refused)
@@ -296,9 +299,17 @@ class _Drawn:
             self.reached += 1
 
     def record(self) -> CoverageRecord:
-        """Return the lines that ran in one of the draws, and those that could."""
-        lines = {f: {n: {0: 1} if r else {} for n, r in of.items()} for f, of in self._lines.items()}
-        return record_of(lines, self.reached - self.first)
+        """Return the lines and outcomes that came in one of the draws, and those that could."""
+        lines: dict[str, dict[int, dict[int, int]]] = {}
+        tests: dict[str, dict[tuple[int, int], dict[bool, dict[int, int]]]] = {}
+        for (file, line, *test), came in self._met.items():
+            tasks = {0: 1} if came else {}
+            if test:
+                column, outcome = test
+                tests.setdefault(file, {}).setdefault((line, column), {})[bool(outcome)] = tasks
+            else:
+                lines.setdefault(file, {})[line] = tasks
+        return record_of(lines, self.reached - self.first, tests)
 
 
 def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Checked | None:

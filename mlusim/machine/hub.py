@@ -23,6 +23,7 @@ EVENTS = (
     "scalar",
     "value",
     "taken",
+    "branch",
     "issue",
     "effect",
     "retire",
@@ -96,6 +97,12 @@ class Observer:
         Code that asks is made only for launches that someone with this method watches; the first of them is asked.
         """
 
+    def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
+        """The test at *place* (file, line, column) in code of BANG C on *core* had this *outcome*.
+
+        Code that reports it is made only for launches that someone with this method watches.
+        """
+
     def issue(self, effect: "Effect") -> bool | None:
         """An instruction was issued.  True: say nothing of this step until something is new."""
 
@@ -167,6 +174,7 @@ class Hub:
     scalar: Listener
     value: Listener
     taken: Listener
+    branch: Listener
     issue: Listener
     effect: Listener
     retire: Listener

@@ -1,11 +1,15 @@
-"""Lines of kernels that ran, counted by task."""
+"""Lines of kernels that ran, and outcomes of their tests, counted by task."""
 
+import ast
 import functools
+import linecache
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
 
 from mlusim.kernel_frames import LIBRARIES, file_of, own_file
 from mlusim.machine.hub import Observer
@@ -16,27 +20,39 @@ if TYPE_CHECKING:
 
 Trace = Callable[[FrameType, str, Any], Any]
 Lines = dict[str, dict[int, Counter[int]]]
+Place = tuple[int, int]
+"""The line and the column of a test."""
+Outcomes = dict[bool, Counter[int]]
+
+
+def _outcomes() -> Outcomes:
+    return {True: Counter(), False: Counter()}
 
 
 class LineCoverage(Observer):
-    """Counts how often each line of the kernels that are launched ran, and in which tasks.
+    """Counts how often each line of the kernels that are launched ran, and each outcome of their tests, in which tasks.
 
-    ``lines`` has, by file and line, the runs by task; a line that could run and did not has none.  ``launches`` counts.
-    A memory core counts as task -1.  With *once* a line is counted the first time alone, and functions all of whose lines
-    ran are followed no more, so that many launches cost little.
+    ``lines`` has, by file and line, the runs by task, ``branches`` by file, place and outcome; a line or an outcome that could be
+    and was not has none.  ``launches`` counts.  A memory core counts as task -1.  With *once* a line or an outcome is counted the
+    first time alone, and functions in which all were met are followed no more, so that many launches cost little.
+
+    Tests of BANG C are those of if, loops and ``?:``, and the operands of ``&&`` and ``||``; of Python those of ``if``, ``while`` and
+    ``for`` whose body stands in lines of its own.
     """
 
     name = "coverage"
 
     def __init__(self, *, once: bool = False) -> None:
         self.lines: Lines = defaultdict(lambda: defaultdict(Counter))
+        self.branches: dict[str, dict[Place, Outcomes]] = defaultdict(lambda: defaultdict(_outcomes))
         self.launches = 0
         self._once = once
         self._whole: set[CodeType] = set()
         self._bodies: set[Any] = set()
         self._satisfied = False
         self._known: set[CodeType] = set()
-        self._traces: dict[tuple[CodeType, int], Trace | None] = {}
+        self._traces: dict[tuple[CodeType, int], Callable[[], Trace] | None] = {}
+        self._told: set[str] = set()  # files of BANG C, whose code tells outcomes
         self._before: dict[Core, Any] = {}
 
     def launch_begin(self, launch: "Launch") -> None:
@@ -45,9 +61,7 @@ class LineCoverage(Observer):
         self._before.clear()  # of a launch that ended in a fault
         body = launch.request.kernel.body
         if body in self._bodies:
-            self._satisfied = self._once and all(
-                ran for lines in self.lines.values() for ran in lines.values()
-            )
+            self._satisfied = self._once and self._all_ran()
             return
         self._satisfied = False
         self._bodies.add(body)
@@ -55,8 +69,23 @@ class LineCoverage(Observer):
             for file, lines in body.coverable().items():
                 for line in lines:
                     _ = self.lines[file][line]
+            tests: Mapping[str, set[Place]] = body.branches()  # type: ignore[attr-defined]  # as it has `coverable`
+            self._told.update(tests)
+            for file, places in tests.items():
+                for place in () if own_file(file) else places:
+                    _ = self.branches[file][place]
         elif isinstance(getattr(body, "__code__", None), CodeType):
             self._meet(body.__code__)
+
+    def _all_ran(self) -> bool:
+        """Return whether nothing is left to be met by following lines."""
+        return all(ran for lines in self.lines.values() for ran in lines.values()) and all(
+            counter
+            for file, tests in self.branches.items()
+            if file not in self._told
+            for outcomes in tests.values()
+            for counter in outcomes.values()
+        )
 
     def task_begin(self, core: "Core") -> None:
         """Follow the lines of the task, where there is one to be met."""
@@ -81,6 +110,17 @@ class LineCoverage(Observer):
         del error
         self.task_end(core)
 
+    def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
+        """Count the outcome of a test of BANG C."""
+        file, *at = place
+        tests = self.branches.get(file)
+        if tests is not None:
+            self._count(tests[at[0], at[1]][outcome], -1 if core.place.memory_core else core.place.task)
+
+    def _count(self, counter: "Counter[int]", task: int) -> None:
+        if not (self._once and counter):
+            counter[task] += 1
+
     def _called(self, task: int, frame: FrameType, _event: str, _argument: Any) -> Trace | None:
         code = frame.f_code
         if code in self._whole:
@@ -88,21 +128,32 @@ class LineCoverage(Observer):
         key = code, 0 if self._once else task
         if key not in self._traces:
             self._traces[key] = self._trace(code, task)
-        found = self._traces[key]
-        if found is not None and frame.f_lineno:
+        make = self._traces[key]
+        if make is None:
+            return None
+        found = make()
+        if frame.f_lineno:
             found(frame, "line", None)
         return found
 
-    def _trace(self, code: CodeType, task: int) -> Trace | None:
-        """Return what counts the lines of a function for *task*; None for mlusim's own and for installed packages."""
+    def _trace(self, code: CodeType, task: int) -> Callable[[], Trace] | None:
+        """Return what makes, for a call of a function, what counts its lines for *task*; None for mlusim's own and for installed packages."""
         name = code.co_filename
         generated = name.startswith("<") and not name.startswith("<ipython-")
         if generated or own_file(name) or name.startswith(LIBRARIES):
             return None
         self._meet(code)
         lines = self.lines[file_of(code)]
-        if self._once:
-            return self._reaching(code, task, lines)
+        tests = tests_of(code)
+        counted = self._reaching(code, task, lines) if self._once else self._counting(task, lines)
+        if not tests:
+            return lambda: counted
+        branches = self.branches[file_of(code)]
+        return lambda: self._testing(counted, tests, branches, task)
+
+    @staticmethod
+    def _counting(task: int, lines: Mapping[int, "Counter[int]"]) -> Trace:
+        """Return what counts lines for *task*."""
 
         def count(frame: FrameType, event: str, _: Any) -> Trace:
             if event == "line":
@@ -110,6 +161,28 @@ class LineCoverage(Observer):
             return count
 
         return count
+
+    def _testing(
+        self, counted: Trace, tests: Mapping[int, "PythonTest"], branches: Mapping[Place, Outcomes], task: int
+    ) -> Trace:
+        """Return what, in one call of a function of Python, counts lines by *counted*, and outcomes of *tests* by the line behind them."""
+        asked: PythonTest | None = None
+
+        def follow(frame: FrameType, event: str, argument: Any) -> Trace:
+            nonlocal asked
+            line = frame.f_lineno
+            if event == "exception":
+                asked = asked if argument[0] is StopIteration else None
+            elif asked is not None and (event == "return" or not asked.line <= line <= asked.last):
+                self._count(branches[asked.line, asked.column][event == "line" and line == asked.then], task)
+                asked = None
+            if event == "line":
+                asked = asked or tests.get(line)
+                counted(frame, event, argument)
+                frame.f_trace_lines = True  # an outcome is known by the next line
+            return follow
+
+        return follow
 
     def _reaching(self, code: CodeType, task: int, lines: Mapping[int, Counter[int]]) -> Trace:
         """Return what counts each line of *code* once, for *task*."""
@@ -120,19 +193,62 @@ class LineCoverage(Observer):
             if event == "line" and line in left:
                 left.discard(line)
                 lines[line][task] += 1
-                if not left:
+                if not left and self._all_met(code):
                     self._whole.add(code)
             frame.f_trace_lines = bool(left)
             return reach
 
         return reach
 
+    def _all_met(self, code: CodeType) -> bool:
+        """Return whether each outcome of the tests of *code* was met."""
+        file = file_of(code)
+        places = ((test.line, test.column) for test in tests_of(code).values())
+        return all(counter for place in places for counter in self.branches[file][place].values())
+
     def _meet(self, code: CodeType) -> None:
-        """Note the lines that *code* could run."""
+        """Note the lines, and the tests, that *code* could run."""
         if code not in self._known:
             self._known.add(code)
+            file = file_of(code)
             for line in lines_of(code):
-                _ = self.lines[file_of(code)][line]
+                _ = self.lines[file][line]
+            for test in tests_of(code).values():
+                _ = self.branches[file][test.line, test.column]
+
+
+@frozen
+class PythonTest:
+    """A test of Python in the lines ``line`` to ``last``; line ``then`` follows where it holds."""
+
+    line: int
+    column: int
+    last: int
+    then: int
+
+
+@functools.lru_cache(maxsize=512)
+def tests_of(code: CodeType) -> Mapping[int, PythonTest]:
+    """Return the tests of ``if``, ``while`` and ``for`` of a function of Python by their first lines; none where its source is not there.
+
+    Code of BANG C tells outcomes by itself.
+    """
+    name = code.co_filename
+    if not (name.endswith(".py") or "ipykernel_" in name or name.startswith("<ipython-")):
+        return {}
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError):
+        return {}
+    own = lines_of(code)
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.While | ast.For) and node.lineno in own:
+            head = node.iter if isinstance(node, ast.For) else node.test
+            last, then = head.end_lineno or node.lineno, node.body[0].lineno
+            if then > last and not isinstance(head, ast.Constant):
+                found[node.lineno] = PythonTest(node.lineno, node.col_offset + 1, last, then)
+    return found
 
 
 def lines_of(code: CodeType) -> set[int]:

@@ -1,12 +1,14 @@
-"""Coverage of lines over many runs: a record that is kept and merged, as text, as lcov, as a page."""
+"""Coverage of lines and branches over many runs: a record that is kept and merged, as text, as lcov, as a page."""
 
 import html
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from mlusim.counted import counted
 from mlusim.errors import UsageError, shown_file
@@ -18,72 +20,127 @@ from mlusim.report.json_values import json_text
 FORM = "mlusim coverage 1"
 
 
+OUTCOMES = MappingProxyType({True: "true", False: "false"})
+"""The outcomes of a test, as a record has them."""
+Counts = Mapping[str, Mapping[str, int]]
+
+
 @frozen
 class CoverageRecord:
     """By file, line and task, how often a line ran; a line without tasks could run and did not.
 
+    ``branches`` has, by file, place of a test (line and column, as "12:7"), outcome and task, how often a test had it.
     Lines and tasks are texts, as JSON has keys.
     """
 
     form: str
     launches: int
-    files: Mapping[str, Mapping[str, Mapping[str, int]]]
+    files: Mapping[str, Counts]
+    branches: Mapping[str, Mapping[str, Counts]] = field(factory=dict)
 
     def counts(self, file: str) -> dict[int, int]:
         """Return how often each line of *file* that could run did, in all tasks."""
         return {int(line): sum(tasks.values()) for line, tasks in self.files[file].items()}
 
+    def outcomes(self, file: str) -> dict[tuple[int, int], dict[str, int]]:
+        """Return how often each test of *file*, by line and column, had each outcome, in all tasks."""
+        return {
+            place_of(place): {outcome: sum(tasks.values()) for outcome, tasks in of.items()}
+            for place, of in self.branches.get(file, {}).items()
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Return the document: the record, and of each file how much of it ran."""
-        return asdict(self) | {
-            "summary": [
+        made = []
+        for name, counts in self.each():
+            outcomes = self.outcomes(name)
+            met = [count for of in outcomes.values() for count in of.values()]
+            made.append(
                 {
                     "file": name,
                     "lines": len(counts),
                     "ran": sum(map(bool, counts.values())),
                     "missing": _missing(counts),
+                    "branches": len(met),
+                    "branches_ran": sum(map(bool, met)),
+                    "branches_missing": _unmet(outcomes),
                 }
-                for name, counts in self._each()
-            ]
-        }
+            )
+        return asdict(self) | {"summary": made}
 
-    def _each(self) -> Iterator[tuple[str, dict[int, int]]]:
+    def each(self) -> Iterator[tuple[str, dict[int, int]]]:
+        """Yield each file with the counts of its lines."""
         for name in sorted(self.files):
             yield name, self.counts(name)
 
 
-def record_of(lines: Mapping[str, Mapping[int, Mapping[int, int]]], launches: int) -> CoverageRecord:
+def place_of(text: str) -> tuple[int, int]:
+    """Return the line and the column that "12:7" names.  Raises `ValueError` for another text."""
+    line, _, column = text.partition(":")
+    return int(line), int(column)
+
+
+def record_of(
+    lines: Mapping[str, Mapping[int, Mapping[int, int]]],
+    launches: int,
+    branches: Mapping[str, Mapping[tuple[int, int], Mapping[bool, Mapping[int, int]]]],
+) -> CoverageRecord:
     """Return the record of one run."""
     files = {
-        file: {
-            str(line): {str(task): n for task, n in sorted(tasks.items())}
-            for line, tasks in sorted(of.items())
-        }
+        file: {str(line): _by_task(tasks) for line, tasks in sorted(of.items())}
         for file, of in sorted(lines.items())
     }
-    return CoverageRecord(FORM, launches, files)
+    tests = {
+        file: {
+            f"{line}:{column}": {OUTCOMES[outcome]: _by_task(outcomes[outcome]) for outcome in OUTCOMES}
+            for (line, column), outcomes in sorted(of.items())
+        }
+        for file, of in sorted(branches.items())
+        if of
+    }
+    return CoverageRecord(FORM, launches, files, tests)
+
+
+def _by_task(tasks: Mapping[int, int]) -> dict[str, int]:
+    return {str(task): n for task, n in sorted(tasks.items())}
 
 
 def merged(records: Sequence[CoverageRecord]) -> CoverageRecord:
     """Return what all of *records* count together."""
     files: dict[str, dict[str, dict[str, int]]] = {}
+    branches: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
     for record in records:
         for file, lines in record.files.items():
             for line, tasks in lines.items():
-                into = files.setdefault(file, {}).setdefault(line, {})
-                for task, count in tasks.items():
-                    into[task] = into.get(task, 0) + count
-    return CoverageRecord(FORM, sum(record.launches for record in records), files)
+                _add(files.setdefault(file, {}).setdefault(line, {}), tasks)
+        for file, tests in record.branches.items():
+            for place, outcomes in tests.items():
+                into = branches.setdefault(file, {}).setdefault(place, {})
+                for outcome, tasks in outcomes.items():
+                    _add(into.setdefault(outcome, {}), tasks)
+    return CoverageRecord(FORM, sum(record.launches for record in records), files, branches)
+
+
+def _add(into: dict[str, int], tasks: Mapping[str, int]) -> None:
+    for task, count in tasks.items():
+        into[task] = into.get(task, 0) + count
 
 
 def read_record(name: str) -> CoverageRecord:
     """Return the record in the file *name*.  Raises `UsageError` for a file of something else."""
     try:
-        found: CoverageRecord = typed(CoverageRecord, json.loads(read_text(name)), name)
+        older = frozenset({"branches"})  # which the first records had not
+        found: CoverageRecord = typed(CoverageRecord, json.loads(read_text(name)), name, older)
         for lines in found.files.values():
             for line, tasks in lines.items():
                 _ = int(line), [int(task) for task in tasks]
-    except (ValueError, TypeError) as error:
+        for tests in found.branches.values():
+            for place, outcomes in tests.items():
+                _ = (
+                    place_of(place),
+                    [int(task) for outcome in OUTCOMES.values() for task in outcomes[outcome]],
+                )
+    except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"{name} is no record of coverage: {error}; name another file") from None
     if found.form != FORM:
         raise UsageError(f"{name} is a record of another form, {found.form!r}; name another file")
@@ -99,15 +156,35 @@ def keep_record(name: str, record: CoverageRecord) -> CoverageRecord:
 
 
 def coverage_lines(record: CoverageRecord) -> list[str]:
-    """Return a line for each file, with the lines that never ran."""
+    """Return a line for each file, with the lines that never ran, and one for its tests, with the outcomes that never came."""
     made = []
-    for name, counts in record._each():  # noqa: SLF001 - of this file
+    for name, counts in record.each():
         ran = sum(map(bool, counts.values()))
         missing = _missing(counts)
         never = f"; never: {', '.join(missing)}" if missing else ""
         told = f"{ran} of {counted(len(counts), 'line')} ran, {_percent(ran, len(counts))}{never}"
         made.append(f"{shown_file(name)}: {told}")
+        outcomes = record.outcomes(name)
+        met = [count for of in outcomes.values() for count in of.values()]
+        if met:
+            unmet = _unmet(outcomes)
+            never = f"; never: {', '.join(unmet)}" if unmet else ""
+            came = sum(map(bool, met))
+            made.append(
+                f"  {came} of {counted(len(met), 'branch', 'branches')} taken, {_percent(came, len(met))}{never}"
+            )
     return made
+
+
+def _unmet(outcomes: Mapping[tuple[int, int], Mapping[str, int]]) -> list[str]:
+    """Return the outcomes that never came, as "12 false"; with the column where several tests stand in the line."""
+    lines = Counter(line for line, _ in outcomes)
+    return [
+        f"{line}:{column} {outcome}" if lines[line] > 1 else f"{line} {outcome}"
+        for (line, column), of in sorted(outcomes.items())
+        for outcome, count in of.items()
+        if not count
+    ]
 
 
 def coverage_text(record: CoverageRecord) -> str:
@@ -135,42 +212,67 @@ def _missing(counts: Mapping[int, int]) -> list[str]:
 
 
 def lcov(record: CoverageRecord) -> str:
-    """Return the record in the form of lcov's tracefiles."""
+    """Return the record in the form of lcov's tracefiles: lines, and as branches the outcomes of tests, true before false."""
     parts = []
-    for name, counts in record._each():  # noqa: SLF001 - of this file
+    for name, counts in record.each():
         ran = sum(map(bool, counts.values()))
+        tests, met, every = "", 0, 0
+        blocks: Counter[int] = Counter()
+        for (line, _), of in sorted(record.outcomes(name).items()):
+            asked = any(of.values())
+            for number, outcome in enumerate(OUTCOMES.values()):
+                count = of[outcome]
+                tests += f"BRDA:{line},{blocks[line]},{number},{count if asked else '-'}\n"
+                met, every = met + bool(count), every + 1
+            blocks[line] += 1
+        tests += f"BRF:{every}\nBRH:{met}\n" if every else ""
         lines = "".join(f"DA:{line},{counts[line]}\n" for line in sorted(counts))
-        parts.append(f"TN:\nSF:{Path(name).resolve()}\n{lines}LF:{len(counts)}\nLH:{ran}\nend_of_record\n")
+        parts.append(
+            f"TN:\nSF:{Path(name).resolve()}\n{tests}{lines}LF:{len(counts)}\nLH:{ran}\nend_of_record\n"
+        )
     return "".join(parts)
 
 
 _PAGE = """<!DOCTYPE html>
 <meta charset="utf-8"><title>coverage</title>
 <style>body{{font-family:sans-serif;margin:2em}}pre{{line-height:1.35}}.n{{color:#777;display:inline-block;width:5em;text-align:right}}
-.ran{{background:#dcf2dc}}.never{{background:#f6d5d5}}</style>
-<h1>Lines of kernels that ran</h1>
+.ran{{background:#dcf2dc}}.part{{background:#fbf0c8}}.never{{background:#f6d5d5}}</style>
+<h1>Lines and branches of kernels that ran</h1>
 {}
 """
 
 
 def coverage_page(record: CoverageRecord) -> str:
-    """Return a page of HTML with the sources, the count of each line, and the tasks that ran it."""
+    """Return a page of HTML with the sources, the count of each line, the tasks that ran it and the outcomes of its tests; yellow where one never came."""
     parts = [f"<pre>{html.escape(coverage_text(record))}</pre>"]
-    for name, counts in record._each():  # noqa: SLF001 - of this file
+    for name, counts in record.each():
         try:
             text = read_text(name).splitlines()
         except UsageError:
             text = []
+        outcomes: dict[int, list[str]] = {}
+        for (line, column), of in sorted(record.outcomes(name).items()):
+            told = f"column {column}: " + ", ".join(f"{outcome} {count}" for outcome, count in of.items())
+            outcomes.setdefault(line, []).append(told)
+        unmet = {line for (line, _), of in record.outcomes(name).items() if not all(of.values())}
         rows = [
-            _row(number, line, counts.get(number), record.files[name].get(str(number), {}))
+            _row(number, line, counts.get(number), record.files[name].get(str(number), {}), outcomes, unmet)
             for number, line in enumerate(text, 1)
         ]
         parts.append(f"<h2>{html.escape(shown_file(name))}</h2>\n<pre>{chr(10).join(rows)}</pre>")
     return _PAGE.format("\n".join(parts))
 
 
-def _row(number: int, line: str, count: int | None, tasks: Mapping[str, int]) -> str:
-    kind = "" if count is None else "ran" if count else "never"
+def _row(
+    number: int,
+    line: str,
+    count: int | None,
+    tasks: Mapping[str, int],
+    outcomes: Mapping[int, Sequence[str]],
+    unmet: Collection[int],
+) -> str:
+    kind = "" if count is None else "never" if not count else "part" if number in unmet else "ran"
     told = "" if count is None else str(count)
     ran = ", ".join("memory core" if task == "-1" else f"task {task}: {n}" for task, n in tasks.items())
-    return f'<span class="{kind}" title="{ran}"><span class="n">{number}</span><span class="n">{told}</span>  {html.escape(line)}</span>'
+    title = "; ".join(filter(None, [ran, *outcomes.get(number, [])]))
+    return f'<span class="{kind}" title="{title}"><span class="n">{number}</span><span class="n">{told}</span>  {html.escape(line)}</span>'

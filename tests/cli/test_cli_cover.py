@@ -66,14 +66,76 @@ def test_lines_are_counted_by_task_and_over_runs(split, cli, tmp_path):
 
     assert [0, 0, 0] == [first.code, shown.code, second.code]
     assert ["10-14"] == first.json()["summary"][0]["missing"]
-    assert "split.mlu: 8 of 10 lines ran, 80.0 %; never: 13-14\nin 3 launches\n" == second.out
+    tests = "  4 of 4 branches taken, 100.0 %\n"
+    assert f"split.mlu: 8 of 10 lines ran, 80.0 %; never: 13-14\n{tests}in 3 launches\n" == second.out
     assert "split.mlu: 7 of 10 lines ran" in shown.err
     assert {"0": 3} == lines["2"]
     assert [{"1": 2}, {"1": 1}, {}] == [lines["8"], lines["10"], lines["14"]]
-    assert {"DA:2,3", "DA:8,2", "DA:14,0", "LF:10", "LH:8"} <= set((tmp_path / "c.info").read_text().split())
+    info = {"BRDA:7,0,0,2", "BRDA:7,0,1,1", "BRF:4", "BRH:4", "DA:2,3", "DA:8,2", "DA:14,0", "LF:10", "LH:8"}
+    assert info <= set((tmp_path / "c.info").read_text().split())
+    assert {"true": {"1": 2}, "false": {"1": 1}} == record["branches"][str(tmp_path / "split.mlu")]["7:14"]
     assert 'class="never" title=""' in (tmp_path / "c.html").read_text()
     again = cli("cover", "c.json")
     assert second.out == again.out
+
+
+BRANCHES = """\
+__mlu_device__ int Half(int n) {
+  return n > 3 && n < 90 ? n / 2 : n;
+}
+template <bool Even> __mlu_global__ void Split(int *out, int n, int *more) {
+  if (Even && taskId == 0) out[0] = Half(n);
+  else if (n > 50 || !more) out[taskId] = n;
+  while (true) {
+    if (--n < 0) break;
+  }
+  do { n--; } while (n > -5);
+}
+__mlu_global__ void Beside(int *out) { out[0] = out[1] ? 1 : 2; }
+"""
+TESTS = """\
+import mlusim
+from mlusim.bang import Mlu, Ptr, kernel
+
+
+@kernel
+def count(mlu: Mlu, out: Ptr, large: int) -> None:
+    if large:
+        out[3] = 1
+    elif (mlu.taskId
+          == 0):
+        out[2] = 1
+    for n in range(2):
+        if n == 1:
+            continue
+        out[n] = 1
+    while large: large = 0
+
+
+device = mlusim.Device("MLU370-X4")
+device.launch(count, dim=1, args=(device.empty(4, "int32"), 0))
+"""
+
+
+def test_outcomes_of_tests_are_counted(cli, tmp_path, monkeypatch):
+    """Of if, loops and ?:, of operands of && and ||, none of what is constant; by the checkers' code, too, and in Python."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "branches.mlu").write_text(BRANCHES)
+    (tmp_path / "branches.py").write_text(TESTS)
+    call = ["branches.mlu", "--kernel", "Split<true>", "--dim", "2", "--arg", "out=out:int32:2"]
+    rest = ["--arg", "n=9", "--arg", "more=null"]
+
+    plain = cli("cover", *call, *rest)
+    checked = cli("check", *call, *rest, "--coverage", "c.json")
+    python = cli("cover", "branches.py")
+    record = json.loads((tmp_path / "c.json").read_text())
+
+    never = "2:10 false, 2:19 false, 6:12 true, 6:22 false, 12 true, 12 false"
+    assert f"  10 of 16 branches taken, 62.5 %; never: {never}\n" in plain.out
+    assert [0, plain.out] == [plain.code, "".join(f"{line}\n" for line in checked.err.splitlines()[:3])]
+    (tests,) = record["branches"].values()
+    assert [{"true": {"0": 1, "1": 1}, "false": {"0": 9, "1": 9}}] == [tests["8:9"]]
+    assert "  7 of 8 branches taken, 87.5 %; never: 7 true, 9 false\n" in python.out
 
 
 def test_python_kernels_are_counted(cli, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.fitting import Fitting
-from mlusim.frontend.bangc.ir.walk import statement_lines
+from mlusim.frontend.bangc.ir.walk import branches, statement_lines
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
@@ -76,6 +76,17 @@ class Body:
                     found.setdefault(span.file, set()).update({span.line, *statement_lines(function.body)})
         return found
 
+    def branches(self) -> dict[str, set[tuple[int, int]]]:
+        """Return the tests that may run, by file, each by its line and column: of what the function reaches, and of what is beside it."""
+        found: dict[str, set[tuple[int, int]]] = {}
+        for part in self.plan.parts:
+            for function in part.file.form.functions.values():
+                beside = function.span.file == part.file.form.path and function.kind in ("kernel", "device")
+                if function.symbol in part.code or (beside and not function.external):
+                    for span in branches(function.body):
+                        found.setdefault(span.file, set()).add((span.line, span.column))
+        return found
+
     def __call__(self, mlu: Any, *arguments: Any) -> None:
         """Run the function on the core of *mlu*."""
         self.prepared(mlu, arguments)()
@@ -89,8 +100,9 @@ class Body:
             )
         plan, scopes = self.plan, self.__globals__[SCOPES]
         hub = mlu.core.session.hub
-        if hub.value is not None or hub.taken is not None:
-            plan = plan.checked
+        checked, covered = hub.value is not None or hub.taken is not None, hub.branch is not None
+        if checked or covered:
+            plan = plan.watched(checked=checked, covered=covered)
             scopes = _scopes(plan)
         return RepeatedRun(Task(mlu, plan, scopes), arguments, self.form.parameters)
 

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from types import CodeType
 from typing import Any
 
@@ -23,19 +22,23 @@ class File:
     """A file that was lowered; ``rendered`` grows as functions are wanted."""
 
     form: ir.TranslationUnit
-    rendered: dict[tuple[str, bool, bool], Rendered] = field(factory=dict)
+    rendered: dict[tuple[str, bool, bool, bool], Rendered] = field(factory=dict)
     initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
 
-    def function(self, symbol: str, *, deep: bool = False, checked: bool = False) -> Rendered:
+    def function(
+        self, symbol: str, *, deep: bool = False, checked: bool = False, covered: bool = False
+    ) -> Rendered:
         """Return the function called *symbol*, rendered.
 
         A *deep* one calls itself and looks how often it is inside itself; a *checked* one reports values that change
-        without a word.
+        without a word, a *covered* one the outcomes of tests.
         """
-        key = symbol, deep, checked
+        key = symbol, deep, checked, covered
         found = self.rendered.get(key)
         if found is None:
-            found = self.rendered[key] = render(self.form.functions[symbol], deep=deep, checked=checked)
+            found = self.rendered[key] = render(
+                self.form.functions[symbol], deep=deep, checked=checked, covered=covered
+            )
         return found
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:
@@ -75,12 +78,17 @@ class LinkPlan:
     pointed: dict[str, None] = field(
         factory=dict
     )  # functions whose address is taken, in the order of their addresses
-    again: "Callable[[], LinkPlan] | None" = None
+    again: "Callable[[bool, bool], LinkPlan] | None" = None
+    _watched: "dict[tuple[bool, bool], LinkPlan]" = field(factory=dict)
 
-    @cached_property
-    def checked(self) -> "LinkPlan":
-        """The same with code that reports values that change without a word, made when it is wanted first."""
-        return self if self.again is None else self.again()
+    def watched(self, *, checked: bool, covered: bool) -> "LinkPlan":
+        """Return the same with code that reports values that change without a word, outcomes of tests or both; made when it is wanted first."""
+        if self.again is None or not (checked or covered):
+            return self
+        key = checked, covered
+        if key not in self._watched:
+            self._watched[key] = self.again(checked, covered)
+        return self._watched[key]
 
 
 def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.Function] | None":
@@ -92,13 +100,18 @@ def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.
     return None
 
 
-def link(files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = False) -> LinkPlan:
+def link(
+    files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = False, covered: bool = False
+) -> LinkPlan:
     """Return all that *symbol* of *file* reaches; each file keeps its own variables.
 
-    *checked* code reports values that change without a word.
+    *checked* code reports values that change without a word, *covered* code the outcomes of tests.
     """
-    again = None if checked else lambda: link(files, file, symbol, checked=True)
-    plan = LinkPlan(symbol, again=again)
+    how = {"checked": checked, "covered": covered}
+    plain = not (checked or covered)
+    plan = LinkPlan(
+        symbol, again=(lambda a, b: link(files, file, symbol, checked=a, covered=b)) if plain else None
+    )
     parts: dict[int, FilePart] = {}
     work = [(file, symbol)]
     done: set[str] = set()
@@ -115,7 +128,7 @@ def link(files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = 
             continue
         owner = found[0]
         part = parts.setdefault(id(owner), FilePart(owner))
-        rendered = owner.function(wanted, checked=checked)
+        rendered = owner.function(wanted, **how)
         part.code[wanted] = rendered.code
         calls[wanted] = tuple(_met(plan, part, rendered.uses))
         work += [(owner, s) for s in calls[wanted]]
@@ -125,17 +138,17 @@ def link(files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = 
         calls[caller] += tuple(plan.pointed)
     plan.parts = list(parts.values())
     if file.form.functions[symbol].kind != "host":
-        _deepen(plan, circles(calls), checked=checked)
+        _deepen(plan, circles(calls), how)
     for part in plan.parts:
         _declare(part)
     return plan
 
 
-def _deepen(plan: LinkPlan, symbols: frozenset[str], *, checked: bool) -> None:
+def _deepen(plan: LinkPlan, symbols: frozenset[str], how: Mapping[str, bool]) -> None:
     """Let the functions that call themselves look how deep they are."""
     for part in plan.parts:
         for symbol in symbols & part.code.keys():
-            part.code[symbol] = part.file.function(symbol, deep=True, checked=checked).code
+            part.code[symbol] = part.file.function(symbol, deep=True, **how).code
     plan.deep = frozenset(c for part in plan.parts for s, c in part.code.items() if s in symbols)
 
 

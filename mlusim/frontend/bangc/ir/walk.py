@@ -2,14 +2,24 @@
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir.expressions import Assign, Convert, Load, LocalStorage, Update
-from mlusim.frontend.bangc.ir.names import Global, Local
+from mlusim.frontend.bangc.ir.expressions import (
+    Assign,
+    Conditional,
+    Const,
+    Convert,
+    Load,
+    LocalStorage,
+    Logical,
+    Unary,
+    Update,
+)
+from mlusim.frontend.bangc.ir.names import Global, Local, Span
 from mlusim.frontend.bangc.ir.statements import (
     Block,
     Evaluate,
@@ -71,6 +81,26 @@ def casts(nodes: Iterable[Any]) -> Mapping[tuple[Local, t.Type], int]:
 def statement_lines(body: tuple[Any, ...]) -> set[int]:
     """Return the lines of the statements in *body* at which something runs."""
     return {node.span.line for node in walk(body) if isinstance(node, _STATEMENTS)}
+
+
+def is_branch(test: Any) -> bool:
+    """Return whether the outcome of *test* counts by itself: that of a constant is known, that of ``&&`` and ``||`` is its operands'."""
+    while isinstance(test, Convert) or (isinstance(test, Unary) and test.op == "!"):
+        test = test.value
+    return not isinstance(test, Const | Logical)
+
+
+def branches(body: tuple[Any, ...]) -> Iterator[Span]:
+    """Yield the places of the tests in *body*: of if, loops and ``?:``, and the operands of ``&&`` and ``||``."""
+    for node in walk(body):
+        tests: tuple[Any, ...] = ()
+        if isinstance(node, If | Loop | Conditional):
+            tests = (node.test,)
+        elif isinstance(node, Logical):
+            tests = (node.left, node.right)
+        for test in tests:
+            if test is not None and is_branch(test):
+                yield test.span
 
 
 def walk(node: Any) -> list[Any]:

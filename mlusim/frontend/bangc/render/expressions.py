@@ -7,7 +7,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.ir.walk import is_branch, walk
 from mlusim.frontend.bangc.render import arithmetic, casts, checked, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, refers
@@ -22,7 +22,16 @@ def value(c: Context, node: ir.Expr) -> ast.expr:
 
 
 def condition(c: Context, node: ir.Expr) -> ast.expr:
-    """Return the value of a test: null pointers and zeros are false."""
+    """Return the value of a test, whose outcome covered code tells."""
+    made = truth(c, node)
+    if not c.covered or not is_branch(node):
+        return made
+    span = node.span
+    return b.call("_c_branch", made, b.constant((span.file, span.line, span.column)))
+
+
+def truth(c: Context, node: ir.Expr) -> ast.expr:
+    """Return the value of a number or a pointer that is asked whether it is true: null pointers and zeros are not."""
     made = value(c, node)
     decided = isinstance(node, ir.Compare | ir.Logical) or (isinstance(node, ir.Unary) and node.op == "!")
     return made if decided else asked(c, made, node)
@@ -230,7 +239,7 @@ def _const(c: Context, node: ir.Const) -> ast.expr:
 def _unary(c: Context, node: ir.Unary) -> ast.expr:
     made = value(c, node.value)
     if node.op == "!":
-        return ast.UnaryOp(ast.Not(), condition(c, node.value))
+        return ast.UnaryOp(ast.Not(), truth(c, node.value))
     assert isinstance(node.type, t.Arithmetic)
     if node.op == "~":
         flipped = ast.UnaryOp(ast.Invert(), made)

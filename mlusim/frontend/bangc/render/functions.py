@@ -31,14 +31,16 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     return declarations.made(c, local, expression, variable.symbol), c.uses
 
 
-def render(function: ir.Function, *, deep: bool = False, checked: bool = False) -> Rendered:
+def render(
+    function: ir.Function, *, deep: bool = False, checked: bool = False, covered: bool = False
+) -> Rendered:
     """*function* as a code object with its file, its lines and its display name.
 
-    *deep* ones look how deep they are, *checked* ones report values that change without a word.
+    *deep* ones look how deep they are, *checked* ones report values that change without a word, *covered* ones the outcomes of tests.
     """
     c = statements.BodyContext(symbol=function.symbol)
     c.names = frozenset(local.name for local in function.locals)
-    c.checked = checked
+    c.checked, c.covered = checked, covered
     nodes = walk(function.body)
     c.changed, c.casts = changed(nodes), casts(nodes)
     c.steady.update(function.parameters)

@@ -202,6 +202,8 @@ class Task:
             space["_c_divided"] = self.divided
             space.update(dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), _itself))
             space["_c_constant_local"] = self.constant_local
+        if hub.branch is not None:
+            space["_c_branch"] = self.branch
         if hub.taken is not None:
             rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
             space.update(Following(self.core).names(space, rows, NUMBER))
@@ -209,6 +211,13 @@ class Task:
         return space
 
     # -- values --------------------------------------------------------------------------------
+
+    def branch(self, outcome: Any, place: tuple[str, int, int]) -> Any:
+        """Tell those who listen the *outcome* of the test at *place*, and return it."""
+        tell = self.core.session.hub.branch
+        if tell is not None:
+            tell(self.core, place, bool(outcome))
+        return outcome
 
     def changed(self, value: float, rule: str, have: str, to: str, low: int, high: int) -> int:
         """Convert *value*, which is no number of the type *to*, as C does; tell those who listen (`ValueChange`)."""
