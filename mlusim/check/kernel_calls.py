@@ -15,6 +15,7 @@ from mlusim.programs.carving import carve
 from mlusim.programs.expectation import Expectation
 from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.programs.launch_again import LaunchAgain
+from mlusim.programs.native_parts import known_apart
 
 if TYPE_CHECKING:
     from mlusim.programs.other_calls import Came, TextCall
@@ -66,28 +67,40 @@ def check_call(
         if wrong:
             told = f"against {expected.name}, {wrong}"
             done = evolve(done, problem="; ".join(filter(None, (done.problem, told))))
-    inferred = plans and PLANS in names and not done.faults
-    return carved(done, [call]) if inferred and isinstance(call, KernelCall) else done
+    if not plans or PLANS not in names or done.faults or not isinstance(call, KernelCall):
+        return done
+    return carved(done, [(call, 0 if kept.done is None else sum(kept.done.launch.instructions.values()))])
 
 
-def carved(done: Checked, calls: Iterable[KernelCall | LaunchAgain]) -> Checked:
+def carved_again(done: Checked, launches: Iterable[LaunchAgain]) -> Checked:
+    """Return *done* with the overlaps in *launches* of a program."""
+    return carved(done, [(launch, launch.instructions) for launch in launches])
+
+
+def carved(done: Checked, calls: Iterable[tuple[KernelCall | LaunchAgain, int]]) -> Checked:
     """Return *done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
 
-    The kernel of each of *calls* runs twice more.  After a fault there is no plan: the launch has no end.
+    With each of *calls* comes how many instructions it has.  Its kernel runs once more in C, and twice in Python where that cannot tell.  After a fault there is no plan: the
+    launch has no end.
     """
-    for call in calls:
+    for call, instructions in calls:
+        if known_apart(call, instructions):
+            done = _planned(done)
+            continue
         with contextlib.suppress(MlusimError):
             found = carve(call)
             told = {_place(f) for f in done.findings}
             fresh = [f for f in found.findings if _place(f) not in told]
             accepted = [a for a in found.allowed if a not in done.allowed]
             done = evolve(
-                done,
-                findings=(*done.findings, *fresh),
-                allowed=(*done.allowed, *accepted),
-                unchecked=tuple((name, count) for name, count in done.unchecked if name != PLANS),
+                _planned(done), findings=(*done.findings, *fresh), allowed=(*done.allowed, *accepted)
             )
     return done
+
+
+def _planned(done: Checked) -> Checked:
+    """Return *done*, of which the plan is inferred now."""
+    return evolve(done, unchecked=tuple(one for one in done.unchecked if one[0] != PLANS))
 
 
 def _place(finding: Finding) -> tuple[Any, ...]:

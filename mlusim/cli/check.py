@@ -26,7 +26,7 @@ from mlusim.check.checking import (
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.findings_text import findings_text, renderables, summary
 from mlusim.check.junit import junit
-from mlusim.check.kernel_calls import PLANS, carved, check_call
+from mlusim.check.kernel_calls import PLANS, carved_again, check_call
 from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
@@ -163,7 +163,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
             schedules=others,
             enough=enough,
         )
-    return carved(done, keeper.launches.values())
+    return carved_again(done, keeper.launches.values())
 
 
 @contextlib.contextmanager
@@ -183,14 +183,14 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if args.function is not None:
         with _keeping(names) as keeper:
             done = check_call(other_call(args), args.program, names, expectation_of(args), notes=args.notes)
-        return carved(done, keeper.launches.values())
+        return carved_again(done, keeper.launches.values())
     program = program_and_kernel(args)[0]
     if isinstance(program, KernelCall):
         return check_call(program, args.program, names, expectation_of(args), notes=args.notes)
     _refuse_expectation(args)
     with _keeping(names) as keeper:
         done = check_program(program, args.program, names, notes=args.notes)
-    return carved(done, keeper.launches.values())
+    return carved_again(done, keeper.launches.values())
 
 
 def _case(args: argparse.Namespace, case: KernelCase, names: tuple[str, ...]) -> Checked:

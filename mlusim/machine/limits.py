@@ -139,6 +139,17 @@ class Meter:
         """Return whether the alarm of this launch, not that of another around it, has raised *overdue*."""
         return self._alarm is not None and type(overdue) is self._alarm.kind
 
+    def trial(self, instructions: int) -> "Meter":
+        """Return a meter that ends after so many *instructions*, with the same alarm."""
+        found = Meter(Limit(instructions=instructions))
+        found._alarm = self._alarm
+        return found
+
+    @property
+    def spent(self) -> bool:
+        """True where its limit of instructions is reached."""
+        return self.left <= 0 or self.turns <= 0
+
     def __enter__(self) -> Self:
         if self._alarm is not None:
             self._alarm.start()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mlusim.engine.contract import Flight
     from mlusim.machine.events import Step
     from mlusim.machine.hub import Hub
+    from mlusim.machine.task_parts import TaskParts
     from mlusim.machine.task_place import TaskPlace
     from mlusim.memory.allocation import Allocation, Arena
     from mlusim.memory.declaration import StackVariable
@@ -185,8 +186,11 @@ class Screen(Protocol):
     def met(self) -> Sequence[tuple[int, ...]]:
         """In their order: a task that begins, ``()``, and the tasks that met at a barrier, by their numbers."""
 
-    def shared(self) -> "Iterator[np.ndarray[Any, Any]]":
-        """Yield, for each memory, the accesses to it: low, high, kind and segment of each in a row."""
+    def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
+        """Yield each memory that is shared, and the accesses to it: low, high, kind and segment of each in a row."""
+
+    def parts(self) -> "Iterator[TaskParts]":
+        """Yield what was kept of the parts of on-chip arrays; once of tasks that are alike."""
 
 
 class LaunchResult(Protocol):

@@ -197,10 +197,11 @@ class ByteRuns:
             starts = access.starts
             lows.append(starts)
             highs.append(starts + access.size)
-        return ByteRuns._joined(np.concatenate(lows), np.concatenate(highs))
+        return ByteRuns.joined(np.concatenate(lows), np.concatenate(highs))
 
     @staticmethod
-    def _joined(lows: Ints, highs: Ints) -> "ByteRuns":
+    def joined(lows: Ints, highs: Ints) -> "ByteRuns":
+        """Return the bytes of the pieces [lows[i], highs[i]), in any order."""
         kept = lows < highs
         lows, highs = lows[kept], highs[kept]
         order = np.argsort(lows, kind="stable")
@@ -230,7 +231,7 @@ class ByteRuns:
 
     def __or__(self, other: "ByteRuns") -> "ByteRuns":
         """Return the bytes that either touches."""
-        return ByteRuns._joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
+        return ByteRuns.joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
 
     def __sub__(self, other: "ByteRuns") -> "ByteRuns":
         """Return these bytes without those of *other*."""

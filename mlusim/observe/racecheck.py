@@ -71,7 +71,7 @@ class RaceCheck(Checker):
                 clocks.meet(tasks)
             else:
                 clocks.begin()
-        return all(in_order(table, clocks) for table in screen.shared())
+        return all(in_order(table, clocks) for _, table in screen.shared())
 
     def screened(self, screen: "Screen") -> None:
         """Let go of what a launch begins with."""

@@ -7,14 +7,13 @@ never anywhere else than that variable, as a row of the only turn of a loop.  Th
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
 from mlusim.counted import plural
 from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.machine.events import Effect, Site
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import Core
@@ -27,11 +26,17 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
 
 if TYPE_CHECKING:
+    from mlusim.frontend.bangc.entry import BangKernel
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
 
 ON_CHIP = ("NRAM", "WRAM", "SRAM")
 OVERLAP = "plan-carved-overlap"
+
+
+def on_chip(allocation: Allocation | None) -> "TypeGuard[Allocation]":
+    """Return whether *allocation* is a part of an on-chip memory."""
+    return allocation is not None and allocation.space.name in ON_CHIP
 
 
 @frozen
@@ -135,7 +140,8 @@ class PointerPlaces(Observer):
 
     name = "held"
 
-    def __init__(self, kernel: BangKernel) -> None:
+    def __init__(self, kernel: "BangKernel") -> None:
+        self.kernel = kernel
         self.frames = Frames(kernel)
         self._starts: dict[str, int] = {}  # the first address of each memory
         self.arrays: dict[tuple[str, int, str], DeclaredArray] = {}
@@ -148,23 +154,30 @@ class PointerPlaces(Observer):
     def declare(self, core: Core, allocation: Allocation) -> None:
         """Keep a declaration of on-chip memory."""
         self._starts.update({arena.space.name: arena.base for arena in core.arenas.values()})
-        if allocation.space.name in ON_CHIP:
+        if on_chip(allocation):
             self.array_of(allocation)
 
     def issue(self, effect: Effect) -> None:
         """Note what the variables behind the operands hold."""
         task = effect.core.place.task
         for _, _, chains in self.frames.behind(effect):
-            for step, behind in (pair for chain in chains for pair in zip_longest(chain, chain[1:])):
-                if step.name is not None and step.allocation.space.name in ON_CHIP:
-                    place = self.array_of(step.allocation), step.offset
-                    self.places.setdefault(step.name, {}).setdefault(task, set()).add(place)
-                    if step.plain:
-                        self.plain.add(step.name)
-                    if behind is not None and behind.name is not None:
-                        self._named.add(step.name)
-                        if behind.allocation is not step.allocation or behind.offset != step.offset:
-                            self._apart.add(step.name)
+            for chain in chains:
+                self.note(chain, task)
+
+    def note(self, chain: Chain, task: int) -> None:
+        """Note what the variables of *chain* hold in *task*."""
+        for step, behind in zip_longest(chain, chain[1:]):
+            if step.name is not None and on_chip(step.allocation):
+                places = self.places.setdefault(step.name, {}).setdefault(task, set())
+                places.add((self.array_of(step.allocation), step.offset))
+                if step.moved:
+                    places.add((self.array_of(step.allocation), -1))
+                if step.plain:
+                    self.plain.add(step.name)
+                if behind is not None and behind.name is not None:
+                    self._named.add(step.name)
+                    if behind.allocation is not step.allocation or behind.offset != step.offset:
+                        self._apart.add(step.name)
 
     def array_of(self, allocation: Allocation) -> DeclaredArray:
         """Return the array that *allocation* is."""
@@ -191,7 +204,7 @@ class PointerPlaces(Observer):
         return bool(places) and all(len(p) == 1 for p in places.values())
 
 
-def _globals(kernel: BangKernel) -> Mapping[tuple[str, int], str]:
+def _globals(kernel: "BangKernel") -> Mapping[tuple[str, int], str]:
     found: dict[tuple[str, int], str] = {}
     for part in kernel.plan.parts:
         for variable in part.file.form.globals.values():
@@ -208,7 +221,7 @@ class Extents(Checker):
 
     name = "plan"
 
-    def __init__(self, kernel: BangKernel, held: PointerPlaces) -> None:
+    def __init__(self, kernel: "BangKernel", held: PointerPlaces) -> None:
         super().__init__()
         self._frames = Frames(kernel)
         self._held = held
@@ -229,7 +242,7 @@ class Extents(Checker):
         ways = list(self._frames.behind(effect))
         for stores, accesses in ((False, effect.reads), (True, effect.writes)):
             for access in accesses:
-                if access.allocation.space.name in ON_CHIP:
+                if on_chip(access.allocation):
                     number = self._through(access, ways)
                     self._numbers[number].touch(*access.span)
                     self._order(effect, access, number, stores=stores)
@@ -276,7 +289,7 @@ class Extents(Checker):
             elif pointer.view.allocation is access.allocation and pointer.offset == access.start:
                 chains = list(found)
                 break
-        reached = [self._first(chain, access) for chain in chains]
+        reached = [self.nearest(chain, access.allocation) for chain in chains]
         known = [part for part in reached if part is not None]
         task_low = access.span[0]
         before = [part for part in known if part.offset <= task_low] or known
@@ -284,11 +297,11 @@ class Extents(Checker):
             return self._whole(access.allocation)
         return self._numbers.index(max(before, key=lambda part: part.offset))
 
-    def _first(self, chain: Chain, access: Access) -> ArrayPart | None:
-        """Return the nearest variable of *chain* that has a part of the array."""
+    def nearest(self, chain: Chain, allocation: Allocation) -> ArrayPart | None:
+        """Return the nearest variable of *chain* that has a part of the array in *allocation*."""
         moving: list[str] = []
         for step in chain:
-            if step.allocation is not access.allocation:
+            if step.allocation is not allocation:
                 return None
             if step.name is not None and self._held.stable(step.name):
                 part = self._part_of(step.name)
@@ -296,7 +309,11 @@ class Extents(Checker):
                 return part
             if step.name is not None and step.name not in self._held.plain:
                 moving.append(step.name.text)
-        return self._numbers[self._whole(access.allocation)]
+        return self.whole(allocation)
+
+    def whole(self, allocation: Allocation) -> ArrayPart:
+        """Return the part that the array in *allocation* is by its own name."""
+        return self._numbers[self._whole(allocation)]
 
     def _part_of(self, name: PointerVariable) -> ArrayPart:
         places = {task: next(iter(p)) for task, p in self._held.places[name].items()}

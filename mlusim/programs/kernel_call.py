@@ -173,6 +173,10 @@ class KernelCall:
         """Return the same call on the Python engine, whose instructions can be watched, with the sources that are loaded."""
         return self._alike(engine="python", checks=())
 
+    def natively(self) -> "KernelCall":
+        """Return the same call on the engine in C, without checkers."""
+        return self._alike(engine=NATIVE, checks=())
+
     def loaded(self) -> BangKernel:
         """Return the kernel, from the sources, which are loaded once."""
         if self._module is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.machine.device import Device
 from mlusim.machine.hub import Observer
@@ -28,7 +29,7 @@ class Relaunched:
 
 @frozen(eq=False)
 class LaunchAgain:
-    """A launch of a kernel of BANG C, with the bytes that its arguments led to when it began."""
+    """A launch of a kernel of BANG C, with the bytes that its arguments led to when it began, and how many instructions it had."""
 
     kernel: BangKernel
     board: Any
@@ -36,10 +37,16 @@ class LaunchAgain:
     kind: Kind
     arguments: tuple[Any, ...]
     memory: dict[Allocation, Bytes]
+    engine: str = AUTO
+    instructions: int = 0
 
     def watched(self) -> "LaunchAgain":
-        """Return itself: it runs on the engine whose instructions can be watched."""
-        return self
+        """Return the same launch on the engine whose instructions can be watched."""
+        return evolve(self, engine=PYTHON)
+
+    def natively(self) -> "LaunchAgain":
+        """Return the same launch on the engine in C."""
+        return evolve(self, engine=NATIVE)
 
     def loaded(self) -> BangKernel:
         """Load the kernel of the launch."""
@@ -52,7 +59,7 @@ class LaunchAgain:
         arguments = [_led(a, lambda pointer: _there(pointer, tensors)) for a in self.arguments]
         return Relaunched(
             device.launch(
-                self.kernel, self.dim, self.kind, arguments, observe=tuple(observe), engine="python"
+                self.kernel, self.dim, self.kind, arguments, observe=tuple(observe), engine=self.engine
             )
         )
 
@@ -91,6 +98,12 @@ class LaunchKeeper(Observer):
             request.arguments,
             {a: a.raw.copy() for a in memory},
         )
+
+    def launch_end(self, launch: Any) -> None:
+        """Note how long the launch was."""
+        kept = self.launches.get(self._last)
+        if kept is not None:
+            self.launches[self._last] = evolve(kept, instructions=sum(launch.tally.counts))
 
     def fault(self, core: Any, fault: BaseException) -> None:
         """Forget a launch that does not come to its end."""

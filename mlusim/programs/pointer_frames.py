@@ -3,19 +3,21 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from types import CodeType, FrameType
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.pointer_roots import FunctionUses, Root, roots, uses_of
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.machine.events import Effect
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
-from mlusim.programs.pointer_roots import FunctionUses, Root, roots, uses_of
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.entry import BangKernel
 
 DEEPEST = 32  # variables that one pointer is followed through
 
@@ -33,12 +35,35 @@ class PointerVariable:
 
 @frozen(eq=False)
 class PointerStep:
-    """A variable on the way from an operand to its array: what it holds now.  *plain*: it is the one before it."""
+    """A variable on the way from an operand to its array: what it holds now.  *plain*: it is the one before it.
+
+    *moved* ones are known to have held something else in the same task, too.
+    """
 
     name: PointerVariable | None
-    allocation: Allocation
+    allocation: Allocation | None
     offset: int
     plain: bool = False
+    moved: bool = False
+
+
+Held = tuple[Allocation | None, int, bool]
+"""The place that a pointer variable holds, in which memory, and whether it has held another one in the same task."""
+
+
+class FunctionCall(Protocol):
+    """A function of the kernel that has been called: its uses of pointers, and the line that it is at."""
+
+    @property
+    def uses(self) -> FunctionUses:
+        """Its uses of pointers."""
+
+    @property
+    def line(self) -> int:
+        """The line that it is at."""
+
+    def held(self, root: Root) -> Held | None:
+        """Return what the variable *root* holds; None where that is no place in memory."""
 
 
 class CalledFunction:
@@ -58,6 +83,12 @@ class CalledFunction:
         """Its variables, copied once: an instruction asks for several."""
         return self._frame.f_locals
 
+    def held(self, root: Root) -> Held | None:
+        """Return what the variable *root* holds now."""
+        assert root.local is not None
+        value = _value(self.locals.get(root.local.name), root.path)
+        return (value.view.allocation, value.offset, False) if isinstance(value, Ptr) else None
+
 
 Chain = tuple[PointerStep, ...]
 """From the nearest variable to the array, which has no name here."""
@@ -66,13 +97,13 @@ Chain = tuple[PointerStep, ...]
 class Frames:
     """Finds the variables behind the operands of a kernel's instructions."""
 
-    def __init__(self, kernel: BangKernel) -> None:
-        self.uses: dict[CodeType, FunctionUses] = {}
+    def __init__(self, kernel: "BangKernel") -> None:
+        self.uses: dict[str, FunctionUses] = {}  # by the symbol of the function
         self._codes: dict[int, FunctionUses] = {}
         self._names: dict[tuple[Any, tuple[str, ...]], PointerVariable] = {}
         for part in kernel.plan.parts:
             for symbol, code in part.code.items():
-                self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
+                self.uses[symbol] = self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
 
     def behind(self, effect: Effect) -> Iterator[tuple[int, Ptr | None, Sequence[Chain]]]:
         """Yield for each pointer that *effect* was given its number, the pointer, and the ways to its array.
@@ -82,17 +113,23 @@ class Frames:
         stack = list(self._stack(sys._getframe(1)))  # noqa: SLF001 - the kernel is behind the instruction
         if not stack:
             return
-        line, uses = stack[0].line, stack[0].uses
         row = effect.step.row
         if row is None:
-            elements = uses.elements.get(line, ())
-            yield 0, None, [c for e in elements for r in roots(e.pointer) for c in self._chains(r, stack, 0)]
+            yield 0, None, self.ways(stack, None)
             return
-        nodes = uses.rows.get((line, row.name), ())
         for n, argument in enumerate(effect.arguments):
             if isinstance(argument, Ptr):
-                found = [r for node in nodes if n < len(node.arguments) for r in roots(node.arguments[n])]
-                yield n, argument, [c for r in found for c in self._chains(r, stack, 0)]
+                yield n, argument, self.ways(stack, row.name, n)
+
+    def ways(self, stack: Sequence[FunctionCall], row: str | None, given: int = 0) -> "list[Chain]":
+        """Return the ways to the array of argument *given* of *row*, which *stack* calls; without *row* of an element."""
+        line, uses = stack[0].line, stack[0].uses
+        if row is None:
+            found = [r for element in uses.elements.get(line, ()) for r in roots(element.pointer)]
+        else:
+            nodes = uses.rows.get((line, row), ())
+            found = [r for node in nodes if given < len(node.arguments) for r in roots(node.arguments[given])]
+        return [c for r in found for c in self._chains(r, stack, 0)]
 
     def _stack(self, frame: FrameType | None) -> Iterator[CalledFunction]:
         while frame is not None:
@@ -102,7 +139,7 @@ class Frames:
             frame = frame.f_back
 
     def _chains(
-        self, root: Root, stack: Sequence[CalledFunction], depth: int, length: int = 0
+        self, root: Root, stack: Sequence[FunctionCall], depth: int, length: int = 0
     ) -> Iterator[Chain]:
         """Yield every way from *root*, of the frame at *depth*, to an array."""
         if root.local is None or length > DEEPEST:
@@ -112,21 +149,21 @@ class Frames:
         if root.local.parameter:
             yield from self._through_call(root, stack, depth, length)
             return
-        held = _held(stack[depth].locals.get(root.local.name), root.path)
-        if not isinstance(held, Ptr):
+        held = stack[depth].held(root)
+        if held is None:
             return
         name = None if _is_array(root) else self._name(uses.function, root)
         given = [] if root.path else uses.given.get(root.local, [])
         befores = [r for value in given for r in roots(value) if r.local is not root.local]
         plain = len(given) == 1 and bool(befores) and befores[0].plain
         plain = plain and befores[0].local is not None and not _is_array(befores[0])
-        here = PointerStep(name, held.view.allocation, held.offset, plain)
+        here = PointerStep(name, held[0], held[1], plain, held[2])
         rests = [c for r in befores[:1] for c in self._chains(r, stack, depth, length + 1)] or [()]
         for rest in rests:
             yield (here, *rest)
 
     def _through_call(
-        self, root: Root, stack: Sequence[CalledFunction], depth: int, length: int
+        self, root: Root, stack: Sequence[FunctionCall], depth: int, length: int
     ) -> Iterator[Chain]:
         """Yield the ways through what the caller gave for a parameter."""
         if depth + 1 == len(stack):
@@ -151,7 +188,7 @@ def _is_array(root: Root) -> bool:
     return root.local is not None and not root.path and isinstance(root.local.type, t.Array)
 
 
-def _held(value: Any, path: Sequence[str]) -> Any:
+def _value(value: Any, path: Sequence[str]) -> Any:
     """Return the value of a local, or of a member of the record that it is."""
     for name in path:
         value = getattr(_of_cell(value), name, None)

@@ -117,6 +117,25 @@ def test_a_checker_of_others_is_not_screened(half, monkeypatch):
     assert "python" == launched(half, 1 << 19, observe=[Mine()]).engine
 
 
+@pytest.mark.parametrize(("long", "engine"), [(20_000, "python"), (10, "native")])
+def test_a_launch_that_may_be_long_is_tried_first(half, monkeypatch, long, engine):
+    monkeypatch.setattr(screening, "LONG", long)
+    monkeypatch.setattr(screening, "_long", set())
+
+    class Told(mlusim.Observer):
+        begun = 0
+
+        def launch_begin(self, launch):
+            del launch
+            self.begun += 1
+
+    told = Told()
+    launch = launched(half, 1 << 15, observe=["racecheck", told])
+
+    assert (engine, 1) == (launch.engine, told.begun)
+    assert launch.instructions == launched(half, 1 << 15, engine="python").instructions
+
+
 def test_a_kernel_that_was_long_is_checked_in_c_from_then_on(half, monkeypatch):
     monkeypatch.setattr(screening, "LONG", 10)
     monkeypatch.setattr(screening, "_long", set())

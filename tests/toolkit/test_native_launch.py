@@ -9,6 +9,8 @@ import pytest
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.check.checking import check_program
+from mlusim.machine.native import screening
+from mlusim.machine.native.screening import Screening
 from mlusim.programs.command_program import CommandProgram
 from mlusim.report.efficiency import efficiency
 
@@ -213,8 +215,12 @@ int main() {
 )
 
 
-def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled):
-    """Copies, sets and launches of two queues, or of one and the host, by the bytes that they touch."""
+@pytest.mark.parametrize("least", [screening.LARGE, 0])
+def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled, monkeypatch, least):
+    """Copies, sets and launches of two queues, or of one and the host, by the bytes that they touch; also where C checks the launches."""
+    monkeypatch.setattr(screening, "LARGE", least)
+    clean, usual = [], Screening.run
+    monkeypatch.setattr(Screening, "run", lambda *given: clean.append(usual(*given)) or clean[-1])
     program = compiled(QUEUES)
     done = check_program(CommandProgram(str(program)), str(program))
     lines = QUEUES.splitlines()
@@ -232,6 +238,7 @@ def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled):
         **{n: what for n, what in expected.items() if what != "right"},
         len(lines) - 2: "ends",
     } == found
+    assert (not least) == any(clean)
 
 
 HOOK = r"""

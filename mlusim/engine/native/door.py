@@ -202,7 +202,7 @@ class _Door:
         yield from self._values()
         yield from self._arrays()
         spans = () if self.mode is Mode.ALONE else self._spans()
-        yield from (beside if self.mode is Mode.BESIDE else before)(row, spans)
+        yield from beside(row, spans) if self.mode is Mode.BESIDE else before(row, self.number, spans)
         for step in self.steps:
             if isinstance(step, steps.Settle):
                 yield f"  m->site = site; settle_(m, P_{step.pipe.name});"
@@ -372,19 +372,20 @@ class _Door:
         return [self._touched(o) for o in self.operands]
 
     def _touched(self, o: Operand) -> Footprint:
-        size = self.types[o.name].size
+        size, given = self.types[o.name].size, list(self.given).index(o.name)
         if self.row.form == "strided":
-            return Footprint(o, self._extent(o), size, f"more_{o.name}", f"step_{o.name}")
+            return Footprint(o, given, self._extent(o), size, f"more_{o.name}", f"step_{o.name}")
         skip = o.step_on(self.arch.generation, size)
         if skip > 1:
             return Footprint(
                 o,
+                given,
                 str(size),
                 size,
                 f"(({self.formula(o.extent, o)} + {skip - 1}) / {skip} - 1)",
                 str(skip * size),
             )
-        return Footprint(o, self._span(o), size, "0", "0")
+        return Footprint(o, given, self._span(o), size, "0", "0")
 
 
 # Strided rows: pieces that repeat at distances in bytes, on the vector unit, as `engine.strides` has them; where pieces

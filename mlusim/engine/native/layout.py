@@ -102,6 +102,8 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("screen", "ptr", 1),
     ("records", "ptr", 1),
     ("cell_flags", "ptr", 1),
+    ("parts", "ptr", 1),
+    ("context", "i32", 1),
     ("jump", "u64", 64),
 )
 _ALLOCATION = (

@@ -8,6 +8,7 @@ the row declares, for both engines.
 from collections.abc import Iterator, Sequence
 from enum import Enum, IntFlag
 
+import numpy as np
 from attrs import frozen
 
 from mlusim.arch.pipe import Pipe
@@ -32,6 +33,7 @@ class Screened(IntFlag):
     SYNC = 8
     VALUE = 16
     PLAN = 32  # nothing that C could see: a launch that has a plan is not screened
+    PARTS = 64  # which pointer variable has which part of an on-chip array; for `programs.native_parts`
 
 
 LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
@@ -42,20 +44,49 @@ SPAN_BYTES = 8 * (SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4)
 """The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, and spans of four words."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
+MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 2048, 8192, 8  # the first three are powers of two
+READS, CHANGES, WRITES = range(3)
+"""Kinds of accesses; an atomic changes what it reads."""
+
+CONTEXT = np.dtype([("outer", "i4"), ("site", "i4"), ("function", "i4"), ("spare", "i4")])
+"""A call of a function within another call, whose number begins with 1; the kernel itself is 0."""
+KEPT = np.dtype([("context", "i4"), ("local", "i4"), ("first", "u8"), ("moved", "i8")])
+"""A pointer variable of a call: what it held first, and whether that was all (1: another place, 2: in other memory)."""
+TOUCHED = np.dtype(
+    [
+        *((name, "i4") for name in ("context", "site", "row", "given", "alloc", "kind", "many", "spare")),
+        ("span", "i8", (MOST_PIECES, 2)),
+    ]
+)
+"""Bytes that are touched by an argument of a row at a place; of a scalar access both are -1."""
+HEAD_WORDS = 4  # how many of each there are; whether there was room for all
+PARTS = (("context", CONTEXT, MOST_CONTEXTS), ("keep", KEPT, MOST_KEPT), ("touch", TOUCHED, MOST_TOUCHED))
+"""What a core knows of the parts of on-chip arrays, as `screen.h` lays it out behind the head."""
+PARTS_BYTES = 8 * HEAD_WORDS + sum((kind.itemsize + 4) * most for _, kind, most in PARTS)
 
 CONSTANTS = (
     {f"SCREEN_{one.name}": one.value for one in Screened}
     | {f"IN_{name}": number for number, name in enumerate(LISTS)}
     | {"LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
+    | {
+        "MOST_CONTEXTS": MOST_CONTEXTS,
+        "MOST_KEPT": MOST_KEPT,
+        "MOST_TOUCHED": MOST_TOUCHED,
+        "MOST_PIECES": MOST_PIECES,
+    }
 )
 """Their names in C."""
 
 
 @frozen
 class Footprint:
-    """The bytes of an operand in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes."""
+    """The bytes of an operand in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes.
+
+    It is argument ``given`` of the call.
+    """
 
     operand: Operand
+    given: int
     extent: str
     size: int
     more: str
@@ -87,24 +118,21 @@ class Footprint:
         return not self.operand.partial
 
 
-def before(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render the lines before the bytes change."""
+def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[str]:
+    """Render the lines before the bytes change, of the row *number*."""
+    if not spans:
+        return
+    operands = ", ".join(
+        f"{{{s.at}, {s.whole}, {s.given}, {int(s.reads)}, {int(s.writes)}}}"
+        for s in sorted(spans, key=lambda s: s.given)
+    )
+    yield f"  if (FOLLOWS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, site);"
     if row.form in ("load", "store"):
         for span in spans:
             kind = "WRITES_" if span.writes else "READS_"
             yield f"  accesses_(m, {span.at}, {span.size}, {kind}, site);"
         return
-    if not spans:
-        return
-    if row.pipe is Pipe.SCALAR:  # has no operands in memory
-        yield "  suspect_(m, SCREEN_RACE, site);"
-    for span in spans:
-        kind = "READS_" if not span.writes else "CHANGES_" if row.atomic else "WRITES_"
-        yield f"  {_user(row, span, kind)}"
-        if span.writes and span.reads and not row.atomic and row.pipe in (Pipe.IO, Pipe.MOVE):
-            yield f"  shares_(m, {span.at}, {span.whole}, READS_, site);"
-    if row.pipe in (Pipe.IO, Pipe.MOVE):
-        yield f"  blocked_(m, P_{row.pipe.name});"
+    yield from _in_order(row, spans)
     asked = " | ".join(
         f"lacks_(a_{s.operand.name}, {s.extent})"
         if s.more == "0"
@@ -115,6 +143,22 @@ def before(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
     yield f"  const int lacks__ = {asked or '0'};"
     if asked and (row.returns != "None" or any(not s.exact for s in spans if s.writes)):
         yield "  if (UNLIKELY(lacks__)) suspect_(m, SCREEN_INIT, site);"
+
+
+def _in_order(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
+    """Render what the row is not in order with, and what it touches of shared memory."""
+    copies = row.pipe in (Pipe.IO, Pipe.MOVE)
+    if row.pipe is Pipe.SCALAR:  # has no operands in memory
+        yield "  suspect_(m, SCREEN_RACE, site);"
+    for span in spans:
+        kind = "READS_" if not span.writes else "CHANGES_" if row.atomic else "WRITES_"
+        yield f"  {_user(row, span, kind)}"
+        if copies and span.writes and span.reads and not row.atomic:
+            yield f"  shares_rows_(m, {span.at}, {span.extent}, {span.more} + 1, {span.step}, READS_, site);"
+        if copies and not span.exact:  # the data decide which bytes it changes
+            yield f"  if (SHARED({span.at}.a->space)) suspect_(m, SCREEN_RACE, site);"
+    if copies:
+        yield f"  blocked_(m, P_{row.pipe.name});"
 
 
 def beside(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
@@ -131,7 +175,8 @@ def beside(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
 
 def _user(row: Intrinsic, span: Footprint, kind: str) -> str:
     if row.pipe in (Pipe.IO, Pipe.MOVE):
-        return f"blocks_(m, {span.at}, {span.whole}, {kind}, P_{row.pipe.name}, site);"
+        rows = f"{span.extent}, {span.more}, {span.step}"
+        return f"blocks_(m, {span.at}, {rows}, {kind}, P_{row.pipe.name}, site);"
     return f"computes_(m, {span.at}, {span.whole}, {kind}, site);"
 
 

@@ -26,6 +26,7 @@ class NativeProgram:
     ``text`` is everything that is compiled.  ``entry`` is the function ``int64_t entry(Core *, const uint64_t *words)``
     that runs it; ``sites`` are the file and line that each number of a place means, ``texts`` the string literals and
     ``library`` what Python does for the C library, by their numbers; *recursive* programs watch the end of the stack.
+    ``followed`` are the functions and the pointer variables by the numbers that a screen knows them by.
     """
 
     text: str
@@ -35,6 +36,7 @@ class NativeProgram:
     library: Sequence[Callable[..., Any]] = ()
     recursive: bool = False
     mode: Mode = Mode.ALONE
+    followed: tuple[Sequence[str], Sequence[Any]] = (), ()
 
     @functools.cached_property
     def follows(self) -> bool:

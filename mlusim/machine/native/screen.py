@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from mlusim.engine.native.layout import OFFSET_BITS
 from mlusim.engine.native.screen import LISTS, Screened
 from mlusim.machine.events import Sync
 from mlusim.machine.hub import Observer
+from mlusim.machine.task_parts import TaskParts
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM
@@ -69,6 +71,7 @@ class Screen(Observer):
         self.flags: dict[Allocation, Bytes] = {}
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
+        self._parts: dict[Any, TaskParts] = {}  # of on-chip arrays, where they are looked for
         self._segments = 0
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
@@ -89,6 +92,8 @@ class Screen(Observer):
         c.screen = core.seat.spans()
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
+        c.context = 0
+        c.parts = core.seat.parts() if self.looks & Screened.PARTS else 0
         self._tasks[core] = self._begun
         self._begun += 1
         self.met.append(())
@@ -144,12 +149,31 @@ class Screen(Observer):
     # -- what happens ----------------------------------------------------------------------------
 
     def task_end(self, core: Any) -> None:
-        """Ask whether the stack had room for the local variables."""
+        """Keep the parts of on-chip arrays, and ask whether the stack had room for the local variables."""
+        if self.looks & Screened.PARTS:
+            self._keep_parts(core)
         variables = core.session.request.kernel.on_stack
         if not (variables and self.looks & Screened.MEMORY) or core.place.memory_core:
             return
         if sum(v.nbytes for v in variables) > core.session.board.arch.stack_left(core.arenas[NRAM].top):
             raise Suspicion
+
+    def _keep_parts(self, core: "NativeCore") -> None:
+        assert core.seat is not None
+        whole, tables = core.seat.parts_now()
+        contexts, kept, touched = tables
+        numbers = {
+            *touched["alloc"].tolist(),
+            *(kept["first"] + (1 << OFFSET_BITS - 1) >> OFFSET_BITS).tolist(),
+        }
+        named = {n: view.allocation for n in sorted(numbers) if (view := core.views[n]) is not None}
+        key = (
+            *(table.tobytes() for table in tables),
+            *((a.declared.file, a.declared.line, a if a.space.shared else a.space) for a in named.values()),
+        )
+        task = core.place.task
+        found = self._parts.setdefault(key, TaskParts(whole, contexts, kept, touched, named, {task}))
+        found.tasks.add(task)
 
     def sync(self, sync: Sync) -> None:
         """Let cores meet at a barrier."""
@@ -160,6 +184,10 @@ class Screen(Observer):
                 self._next(core)
 
     # -- what is left ----------------------------------------------------------------------------
+
+    def parts(self) -> Iterator[TaskParts]:
+        """Yield what was kept of the parts of on-chip arrays; once of tasks that are alike."""
+        yield from self._parts.values()
 
     def lack(self, allocation: Allocation, flags: "np.ndarray[Any, Any]") -> None:
         """Take the values from the bytes of the tensor *allocation* where *flags* say so."""
@@ -176,12 +204,12 @@ class Screen(Observer):
         """Return whether something was stored to a tensor that was passed to `lack`."""
         return bool(self.flags[allocation][HEAD - 1])
 
-    def shared(self) -> Iterator["np.ndarray[Any, Any]"]:
-        """Yield, for each memory, the accesses to it in their order."""
+    def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
+        """Yield each memory and the accesses to it in their order: rows of low, high, kind, segment."""
         table = self._accesses[1 : 1 + int(self._accesses[0, 0])]
-        keys = table[:, 4]
+        keys, memories = table[:, 4], tuple(self._keys)
         for key in np.unique(keys).tolist():
-            yield table[keys == key, :4]
+            yield memories[key], table[keys == key, :4]
 
 
 def no_values(allocation: Allocation) -> Bytes:

@@ -5,64 +5,71 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import define
 
 from mlusim.arch.board import Board
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import Mode, Screened
 from mlusim.engine.preference import AUTO, PYTHON, engine_of, preferred
 from mlusim.machine.hub import Observer, hears_the_ends
+from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import Screen
 from mlusim.memory.given import allocations
 
 if TYPE_CHECKING:
-    from mlusim.machine.limits import Meter
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.session import Request, Session
 
 LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler, and
-LONG = 20_000  # instructions of an earlier launch of the kernel
+LONG = 20_000  # instructions, of an earlier launch of the kernel or of
+TRIED = 1 << 16  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """Of kernels that no screen can run, the architectures."""
 
 
-@frozen
+@define
 class Screening:
     """A launch that C may run for the checkers: what watches, what its checkers look for, the compiled kernel.
 
-    ``told`` hear of no more than its beginning and its end.  Without ``loaded`` Python runs it.
+    ``told`` hear of no more than its beginning and its end.  Without ``loaded`` Python runs it; where it is to be ``tried`` before it is
+    compiled, also if it is short.
     """
 
     request: "Request"
     checkers: tuple[Observer, ...]
     told: tuple[Observer, ...]
     looks: Screened
-    loaded: "Loaded | None"
+    loaded: "Callable[[], Loaded | None]"
+    tried: bool = False
 
     def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
         """Run it in C; the session where the checkers find nothing, otherwise None, and its memory as it was before.
 
         *session_of* makes the session of those who observe, the choices of a schedule, the engine, the meter and the screen.
         """
-        if self.loaded is None:
+        told, self.told = self.told, ()  # all hear of everything, in Python
+        if self.tried and not self._long(session_of, meter):
             return None
+        loaded = self.loaded()
+        if loaded is None:
+            return None
+        self.told = told
         screen = Screen(self.looks)
-        session = session_of((screen,), None, self.loaded, meter, screen)
+        session = session_of((screen,), None, loaded, meter, screen)
         for observer in self.told:
             observer.launch_begin(session)
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
             return None
-        kept = [(a, a.raw.copy()) for a in allocations(self.request) if a.writable]
+        restore = _restore_of(self.request)
         try:
             session.run()
             clean = all(checker.screen_end(screen) for checker in self.checkers)
         except Exception:  # noqa: BLE001 - a fault, or what a checker may report: Python says which
             clean = False
         if not clean:
-            for allocation, content in kept:
-                allocation.raw[:] = content
+            restore()
             if screen.hopeless:
                 _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
             return None
@@ -72,6 +79,28 @@ class Screening:
         for observer in self.told:
             observer.launch_end(session)
         return session
+
+    def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
+        """Return whether the launch has `LONG` instructions; nobody watches, and memory is as before."""
+        restore = _restore_of(self.request)
+        trial = (meter or Meter(UNLIMITED)).trial(LONG)
+        with contextlib.suppress(Exception):  # when all watch, Python says what it is
+            session_of((), None, None, trial, None).run()
+        restore()
+        if trial.spent:
+            _long.add(self.request.kernel.native)
+        return trial.spent
+
+
+def _restore_of(request: "Request") -> Callable[[], None]:
+    """Return what gives the memory that *request* may change its bytes of now back."""
+    kept = [(a, a.raw.copy()) for a in allocations(request) if a.writable]
+
+    def restore() -> None:
+        for allocation, content in kept:
+            allocation.raw[:] = content
+
+    return restore
 
 
 def screening_of(
@@ -86,21 +115,26 @@ def screening_of(
     native = getattr(kernel, "native", None)
     if asked == PYTHON or counted or drawn or native is None or not compiles(board.arch):
         return None
-    if asked == AUTO and (debugged() or not _worth(request)):
+    tried = asked == AUTO and not _worth(request)
+    if asked == AUTO and (debugged() or (tried and sum(a.nbytes for a in allocations(request)) < TRIED)):
         return None
     found, compiler = _sorted(watching), available()
     if found is None or compiler is None:
         return None
     checkers, told, looks = found
     left = _left.setdefault(native, set())
-    loaded = None
-    if board.arch.name not in left:
+
+    def loaded() -> "Loaded | None":
         with contextlib.suppress(BuildError):
-            loaded = native.loaded(board.arch, compiler, Mode.SCREENED)
-    if loaded is None:
+            one: Loaded | None = None
+            if board.arch.name not in left:
+                one = native.loaded(board.arch, compiler, Mode.SCREENED)
+            if one is not None:
+                return one
         left.add(board.arch.name)
-        told = ()  # all hear of everything, in Python
-    return Screening(request, checkers, told, looks, loaded)
+        return None
+
+    return Screening(request, checkers, told, looks, loaded, tried and board.arch.name not in left)
 
 
 def _worth(request: "Request") -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlusim.engine.native import layout
 from mlusim.engine.native.loops import table
-from mlusim.engine.native.screen import LISTS, SPAN_BYTES, SPAN_LISTS
+from mlusim.engine.native.screen import HEAD_WORDS, LISTS, PARTS, PARTS_BYTES, SPAN_BYTES, SPAN_LISTS
 from mlusim.isa.table import ISA
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
@@ -97,6 +97,7 @@ class Seat:
         self.given, self.places = WordBuffer(), WordBuffer()
         self._spans: np.ndarray[Any, Any] | None = None
         self._cell_flags: np.ndarray[Any, Any] | None = None
+        self._parts: np.ndarray[Any, Any] | None = None
         self.asked = self.bytes[ASKED:][:24].cast("q")  # why C calls, and two numbers that say more
         self._up = self._call
         self._describe()
@@ -184,6 +185,24 @@ class Seat:
             self._spans = _pages(SPAN_BYTES)
         self._spans[: 8 * SPAN_LISTS] = 0
         return _where(self._spans)
+
+    def parts(self) -> int:
+        """Return the address of the room for the parts of on-chip arrays, with nothing in it."""
+        if self._parts is None:
+            self._parts = _pages(PARTS_BYTES)
+        self._parts[: 8 * HEAD_WORDS] = 0
+        self._parts[-4 * sum(most for _, _, most in PARTS) :] = 0
+        return _where(self._parts)
+
+    def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
+        """Return whether there was room for all, and copies of the tables that are in the room for parts."""
+        assert self._parts is not None
+        *many, short = self._parts[: 8 * HEAD_WORDS].view(np.int64).tolist()
+        found, at = [], 8 * HEAD_WORDS
+        for (_, kind, most), n in zip(PARTS, many, strict=True):
+            found.append(self._parts[at : at + n * kind.itemsize].view(kind).copy())
+            at += most * kind.itemsize
+        return not short, found
 
     def over(self, lists: Iterable[str]) -> None:
         """Forget what is in *lists* (`engine.native.screen.LISTS`)."""

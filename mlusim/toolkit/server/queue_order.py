@@ -5,15 +5,20 @@ and between a queue and the host, only waits and notifiers put anything in order
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import define, field, frozen
 
+from mlusim.engine.native.screen import CHANGES, READS, WRITES, Screened
 from mlusim.machine.hub import Observer
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, ByteRuns
+from mlusim.memory.given import allocations
 from mlusim.memory.space import GDRAM
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Screen
 
 MOST = 4096  # pieces of work that are held against what follows; of more, the oldest are forgotten
 MANY = 4096  # accesses of a launch that are kept apart before they are joined
@@ -116,6 +121,7 @@ class TouchedGdram(Observer):
     """Hears which bytes of GDRAM a launch reads and writes."""
 
     name = "touched"
+    screens = Screened.RACE  # then C keeps all accesses to what is shared
 
     def __init__(self) -> None:
         self._reads, self._writes = GatheredAccesses(), GatheredAccesses()
@@ -127,6 +133,19 @@ class TouchedGdram(Observer):
                 if access.allocation.space is GDRAM:
                     gathered.add(access)
         return True
+
+    def screen_begin(self, launch: Any, screen: "Screen") -> bool:
+        """Return whether C keeps all that is read: not of memory that no kernel stores to."""
+        del screen
+        return all(allocation.writable for allocation in allocations(launch.request))
+
+    def screened(self, screen: "Screen") -> None:
+        """Take over what C has kept."""
+        for allocation, rows in screen.shared():
+            if allocation.space is GDRAM:
+                for gathered, kinds in ((self._reads, (READS, CHANGES)), (self._writes, (CHANGES, WRITES))):
+                    found = rows[np.isin(rows[:, 2], kinds)]
+                    gathered.add_runs(allocation, ByteRuns.joined(found[:, 0], found[:, 1]))
 
     @property
     def touched(self) -> Touched:
@@ -147,11 +166,16 @@ class GatheredAccesses:
         if len(self._few) > MANY:
             self.joined()
 
+    def add_runs(self, allocation: Allocation, runs: ByteRuns) -> None:
+        """Note the bytes *runs* of *allocation*."""
+        held = self._runs.get(allocation)
+        if len(runs.lows):
+            self._runs[allocation] = runs if held is None else held | runs
+
     def joined(self) -> Bytes:
         """Return all accesses, joined where they meet."""
         for allocation, runs in _runs(self._few).items():
-            held = self._runs.get(allocation)
-            self._runs[allocation] = runs if held is None else held | runs
+            self.add_runs(allocation, runs)
         self._few.clear()
         return self._runs
 

@@ -23,7 +23,7 @@ PART void memcpy_1d(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_
     return;
   }
   m->site = site;
-  SCREENED_(copies_(m, dst, src, size, 1, 0, 0, far_direction(d) ? P_IO : P_MOVE, site);)
+  SCREENED_(copies_(m, row, dst, src, size, 1, 0, 0, far_direction(d) ? P_IO : P_MOVE, site);)
   BESIDE_(touches_copy_(m, dst, src, size, 1, 0, 0, site);)
   settle_(m, far_direction(d) ? P_IO : P_MOVE);
   SCREENED_(flags_move_(m, dst, src, size, 1, 0, 0, site);)
@@ -64,7 +64,7 @@ PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int6
   }
   int64_t rows = more + 1, nbytes = size * rows, l[5];
   m->site = site;
-  SCREENED_(copies_(m, dst, src, size, rows, ts, fs, far_direction(d) ? P_IO : P_MOVE, site);)
+  SCREENED_(copies_(m, row, dst, src, size, rows, ts, fs, far_direction(d) ? P_IO : P_MOVE, site);)
   BESIDE_(touches_copy_(m, dst, src, size, rows, ts, fs, site);)
   settle_(m, far_direction(d) ? P_IO : P_MOVE);
   SCREENED_(flags_move_(m, dst, src, size, rows, ts, fs, site);)
@@ -94,7 +94,7 @@ PART void memcpy_start(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int
   int pipe = far_direction(d) ? P_IO : P_MOVE;
   int64_t rows = more + 1, nbytes = size * rows, l[5];
   m->site = site;
-  SCREENED_(copy_flies_(m, dst, src, size, rows, ts, fs, pipe, site);)
+  SCREENED_(copy_flies_(m, row, dst, src, size, rows, ts, fs, pipe, site);)
   BESIDE_(touches_copy_(m, dst, src, size, rows, ts, fs, site);)
   rows_load_(d, dst.o, ts, src.o, fs, size, rows, l);
   fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3], l[4]);

@@ -144,7 +144,90 @@ PART void share_(Core *m, At p, int64_t n, int kind, int site) {
   int64_t *row = table + R_COLUMNS * (int64_t)*last;
   row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
 }
-ALWAYS void shares_(Core *m, At p, int64_t n, int kind, int site) { if (SHARED(p.a->space)) share_(m, p, n, kind, site); }
+
+/* ---- which pointer variable has which part of an on-chip array (`programs.native_parts`) ---- */
+typedef struct Context_ { int32_t outer, site, function, spare; } Context_; /* a call of a function, within another */
+typedef struct Kept_ { int32_t context, local; uint64_t first; int64_t moved; } Kept_; /* a pointer variable */
+typedef struct Touched_ { int32_t context, site, row, given, alloc, kind, many, spare; int64_t span[MOST_PIECES][2]; } Touched_;
+typedef struct Parts_ {
+  int64_t contexts, kept, touched, doubt;
+  Context_ context[MOST_CONTEXTS]; Kept_ keep[MOST_KEPT]; Touched_ touch[MOST_TOUCHED];
+  int16_t context_at[2 * MOST_CONTEXTS], kept_at[2 * MOST_KEPT], touched_at[2 * MOST_TOUCHED];
+} Parts_;
+#define PARTS(m) ((Parts_ *)(m)->parts)
+#define FOLLOWS(m) UNLIKELY((m)->parts != 0)
+#define ON_CHIP(space) ((space) == NRAM || (space) == WRAM || (space) == SRAM)
+ALWAYS uint32_t spread_(uint32_t a, uint32_t b, uint32_t c) {
+  uint64_t h = (a * UINT64_C(0x9e3779b97f4a7c15) ^ b) * UINT64_C(0x9e3779b97f4a7c15);
+  h = (h ^ h >> 29 ^ c) * UINT64_C(0xbf58476d1ce4e5b9);
+  return (uint32_t)(h >> 32);
+}
+/* Where the row is that fits, or its place in a table of numbers, which begin with 1; -1 where there is room for no more. */
+#define LOOK_UP_(table, at, most, count, hash, fits) ({                                            \
+    uint32_t k_ = (hash) & (2 * (most) - 1); int64_t found_ = -1;                                     \
+    for (; (at)[k_]; k_ = (k_ + 1) & (2 * (most) - 1)) { const __typeof__(&(table)[0]) r = &(table)[(at)[k_] - 1]; if (fits) { found_ = (at)[k_] - 1; break; } } \
+    int new_ = 0;                                                                                 \
+    if (found_ < 0 && (count) < (most)) { found_ = (count)++; (at)[k_] = (int16_t)(found_ + 1); new_ = 1; } \
+    is_new = new_; found_; })
+/* The function is called at *site*; for an argument of the call, whose others are evaluated by then. */
+PART void called_(Core *m, int site, int function) {
+  Parts_ *t = PARTS(m);
+  const int32_t outer = m->context;
+  int is_new;
+  int64_t k = LOOK_UP_(t->context, t->context_at, MOST_CONTEXTS, t->contexts, spread_(outer, site, function),
+                       r->outer == outer && r->site == site && r->function == function);
+  if (k < 0) { t->doubt = 1; return; }
+  if (is_new) t->context[k] = (Context_){outer, site, function, 0};
+  m->context = (int32_t)k + 1;
+}
+ALWAYS Core *entered_(Core *m, int site, int function) { if (FOLLOWS(m)) called_(m, site, function); return m; }
+/* The pointer variable *local* holds *v* where it is used. */
+PART void keeps_(Core *m, int local, Ptr v) {
+  Parts_ *t = PARTS(m);
+  const int32_t context = m->context;
+  if (!ON_CHIP(see(m, v).a->space)) return;
+  int is_new;
+  int64_t k = LOOK_UP_(t->keep, t->kept_at, MOST_KEPT, t->kept, spread_(context, local, 0), r->context == context && r->local == local);
+  if (k < 0) { t->doubt = 1; return; }
+  if (is_new) t->keep[k] = (Kept_){context, local, v, 0};
+  else if (t->keep[k].first != v) t->keep[k].moved |= number_(t->keep[k].first) == number_(v) ? 1 : 2;
+}
+/* Bytes from *low* to before *high*, by argument *given* of *row*; of a scalar access both are -1. */
+PART void touched_(Core *m, int64_t alloc, int64_t low, int64_t high, int row, int given, int kind, int site) {
+  Parts_ *t = PARTS(m);
+  const int32_t context = m->context;
+  int is_new;
+  int64_t k = LOOK_UP_(t->touch, t->touched_at, MOST_TOUCHED, t->touched, spread_(context * 64 + given, site * 1024 + row, (uint32_t)alloc * 2 + kind),
+                       r->context == context && r->site == site && r->row == row && r->given == given && r->alloc == alloc && r->kind == kind);
+  if (k < 0) { t->doubt = 1; return; }
+  Touched_ *r = &t->touch[k];
+  if (is_new) *r = (Touched_){context, site, row, given, (int32_t)alloc, kind, 0, 0, {{0}}};
+  int64_t n = r->many;
+  for (int64_t j = n - 1; j >= 0; j--)
+    if (low <= r->span[j][1] && r->span[j][0] <= high) {
+      if (low < r->span[j][0]) r->span[j][0] = low;
+      if (high > r->span[j][1]) r->span[j][1] = high;
+      return;
+    }
+  if (n < MOST_PIECES) { r->span[n][0] = low; r->span[n][1] = high; r->many++; return; }
+  if (low < r->span[n - 1][0]) r->span[n - 1][0] = low; /* what lies between counts as touched, too */
+  if (high > r->span[n - 1][1]) r->span[n - 1][1] = high;
+}
+/* What an instruction touches; an operand goes through the first pointer of the call that leads to it. */
+typedef struct Operand_ { At at; int64_t bytes; int given, reads, writes; } Operand_;
+PART void operands_(Core *m, int many, const Operand_ *o, int row, int site) {
+  for (int k = 0; k < many; k++) {
+    if (!ON_CHIP(o[k].at.a->space)) continue;
+    int first = 0;
+    while (o[first].at.a != o[k].at.a || o[first].at.o != o[k].at.o) first++;
+    const int64_t low = o[k].at.o, high = low + o[k].bytes;
+    if (o[k].reads) touched_(m, PLACE_(m, o[k].at), low, high, row, o[first].given, READS_, site);
+    if (o[k].writes) touched_(m, PLACE_(m, o[k].at), low, high, row, o[first].given, WRITES_, site);
+  }
+}
+ALWAYS void element_(Core *m, At p, int64_t n, int kind, int site) {
+  if (FOLLOWS(m) && ON_CHIP(p.a->space)) touched_(m, PLACE_(m, p), p.o, p.o + n, -1, -1, kind == READS_ ? READS_ : WRITES_, site);
+}
 
 /* ---- who does what ---- */
 /* An operand of the vector unit. */
@@ -172,6 +255,7 @@ ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
 }
 /* The same of a variable that has an address, of which there are flags where it is declared without a value. */
 ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int site) {
+  element_(m, p, n, kind, site);
   if (LIKELY(p.a->space < SPACES)) accesses_(m, p, n, kind, site);
   else if (UNLIKELY(p.a->flags != 0)) {
     if (kind != READS_) memset(FLAGS_(p), 0, (size_t)n);
@@ -185,12 +269,17 @@ PART uint8_t *flagged_(Core *m, Ptr p, int64_t size) {
   memset(q.a->flags, 0, (size_t)size);
   return (uint8_t *)q.a->flags;
 }
-/* An operand of a copy, a fill or an atomic on *pipe* that waits for its end; `blocked_` follows its last one. */
-ALWAYS void blocks_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
+/* Rows of bytes that are shared, each by itself. */
+PART void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
+  if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
+  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + k * step}, n, kind, site);
+}
+/* An operand of a copy, a fill or an atomic on *pipe* that waits for its end, *more* rows beyond the first; `blocked_` follows its last one. */
+ALWAYS void blocks_(Core *m, At p, int64_t n, int64_t more, int64_t step, int kind, int pipe, int site) {
   if (!(m->screens & SCREEN_RACE)) return;
-  held_(m, pipe == P_IO ? IN_MOVE : IN_IO, p, n, kind, site);
-  held_(m, IN_STORES, p, n, kind, site);
-  shares_(m, p, n, kind, site);
+  held_(m, pipe == P_IO ? IN_MOVE : IN_IO, p, more * step + n, kind, site);
+  held_(m, IN_STORES, p, more * step + n, kind, site);
+  shares_rows_(m, p, n, more + 1, step, kind, site);
 }
 ALWAYS void blocked_(Core *m, int pipe) { over_(m, 1 << (pipe == P_IO ? IN_IO : IN_MOVE) | 1 << IN_COMPUTE | 1 << IN_SCALAR); }
 /* An operand of an asynchronous copy on *pipe*. */
@@ -198,13 +287,9 @@ PART void flies_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
   if (!(m->screens & SCREEN_RACE)) return;
   for (int list = 0; list < LISTS; list++) if (list != (pipe == P_IO ? IN_IO : IN_MOVE)) held_(m, list, p, n, kind, site);
 }
-/* The rows of a copy that are shared, each by itself. */
-PART void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
-  if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
-  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + k * step}, n, kind, site);
-}
 /* A copy that waits for its end. */
-PART void copies_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
+PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
+  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, (rows - 1) * ts + n, 0, 0, 1}, {s, (rows - 1) * fs + n, 1, 1, 0}}, row, site);
   if (!(m->screens & SCREEN_RACE)) return;
   held_(m, pipe == P_IO ? IN_MOVE : IN_IO, s, (rows - 1) * fs + n, READS_, site);
   held_(m, pipe == P_IO ? IN_MOVE : IN_IO, d, (rows - 1) * ts + n, WRITES_, site);
@@ -215,7 +300,8 @@ PART void copies_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int6
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
 /* One that does not. */
-PART void copy_flies_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
+PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
+  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, (rows - 1) * ts + n, 0, 0, 1}, {s, (rows - 1) * fs + n, 1, 1, 0}}, row, site);
   if (!(m->screens & SCREEN_RACE)) return;
   flies_(m, s, (rows - 1) * fs + n, READS_, pipe, site);
   flies_(m, d, (rows - 1) * ts + n, WRITES_, pipe, site);

@@ -9,7 +9,7 @@ from mlusim.engine.native.layout import MOST_ARGUMENTS
 from mlusim.engine.native.rows import MEETS, REGISTERS, WAITS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import classes, registers
+from mlusim.frontend.bangc.native import classes, parts, registers
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
     NoForm,
@@ -24,6 +24,11 @@ from mlusim.isa.table import ISA
 
 def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     """Render a call of a row: the run-time's own, a door in C, or Python's door."""
+    made = _intrinsic(c, node)
+    return made if node.row in WAITS or node.row in MEETS else parts.used(c, node.arguments, made)
+
+
+def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row in WAITS:
         return f"(m->site = {site}, wait_(m, {number}, {WAITS[node.row]}))"

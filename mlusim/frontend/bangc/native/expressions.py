@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import classes, functions, records, registers, screening
+from mlusim.frontend.bangc.native import classes, functions, parts, records, registers, screening
 from mlusim.frontend.bangc.native.assembly import assembly
 from mlusim.frontend.bangc.native.calls import intrinsic, library
 from mlusim.frontend.bangc.native.numbers import (
@@ -138,7 +138,8 @@ def loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     found = records.of_value(at)
     if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
         return records.read(c, *found, at.type)
-    return records.member(c, at, c.spread(at, lambda p, i: c.fetched(at.type, p, i, span)))
+    fetched = c.spread(at, lambda p, i: c.fetched(at.type, p, i, span))
+    return parts.accessed(c, at, records.member(c, at, fetched))
 
 
 def _assigned_by_now(c: Rendering, at: ir.Place, direct: str, span: ir.Span) -> str:
@@ -168,9 +169,9 @@ def _assign(c: Rendering, node: ir.Assign) -> str:
         return f"({{ {stored}; {given} {direct}; }})" if given else stored
     if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
         given = c.value(node.value)
-        return c.spread(at, lambda p, i: c.put(at.type, p, i, given, node.span))
+        return parts.accessed(c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, given, node.span)))
     held = c.temporary()  # what is stored comes first
-    stored = c.spread(at, lambda p, i: c.put(at.type, p, i, held, node.span))
+    stored = parts.accessed(c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, held, node.span)))
     return f"({{ {ctype(node.value.type)} {held} = {c.value(node.value)}; {stored}; }})"
 
 
@@ -187,8 +188,9 @@ def _update(c: Rendering, node: ir.Update) -> str:
         return f"({{ {kind} {old} = {begun}; {direct} = {_combined(c, node, old)}; {old}; }})"
     at, index = c.temporary(), c.temporary()
     first = c.spread(node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
+    fetched = parts.accessed(c, node.place, c.fetched(node.type, at, index, node.span))
     return (
-        f"({{ Ptr {at}; int64_t {index}; {first}; {kind} {old} = {c.fetched(node.type, at, index, node.span)}; "
+        f"({{ Ptr {at}; int64_t {index}; {first}; {kind} {old} = {fetched}; "
         f"{kind} {new} = {_combined(c, node, old)}; {c.put(node.type, at, index, new, node.span)}; {result}; }})"
     )
 
@@ -311,6 +313,8 @@ def _distance(c: Rendering, node: ir.Distance) -> str:
 
 
 def _call(c: Rendering, node: ir.Call) -> str:
+    if c.screened and not isinstance(node.type, t.VectorRegister):
+        return parts.called(c, node)
     made = c.in_order(node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
     if not isinstance(node.type, t.Void):
         ctype(node.type)

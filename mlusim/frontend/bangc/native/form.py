@@ -125,15 +125,15 @@ class BangForm:
             kinds.insert(0, registers.runtime())
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
-        library = [self._function(n) for n in c.library]
         return NativeProgram(
             assemble(arch, c.uses, text, mode),
             "mlusim_enter",
             list(c.sites) or [(self.form.span.file, self.form.span.line)],
             list(c.texts),
-            library,
+            [self._function(n) for n in c.library],
             recursive=bool(deep),
             mode=mode,
+            followed=(tuple(c.symbols), tuple(c.locals)),
         )
 
     def _entry(self, first: Sequence[str]) -> str:

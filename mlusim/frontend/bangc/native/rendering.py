@@ -4,7 +4,7 @@ C leaves the order of arguments open, so that what has effects goes through temp
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
@@ -87,6 +87,10 @@ class Rendering(ABC):
     stepping: bool = False  # whether the code is the step of a loop
     unset: frozenset[ir.Local] = frozenset()
     """Of the function at hand: the variables that are declared without a value."""
+    symbols: dict[str, int] = field(factory=dict)  # functions, and
+    locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen follows
+    given: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)
+    """Of the function at hand: what is assigned to its variables, for a screen."""
 
     @property
     def screened(self) -> bool:

@@ -20,6 +20,7 @@ from mlusim.frontend.bangc.native.numbers import (
     no_form,
 )
 from mlusim.frontend.bangc.native.rendering import Rendering
+from mlusim.frontend.bangc.pointer_roots import uses_of
 
 
 def prototype(function: ir.Function) -> str:
@@ -43,6 +44,7 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
     lines = [_line(form.span), f"{prototype(form)} {{"]
     c.values, c.leaving = [], []
     c.unset = screening.unset(form) if c.screened else frozenset()
+    c.given = uses_of(form).given if c.screened else {}
     inner = [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
     cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
     if cells or recursive:
