@@ -81,7 +81,7 @@ class Screening:
         return session
 
     def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
-        """Return whether the launch has `LONG` instructions; nobody watches, and memory is as before."""
+        """Return whether the launch has `LONG` instructions, without observers; memory is as before."""
         restore = _restore_of(self.request)
         trial = (meter or Meter(UNLIMITED)).trial(LONG)
         with contextlib.suppress(Exception):  # when all watch, Python says what it is
