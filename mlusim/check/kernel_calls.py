@@ -69,7 +69,8 @@ def check_call(
             done = evolve(done, problem="; ".join(filter(None, (done.problem, told))))
     if not plans or PLANS not in names or done.faults or not isinstance(call, KernelCall):
         return done
-    return carved(done, [(call, 0 if kept.done is None else sum(kept.done.launch.instructions.values()))])
+    many = sum(kept.done.launch.instructions.values()) if isinstance(kept.done, Called) else 0
+    return carved(done, [(call, many)])
 
 
 def carved_again(done: Checked, launches: Iterable[LaunchAgain]) -> Checked:
