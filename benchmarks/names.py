@@ -21,6 +21,7 @@ from mlusim.isa.prototypes import Prototype, all_prototypes
 from mlusim.isa.table import ISA
 
 ENDINGS, HEADERS = (".mlu", ".mluh"), (".h", ".hpp")
+MADE = "lib64/mlusim.conf"  # in a toolkit folder, whose headers are made from the table
 OF_DEVICE = re.compile(r"\b__(?:mlu|bang)_")  # in a header that has code for the device
 CALL = re.compile(r"\b(__[a-z]\w*)\s*(?:<[\w\s,]+>)?\s*\(")
 DEFINED = re.compile(r"#\s*define\s+(\w+)|\b(__\w+)\s*\((?:[^(){};]|\([^(){};]*\))*\)\s*(?:const\s*)?\{")
@@ -52,7 +53,12 @@ class Calls:
 
 def lacks(folder: Path, arch: str) -> list[Lack]:
     """All that the sources below *folder* call and the table lacks on *arch*.  Raises `UsageError` for a folder without sources."""
-    files = [p for p in sorted(folder.rglob("*")) if p.suffix in ENDINGS + HEADERS and p.is_file()]
+    made = [path.parents[1] for path in folder.rglob(MADE)]
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in ENDINGS + HEADERS and path.is_file() and not any(map(path.is_relative_to, made))
+    ]
     texts = {path: NOISE.sub(_blank, path.read_text(encoding="utf-8", errors="replace")) for path in files}
     texts = {p: text for p, text in texts.items() if p.suffix in ENDINGS or OF_DEVICE.search(text)}
     if not texts:

@@ -1,10 +1,11 @@
-"""``python -m benchmarks contest CHECKOUT KIT [--board B] [--devices N] [--only NAME...] [--timeout S] [--check S] [--results FILE] [--missing] [--page FILE]``."""
+"""``python -m benchmarks contest CHECKOUT KIT [--board B] [--devices N] [--only NAME...] [--timeout S] [--check S] [--jobs N] [--results FILE] [--missing] [--page FILE]``."""
 
 import argparse
 import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import attrs
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--cache", type=Path, default=Path("build/contest"), help="what is built is kept here"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    parser.add_argument("--jobs", type=int, default=1, help="how many run at once (default: 1)")
     parser.add_argument("--results", type=Path, help="keep verdicts here, and begin with what is there")
     parser.add_argument(
         "--missing", action="store_true", help="only what the results lack, or have not as right"
@@ -67,17 +69,20 @@ def _run(args: argparse.Namespace) -> int:
     ]
     if wanted:
         court = _court(args)
-        for problem in wanted:
-            one = verdicts[problem.name] = court.judge(problem, args.check)
-            print(
-                f"{one.name}: {one.outcome} {one.difference} in {one.seconds:.1f} s {one.apart} {one.remark}",
-                file=sys.stderr,
-                flush=True,
-            )
-            if args.results:
-                args.results.write_text(
-                    json.dumps({n: attrs.asdict(v) for n, v in verdicts.items()}, indent=1)
+        with ThreadPoolExecutor(args.jobs) as pool:
+            judging = [pool.submit(court.judge, problem, args.check) for problem in wanted]
+            for done in as_completed(judging):
+                one = done.result()
+                verdicts[one.name] = one
+                print(
+                    f"{one.name}: {one.outcome} {one.difference} in {one.seconds:.1f} s {one.apart} {one.remark}",
+                    file=sys.stderr,
+                    flush=True,
                 )
+                if args.results:
+                    args.results.write_text(
+                        json.dumps({n: attrs.asdict(v) for n, v in verdicts.items()}, indent=1)
+                    )
     verdicts = {name: verdicts[name] for name in every if name in verdicts}
     shown = table(list(verdicts.values()), [name for name in every if name not in verdicts])
     if args.page:

@@ -87,6 +87,10 @@ class Device(Presented):
         raw.fill(POISON)
         return self._adopt(raw, sizes, found, filled=False)
 
+    def advise(self, advice: str) -> None:
+        """Say *advice* to who asks for more memory than is left, in place of what is said to programs in Python."""
+        self._heap.advice = advice
+
     def cut(self, memory: Bytes, nbytes: int, told: Callable[[], str] | None = None) -> DeviceTensor:
         """Return a tensor of *nbytes* bytes in *memory*, which stands for this GDRAM from its first byte on.
 

@@ -223,6 +223,7 @@ class Heap:
     """The device's GDRAM: allocations at growing addresses, bounded by *capacity* bytes.
 
     ``kept`` are those that kernels find by an address in memory, beside their arguments: a driver's, which are freed by call.
+    ``advice`` is for who asks for more than there is.
     """
 
     ALIGN = 256  # bytes; inferred, the driver's allocation granularity is not published
@@ -234,6 +235,7 @@ class Heap:
         self.used = 0
         self.kept: dict[int, Allocation] = {}
         self._next = base
+        self.advice = "free tensors with `device.free`, or use a board with more memory"
 
     def allocate(self, raw: Bytes, declared: "MemoryDeclaration", *, writable: bool = True) -> Allocation:
         """Give *raw* an address.  Raises `OutOfMemory` when the board's memory is exhausted."""
@@ -264,7 +266,7 @@ class Heap:
                 f"GDRAM allocation of {nbytes} {plural(nbytes, 'byte')} does not fit: {self.capacity - self.used} {plural(self.capacity - self.used, 'byte is', 'bytes are')} left",
                 space=self.space.name,
                 legal=f"{self.capacity} bytes of GDRAM on this board",
-                hint="free tensors with `device.free`, or use a board with more memory",
+                hint=self.advice,
             )
 
     def free(self, allocation: Allocation) -> None:

@@ -84,6 +84,7 @@ class MappedMemory:
         self._starts: list[int] = []
         self._pieces: dict[int, Piece] = {}
         self._freed: dict[int, Piece] = {}
+        device.advise("free what is not used any more, or name a board with more memory in MLUSIM_BOARD")
 
     def malloc(self, nbytes: int, caller: int, managed: str = "") -> int:
         """Cut *nbytes* bytes; their address.  *managed* is what they are for, where a library asks that frees them by itself.

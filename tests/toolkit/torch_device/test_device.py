@@ -24,6 +24,8 @@ def test_memory_is_counted_and_its_end_is_an_error(found):
     used, left, pinned, moved, said = found["memory"]
     assert (used, left, pinned, moved) == (4096, 0, True, True)
     assert "MLU out of memory for a Byte tensor (1099511627776,)" in said
+    assert "MLUSIM_BOARD; a tensor is freed when nothing refers to it any more (`del x`" in said
+    assert "device.free" not in said
 
 
 def test_an_operator_that_the_device_lacks_is_told_when_asked(found):

@@ -67,7 +67,8 @@ struct MluAllocator final : c10::Allocator {
     mlusim::Heard heard;
     mlusim::Reply reply = mlusim::ask(OP_MALLOC, {bytes}, nullptr, name.data(), name.size(), device);
     if (reply.code == cnrtErrorNoMem) {
-      std::string why = "MLU out of memory for " + name + ": " + sentence(heard.text);
+      std::string why = "MLU out of memory for " + name + ": " + sentence(heard.text) +
+                        "; a tensor is freed when nothing refers to it any more (`del x`, results kept for gradients too), and torch.mlu.empty_cache() frees nothing more";
       C10_THROW_ERROR(OutOfMemoryError, why);
     }
     if (reply.code != cnrtSuccess) raise(reply.code, heard.text);
