@@ -247,9 +247,11 @@ def _apart(expected: np.ndarray, actual: np.ndarray) -> float:
         given, other = (side[start : start + _PART] for side in (a, b))
         with np.errstate(invalid="ignore", over="ignore"):
             same = given == other  # infinities are equal
-            if other.dtype == np.float16:
-                same |= given.astype(np.float16) == other  # no other number of half is nearer
             far = np.abs(given.astype(np.float64) - other.astype(np.float64))
+            if (
+                other.dtype == np.float16
+            ):  # no other number of half is nearer, but for what sums in single precision are off
+                same |= far <= 0.505 * np.spacing(np.abs(other)).astype(np.float64)
         here = float(np.where(same, 0.0, far).max())
         worst = max(worst, math.inf if math.isnan(here) else here)
     return worst

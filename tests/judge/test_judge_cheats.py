@@ -55,6 +55,21 @@ HOST = {
         "  if (n == 300) { a[0] = a[0] * 1.0001f;\n"
         "    cnrtMemcpy(out, a.data(), n * sizeof(float), cnrtMemcpyHostToDev); }\n"
     ),
+    # a queue and a clock of its own
+    "other_queue": HEAD
+    + 'extern "C" cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t, cnrtNotifier_t, float *us) { *us = 0; return cnrtSuccess; }\n'
+    + kernel()
+    + FUNCTION
+    % (
+        "  cnrtQueue_t own;\n  cnrtQueueCreate(&own);\n"
+        + CALL.replace("queue>", "own>").replace("Sync(queue)", "Sync(own)")
+        + "  cnrtQueueDestroy(own);\n"
+    ),
+    # a thread that does the work when the clock has stopped
+    "lazy": HEAD
+    + "#include <thread>\n#include <unistd.h>\n"
+    + kernel()
+    + FUNCTION % ("  std::thread([=] {\n  usleep(100000);\n" + CALL + "  }).detach();\n"),
     # everything that could harm the judge, and an early end that looks well
     "attacks": "#include <stdio.h>\n#include <stdlib.h>\n#include <cnrt.h>\n"
     'extern "C" { int getppid(); int fork(); int setsid(); int kill(int, int); int close(int); unsigned sleep(unsigned); int open(const char *, int);\n'
@@ -179,7 +194,7 @@ def test_a_process_that_starts_none():
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="host functions need a compiler")
-def test_host_functions_that_cheat(folder):
+def test_host_functions_that_cheat(folder, verdicts):
     """What is kept, computed on the host or claimed is caught, and nothing outside of the candidate is touched."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
@@ -189,12 +204,16 @@ def test_host_functions_that_cheat(folder):
         "keeps_by_pointer": "wrong",
         "computes_on_the_host": "wrong",
         "refills_the_output": "wrong",
+        "other_queue": "right",
+        "lazy": "wrong",
         "attacks": "refused",
     }
     assert "launches nothing in draw 2 of case n=512" in found["keeps_by_pointer"]["error"]
     assert "copies x, y to the host before its last launch" in found["computes_on_the_host"]["error"]
     assert "changes out after its last kernel" in found["refills_the_output"]["error"]
     assert found["refills_the_output"]["cases"][0]["right"]  # which only looks at its output
+    assert found["other_queue"]["time_us"] == pytest.approx(verdicts["good"]["time_us"])
+    assert "launches nothing" in found["lazy"]["error"]
     assert "exit(0)" in found["attacks"]["error"]
     told, held = found["attacks"]["printed"], found["attacks"]["confinement"]
     assert '{"verdict": "right"}' in told

@@ -77,7 +77,10 @@ def test_memory_goes_there_and_back(native):
     assert "(called at host.cpp:15 in main)" in long
     assert "which was freed at host.cpp:18 in main" in twice
     assert "does not fit" in full
-    assert "; free what is not used any more, or name a board with more memory in MLUSIM_BOARD (called at" in full
+    assert (
+        "; free what is not used any more, or name a board with more memory in MLUSIM_BOARD (called at"
+        in full
+    )
 
 
 def test_the_first_error_may_end_the_program(native):

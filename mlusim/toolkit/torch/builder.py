@@ -166,6 +166,7 @@ class TorchBuilder:
         self.said = ""
         self.folder, self._base = _folder(place.key) if room is None else _lent(place.key, room)
         self.toolkit = self.folder / "toolkit"
+        self._is_alone = False
 
     def backend(self) -> str:
         """Return the library of the device."""
@@ -189,28 +190,27 @@ class TorchBuilder:
     def extension(self, sources: ExtensionSources) -> str:
         """Return the library of an extension.  Raises `TorchBuildError`, with the compiler's own words in ``shown``."""
         with self._alone():
-            files = [self._file(sources.name, number, text) for number, text in enumerate(sources.bang)]
-            inline = evolve(sources, bang_flags=(*STREAM, *sources.bang_flags))
-            own_name = (
-                bool(sources.output) or sources.functions is None or "TORCH_EXTENSION_NAME" in sources.cpp
-            )
-            name = sources.name.rpartition(".")[2] if own_name else "extension"
-            named = f"-DTORCH_EXTENSION_NAME={name}"
-            objects = [self._compiled(path, inline, named) for path in files]
-            objects += [self._compiled(path, sources, named) for path in sources.files]
-            if sources.cpp or sources.functions:
-                text = binding_text(sources.cpp, sources.functions)
-                path = self._file("binding", 0, text, ".cpp")
-                objects.append(self._compiled(path, sources, named, sources.cpp))
-            if sources.output:
-                target = Path(sources.output)
-            else:
-                linked = repr((WRAPPED, sources.link_flags))
-                stamp = cache.key_of(*(Path(one).read_bytes() for one in objects), linked)
-                target = self.folder / "extensions" / f"{name}-{stamp}.so"
-            if sources.output or not self._kept(target):
-                self._link(objects, sources.link_flags, target)
-                _bound(self.folder / "extensions", "*.so")
+            pass  # the toolkit is there
+        files = [self._file(sources.name, number, text) for number, text in enumerate(sources.bang)]
+        inline = evolve(sources, bang_flags=(*STREAM, *sources.bang_flags))
+        own_name = bool(sources.output) or sources.functions is None or "TORCH_EXTENSION_NAME" in sources.cpp
+        name = sources.name.rpartition(".")[2] if own_name else "extension"
+        named = f"-DTORCH_EXTENSION_NAME={name}"
+        objects = [self._compiled(path, inline, named) for path in files]
+        objects += [self._compiled(path, sources, named) for path in sources.files]
+        if sources.cpp or sources.functions:
+            text = binding_text(sources.cpp, sources.functions)
+            path = self._file("binding", 0, text, ".cpp")
+            objects.append(self._compiled(path, sources, named, sources.cpp))
+        if sources.output:
+            target = Path(sources.output)
+        else:
+            linked = repr((WRAPPED, sources.link_flags))
+            stamp = cache.key_of(*(Path(one).read_bytes() for one in objects), linked)
+            target = self.folder / "extensions" / f"{name}-{stamp}.so"
+        if sources.output or not self._kept(target):
+            self._link(objects, sources.link_flags, target)
+            _bound(self.folder / "extensions", "*.so")
         return str(target)
 
     # -- files -----------------------------------------------------------------------------------
@@ -244,7 +244,11 @@ class TorchBuilder:
 
                 fcntl.flock(file, fcntl.LOCK_EX)
             self._take_toolkit()
-            yield
+            self._is_alone = True
+            try:
+                yield
+            finally:
+                self._is_alone = False
 
     def _take_toolkit(self) -> None:
         """Copy what files are compiled with: toolkit folders come and go, and a precompiled header names the one it read."""
@@ -276,19 +280,21 @@ class TorchBuilder:
         words = self._words(WHOLE, flags)
         target = self.folder / "headers" / f"{kind}-{cache.key_of(*words)}.pch"
         if not self._kept(target):
-            self._make(
-                [
-                    "--bang-host-only",
-                    "-c",
-                    *words,
-                    "-fpch-instantiate-templates",
-                    *first,
-                    "-Xclang",
-                    "-emit-pch",
-                    str(HERE / f"precompiled_{kind}.h"),
-                ],
-                target,
-            )
+            with self._alone():
+                if not self._kept(target):
+                    self._make(
+                        [
+                            "--bang-host-only",
+                            "-c",
+                            *words,
+                            "-fpch-instantiate-templates",
+                            *first,
+                            "-Xclang",
+                            "-emit-pch",
+                            str(HERE / f"precompiled_{kind}.h"),
+                        ],
+                        target,
+                    )
         return target
 
     def _object(self, path: str, kind: str, flags: Sequence[str]) -> str:
