@@ -278,7 +278,9 @@ def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
     for key in keys:
         name, space, file, line = key
         boards = tuple(plan.board for plan in plans)
-        made = table("variable", *boards, right=boards, title=f"{name}, {space}, {shown(file)}:{line}")
+        made = table(
+            "variable", *boards, right=boards, title=f"{name}, {space}, {shown(shown_file(file))}:{line}"
+        )
         rows: dict[tuple[str, int], dict[str, str]] = {}
         for plan in plans:
             array = next((a for a in plan.arrays if (a.name, a.space, a.file, a.line) == key), None)
@@ -331,7 +333,7 @@ def _table(found: Carving, array: DeclaredArray, keys: Mapping[str, str]) -> Any
     made = table(
         "", "offset", "touched", "bytes", "variable", "declared", "shares bytes with",
         right=("offset", "touched", "bytes"), fold=("declared", "shares bytes with"),
-        title=f"{array.name}, {array.space}, {shown(array.file)}:{array.line}: {used}",
+        title=f"{array.name}, {array.space}, {shown(shown_file(array.file))}:{array.line}: {used}",
     )  # fmt: skip
     for part in found.parts_of(array):
         made.add_row(keys.get(part.text, ""), *_row(found, part))

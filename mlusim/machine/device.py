@@ -277,7 +277,8 @@ class Device(Presented):
                     "put it on the device first with device.put()"
                 )
 
-        complaint = request.kernel.complaint(request.arguments)
+        kernel = request.kernel
+        complaint = kernel.complaint(request.arguments) or kernel.oversize(self.board.arch)
         if complaint is not None:
             raise LaunchError(complaint)
 

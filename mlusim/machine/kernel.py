@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.arch.board import Arch
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.machine.mlu import Mlu
@@ -98,6 +99,11 @@ class Kernel:
         if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
             return range(0)
         return range(sum(p.default is p.empty for p in parameters), len(parameters) + 1)
+
+    def oversize(self, arch: Arch) -> str | None:
+        """Return why *arch* has too little memory for the kernel; None where that shows only while it runs, as in Python."""
+        del arch
+        return None
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
         """Return why the kernel cannot be called with *arguments* behind ``mlu``; None where it can."""

@@ -148,6 +148,25 @@ def test_a_function_without_a_result_returns_no_value(tmp_path):
         assert says(console, "break 2", "run", "finish").splitlines()[1:] == ["7\t  n++;"]
 
 
+def test_a_lambda_is_called_by_its_line_and_files_by_their_short_names(tmp_path, monkeypatch):
+    """The library's name of its class has the whole path of the file, and so has the file of a line without code."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.mlu").write_text(
+        "__mlu_global__ void K(int *o) {\n  int n = 1;\n  auto f = [&](int x) { return x + n; };\n  o[0] = f(2);\n}\n"
+    )
+    kernel = bangc.load([tmp_path / "k.mlu"])["K"]
+    device = mlusim.Device("MLU370-X4")
+    with console_on(
+        lambda observe: device.launch(kernel, args=[device.empty(1, "int32")], observe=observe)
+    ) as console:
+        shown = says(console, "break 4", "run", "info locals")
+        assert "lambda:3 f" in shown
+        assert str(tmp_path) not in shown
+        assert refuses(console, "break 9") == (
+            "error: there is no code of a function at k.mlu:9; the last line with code is 4"
+        )
+
+
 def test_a_line_of_no_file_is_refused_where_nothing_is_loaded():
     """A program that has launched nothing has no file that a line could be of."""
     with console_on(lambda observe: None) as console:

@@ -161,7 +161,7 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
             if behind
             else f"the last line with code is {max(lines, default=0)}"
         )
-        raise UsageError(f"there is no code of a function at {file}:{line}; {hint}")
+        raise UsageError(f"there is no code of a function at {shown_file(file)}:{line}; {hint}")
     return files[0], line
 
 

@@ -7,9 +7,11 @@ from itertools import repeat
 from types import FunctionType
 from typing import Any
 
-from mlusim.errors import LaunchError
+from mlusim.arch.board import Arch
+from mlusim.errors import LaunchError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.declared_memory import declared_memory, too_large
 from mlusim.frontend.bangc.fitting import Fitting
 from mlusim.frontend.bangc.ir.walk import branches, statement_lines
 from mlusim.frontend.bangc.link import LinkPlan
@@ -152,6 +154,7 @@ class BangKernel(Kernel):
         self.form = form
         self.plan = plan
         self.native = BangForm(form, lambda: plan, bang_arch)
+        self._oversize: dict[str, str | None] = {}
         self._fittings = [Fitting(parameter) for parameter in form.parameters]
 
     @property
@@ -164,6 +167,14 @@ class BangKernel(Kernel):
         """The local variables on the stack that are alive at once, where they take most."""
         reached = {s: part.file.form.functions[s] for part in self.plan.parts for s in part.code}
         return StackFrames(reached).most(self.form.symbol)[1]
+
+    def oversize(self, arch: Arch) -> str | None:
+        """Return why *arch* has too little memory for what the kernel declares; None where it has enough."""
+        if arch.name not in self._oversize:
+            told = next(too_large(self.name, declared_memory(self.plan), arch), None)
+            span = self.form.span
+            self._oversize[arch.name] = told and f"{told} ({shown_file(span.file)}:{span.line})"
+        return self._oversize[arch.name]
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
         """Return why the arguments do not fit: their number, or what one is for its parameter; None where they do."""

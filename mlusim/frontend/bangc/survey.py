@@ -5,16 +5,14 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from mlusim.arch.board import Arch
-from mlusim.counted import plural
 from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.declared_memory import declared_memory, too_large
 from mlusim.frontend.bangc.kernel_names import named_kernels
 from mlusim.frontend.bangc.link import File, LinkPlan, link
 from mlusim.frontend.bangc.module import Module
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.isa.table import ISA
-
-SPACES = ("NRAM", "WRAM", "SRAM")
 
 
 @frozen
@@ -46,13 +44,7 @@ class KernelFacts:
 
     def too_large(self, arch: Arch) -> Iterator[str]:
         """Return a sentence for each memory of which it declares more than *arch* has, which the compiler refuses."""
-        for space, limit in arch.limits(compiled=True).items():
-            over = self.memory[space] - limit
-            if over > 0:
-                yield (
-                    f"{self.name} declares {self.memory[space]:,} {plural(self.memory[space], 'byte')} of {space}, {over:,} more than the "
-                    f"{limit:,} of {arch.name}; declare less, or let arrays share their bytes"
-                )
+        return too_large(self.name, self.memory, arch)
 
 
 @frozen
@@ -126,7 +118,7 @@ def _kernel(module: Module, file: File, function: ir.Function, name: str) -> Ker
         function.span.line,
         parameters,
         translated,
-        _memory(plan),
+        declared_memory(plan),
         tuple(sorted(spellings)),
         tuple(plan.absent),
         _without_c(function, plan, module.options.board.arch) if translated else None,
@@ -137,17 +129,3 @@ def _without_c(function: ir.Function, plan: LinkPlan, arch: Arch) -> str | None:
     form = BangForm(function, lambda: plan, arch.bang_arch)
     form.program(arch)
     return form.problem
-
-
-def _memory(plan: LinkPlan) -> dict[str, int]:
-    found = dict.fromkeys(SPACES, 0)
-    for part in plan.parts:
-        for symbol in part.symbols:
-            variable = part.file.form.globals[symbol]
-            if variable.space.upper() in found:
-                found[variable.space.upper()] += variable.type.size
-        for symbol in part.code:
-            for local in part.file.form.functions[symbol].locals:
-                if local.space.upper() in found:
-                    found[local.space.upper()] += local.type.size
-    return found

@@ -5,6 +5,7 @@ The rest of the front end reads these and never sees the library.
 
 import ctypes
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -55,9 +56,13 @@ class Node:
         return self.kind == "UNEXPOSED_EXPR" and not self.children and not self.span.file
 
 
+_LAMBDA = re.compile(r"\(lambda at [^()]*?:(\d+):\d+\)")
+
+
 def _vendor(spelling: Any) -> str:
-    """Return a type as BANG C writes it: half and bfloat16_t are other words to the compiler."""
-    return str(spelling).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
+    """Return a type as BANG C writes it: half and bfloat16_t are other words to the compiler, and a lambda is called by its line."""
+    text = str(spelling).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
+    return _LAMBDA.sub(r"lambda:\1", text) if "(lambda at " in text else text
 
 
 def _integer(cursor: Any, n: int) -> int:
