@@ -2,7 +2,7 @@
 
 import argparse
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -14,7 +14,7 @@ from mlusim.cli.cases import applied, one_case
 from mlusim.cli.collected import collected
 from mlusim.cli.dask import cluster
 from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.plain_text import wrote
+from mlusim.cli.plain_text import remark, wrote
 from mlusim.cli.programs import kernel_call
 from mlusim.cli.reference import expectation_of
 from mlusim.cli.settings import boards_in
@@ -32,7 +32,7 @@ from mlusim.tune.page import page_text
 from mlusim.tune.ranking import able, alike, notes, ranked, settings_told
 from mlusim.tune.search import HALVING, TPE, drawn, halved, proposed
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of
-from mlusim.tune.tuning import REFUSED, Criterion, TuneTask, compared_to, task_of, tune
+from mlusim.tune.tuning import REFUSED, Criterion, SearchFile, TuneTask, compared_to, task_of, tune
 
 OF_OPERATORS = ("case", "group", "policy", "check")
 
@@ -175,21 +175,19 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, li
     call, criterion = kernel_call(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
-    if search in (HALVING, TPE):
-        refused = "-o" if args.output is not None else "several boards" if len(boards) > 1 else None
-        if refused is not None:
-            raise UsageError(
-                f"--search {search} goes on from results, and takes no {refused}; use random, or a grid"
-            )
+    if search in (HALVING, TPE) and len(boards) > 1:
+        raise UsageError(
+            f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
+        )
     wanted = grid(parameters) if search is None else drawn(parameters, args.trials, args.draws or 0)
     task = task_of(call, wanted, args.limit, criterion)
     where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
-    with where as executor:
+    with where as executor, _search_file(args, task, search) as kept:
         if search == HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
                 own = compared_to(task_of(call, batch, args.limit, criterion), batch)
-                return _collected(args, own, batch, boards, executor)
+                return _searched(args, kept, own, batch, executor)
 
             found = halved(wanted, rungs, args.objective, rung)
         elif search == TPE:
@@ -199,14 +197,52 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, li
                 args.trials,
                 args.draws or 0,
                 args.objective,
-                lambda batch: _collected(args, task, batch, boards, executor),
+                lambda batch: _searched(args, kept, task, batch, executor),
             )
         else:
             task = compared_to(task, wanted)
-            found = _collected(args, task, wanted, boards, executor)
+            found = _collected(args, task, wanted, boards, executor, args.output)
     if all(one["verdict"] == REFUSED for one in found):
         raise UsageError(found[0]["why"])
     return task, found
+
+
+@contextlib.contextmanager
+def _search_file(args: argparse.Namespace, task: TuneTask, search: str | None) -> Iterator[SearchFile | None]:
+    """Open the file of -o for a search that goes on from results; None where there is none, or the candidates are known before."""
+    if search not in (HALVING, TPE) or args.output is None:
+        yield None
+        return
+    words = (search, args.param, args.trials, args.rungs, args.draws, args.objective)
+    with contextlib.closing(SearchFile(task, words, args.output, restart=args.restart)) as kept:
+        if kept.reused:
+            remark(f"{args.output}: {kept.reused} candidates are there already")
+        try:
+            yield kept
+        except KeyboardInterrupt:
+            remark(f"{args.output} holds what has ended; the same command goes on")
+            raise
+
+
+def _searched(
+    args: argparse.Namespace,
+    kept: SearchFile | None,
+    task: TuneTask,
+    wanted: Sequence[Settings],
+    executor: Executor | None,
+) -> list[dict[str, Any]]:
+    """Return the documents of *wanted*: those that the search's file has, and those that are tried now."""
+    known = {settings: kept.find(settings) for settings in wanted} if kept is not None else {}
+    rest = [settings for settings in wanted if known.get(settings) is None]
+    by_name = {tuple((s.name, s.value) for s in settings): settings for settings in rest}
+
+    def keep(one: Mapping[str, Any]) -> None:
+        if kept is not None:
+            kept.add(by_name[tuple(one["parameters"].items())], one)
+
+    tried_now = _collected(args, task, rest, (task.board,), executor, None, keep) if rest else []
+    known |= dict(zip(rest, tried_now, strict=True))
+    return [found for settings in wanted if (found := known[settings]) is not None]
 
 
 def _space(
@@ -232,21 +268,28 @@ def _collected(
     wanted: Sequence[Settings],
     boards: Sequence[str],
     executor: Executor | None,
+    file: str | None,
+    came: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Return the documents of *wanted* on *boards*, with what the file of -o has of them."""
+    """Return the documents of *wanted* on *boards*, with what *file* has of them; each goes to *came* as it comes."""
     total = len(wanted) * len(boards)
     with progress("candidates", total) as step:
+
+        def tell(one: Mapping[str, Any]) -> None:
+            came(one)
+            step(f"{settings_told(one)} on {one['board']}")
+
         trying = tune(
             task,
             wanted,
             executor,
             boards=boards,
-            keep=args.output,
+            keep=file,
             workers=None if args.jobs == 1 else args.jobs or usual_workers(range(total)),
             restart=args.restart,
-            progress=lambda one: step(f"{settings_told(one)} on {one['board']}"),
+            progress=tell,
         )
-        return collected(trying, args.output, "candidates")
+        return collected(trying, file, "candidates")
 
 
 def _criterion(args: argparse.Namespace) -> Criterion:

@@ -50,14 +50,14 @@ class KeptWork(Generic[J]):
 
 
 class Keep(Generic[J]):
-    """The results in the file *name* that are those of *jobs*, by job, in ``known``; `add` appends to them.
+    """The results in the file *name* that are those of *jobs* (None: any), by job, in ``known``; `add` appends to them.
 
     Raises `UsageError` for a file that is no sweep's, is in use by another sweep, was made from other
     *sources*, or holds a job that is none of *jobs*: nothing is ever overwritten but on *restart*.
     """
 
     def __init__(
-        self, name: str, jobs: Sequence[J], sources: str, work: KeptWork[J], *, restart: bool = False
+        self, name: str, jobs: Sequence[J] | None, sources: str, work: KeptWork[J], *, restart: bool = False
     ) -> None:
         self.name = name
         self.known: dict[J, Mapping[str, Any]] = {}
@@ -65,7 +65,7 @@ class Keep(Generic[J]):
         self._head = {work.key: FORMAT, "mlusim": mlusim.__version__, "sources": sources, **work.more}
         self._file = _opened(name, work.word)
         try:
-            size = 0 if restart and self._is_ours() else self._read(frozenset(jobs))
+            size = 0 if restart and self._is_ours() else self._read(None if jobs is None else frozenset(jobs))
             self._file.truncate(size)
             self._file.seek(size)
             if size == 0:
@@ -131,7 +131,7 @@ class Keep(Generic[J]):
             raise UsageError(f"{self.name} is not the file of a {self._work.word}; name another one")
         return True
 
-    def _read(self, jobs: frozenset[J]) -> int:
+    def _read(self, jobs: frozenset[J] | None) -> int:
         """Take in what is there, and return where the last whole line ends, in bytes."""
         self._is_ours()
         self._file.seek(0)
@@ -160,7 +160,7 @@ class Keep(Generic[J]):
                 f"({self._head['mlusim']}, {self._head['sources']}); name another file, or --restart to start it over"
             )
 
-    def _take(self, line: Mapping[str, Any], where: str, jobs: frozenset[J]) -> None:
+    def _take(self, line: Mapping[str, Any], where: str, jobs: frozenset[J] | None) -> None:
         try:
             job = self._work.job(line["job"])
             document, total = line["record"], line["sum"]
@@ -168,7 +168,8 @@ class Keep(Generic[J]):
             raise UsageError(
                 f"{where} is no result of a {self._work.word}; name another file, or --restart"
             ) from None
-        if job not in jobs and not self._work.drops:
+        asked = jobs is None or job in jobs
+        if not asked and not self._work.drops:
             self._work.check(job, document, where)
             raise UsageError(
                 f"{self.name} belongs to another {self._work.word}: it has {brief_of(job)}, which is none of these calls; "
@@ -177,7 +178,7 @@ class Keep(Generic[J]):
         self._work.check(job, document, where)
         if total != _sum({key: part for key, part in line.items() if key != "sum"}):
             raise UsageError(f"{where} has been changed since it was written; --restart starts the file over")
-        if job not in jobs:
+        if not asked:
             return
         if line.get("again") is True:
             self.known.pop(job, None)

@@ -335,6 +335,36 @@ def tune(
     return in_order(jobs, waiting, ended, kept, _outcome, lambda _, document: dict(document), progress)
 
 
+class SearchFile:
+    """The file of a search that goes on from results: documents by settings, each appended as it comes.
+
+    Where it gets the same answers a search asks for the same candidates in the same order, so that one that goes on finds them here.
+    The *words* say how it was asked for.  Raises `UsageError` for the file of something else.
+    """
+
+    def __init__(self, task: TuneTask, words: Sequence[object], name: str, *, restart: bool) -> None:
+        self._task = evolve(task, first=None)  # which is another one on each rung
+        word = _word(self._task, *words)
+        self._kept = Keep(name, None, word, _kept_work(self._task, ", limit or search"), restart=restart)
+        self.reused = len(self._kept.known)
+
+    def find(self, settings: Settings) -> dict[str, Any] | None:
+        """Return the document of *settings*, None where the file has none."""
+        found = self._kept.known.get(self._job(settings))
+        return None if found is None else dict(found)
+
+    def add(self, settings: Settings, document: Mapping[str, Any]) -> None:
+        """Append the document of *settings*; where its worker died, a search that goes on tries it once more."""
+        self._kept.add(self._job(settings), document, again=document["verdict"] == DIED)
+
+    def close(self) -> None:
+        """Release the lock of the file."""
+        self._kept.close()
+
+    def _job(self, settings: Settings) -> TuneJob:
+        return TuneJob(settings, self._task.board, self._task)
+
+
 def _work(job: TuneJob) -> TuneAnswer:
     task = job.task
     same = task.sources.partition("-")[0] == sources_of(())
@@ -355,12 +385,12 @@ def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any]
     return dict(answer.document), False
 
 
-def _word(task: TuneTask) -> str:
+def _word(task: TuneTask, *more: object) -> str:
     """Return a word that changes with whatever a document depends on beside the settings."""
-    return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((task, *more)).encode()).hexdigest()[:16]
 
 
-def _kept_work(task: TuneTask) -> KeptWork[TuneJob]:
+def _kept_work(task: TuneTask, last: str = " or limit") -> KeptWork[TuneJob]:
     def job(facts: Mapping[str, Any]) -> TuneJob:
         return TuneJob(tuple(Setting(*map(str, row)) for row in facts["settings"]), str(facts["board"]), task)
 
@@ -370,7 +400,7 @@ def _kept_work(task: TuneTask) -> KeptWork[TuneJob]:
         job,
         _check,
         drops=True,
-        basis="sources of mlusim, NumPy or the kernel, or of another call, reference or limit",
+        basis=f"sources of mlusim, NumPy or the kernel, or of another call, reference{last}",
     )
 
 

@@ -1,6 +1,7 @@
 """``mlusim tune``: candidates of a kernel that fit, are right and take least time; what is out, and why."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,13 +182,24 @@ def test_searches_of_large_spaces(cli, scale):
     )  # without n
     random = ("--arg", "n=2048", "--search", "random", "--trials", 3)
     first, again, other = (cli(*words, *random, "--seed", seed).json() for seed in (1, 1, 2))
-    halved = cli(*words, "--search", "halving", "--trials", 4, "--rungs", "n=512,2048").json()["candidates"]
+    halving = (*words, "--search", "halving", "--trials", 4, "--rungs", "n=512,2048", "-o", "kept.jsonl")
+    halved = cli(*halving).json()["candidates"]
+    kept = Path("kept.jsonl").read_text().splitlines(keepends=True)
+    Path("kept.jsonl").write_text("".join(kept[:-1]) + kept[-1][:20])  # killed as the last one came
+    resumed = cli(*halving)
+    another = cli(*halving, "--seed", 5)
 
     assert first == again
     assert 3 == len(first["candidates"])
     assert first["candidates"] != other["candidates"]
     assert ["2048", "2048", "512", "512"] == [one["parameters"]["n"] for one in halved]
     assert [1, None] == [halved[0]["rank"], halved[2]["rank"]]
+    assert "kept.jsonl: 5 candidates are there already" in resumed.err
+    assert (halved, kept) == (
+        resumed.json()["candidates"],
+        Path("kept.jsonl").read_text().splitlines(keepends=True),
+    )
+    assert "reference, limit or search" in another.err
     assert [("pruned", True)] * 2 == [(one["verdict"], "which went on" in one["why"]) for one in halved[2:]]
 
 
@@ -206,12 +218,16 @@ def test_proposals_of_optuna_are_the_same_for_the_same_seed(cli, scale):
         3,
         "--json",
     )
-    first, again = (cli(*words, "--trials", 5).json()["candidates"] for _ in range(2))
+    first = cli(*words, "--trials", 5, "-o", "kept.jsonl").json()["candidates"]
+    again = cli(*words, "--trials", 5, "-o", "kept.jsonl", "--restart").json()["candidates"]
+    kept = Path("kept.jsonl").read_text().splitlines(keepends=True)
+    Path("kept.jsonl").write_text("".join(kept[:3]))  # the first line, and two candidates
+    resumed = cli(*words, "--trials", 5, "-o", "kept.jsonl").json()["candidates"]
     few = cli(
         *CALL, "--arg", "step=32", "--param", "TILE=64,128", "--search", "tpe", "--trials", 9, "--json"
     ).json()
 
-    assert first == again
+    assert first == again == resumed
     assert 5 == len({one["parameters"]["TILE"] for one in first})
     assert 2 == len(few["candidates"])
 
@@ -233,7 +249,7 @@ WRONG = (
     (("--param", "TILE=64,128"), "step of Scale"),
     (("--param", "TILE=64,128", "--search", "random"), "--search and --trials go together"),
     (("--param", "TILE=64,128", "--search", "halving", "--trials", 4), "--search halving and --rungs go together"),
-    (("--param", "TILE=64,128", "--search", "tpe", "--trials", 4, "-o", "f.jsonl"), "takes no -o"),
+    (("--param", "TILE=64,128", "--search", "tpe", "--trials", 4, "--board", "MLU370-X4", "MLU590-H8"), "takes one board"),
 )  # fmt: skip
 
 
