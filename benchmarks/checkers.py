@@ -1,5 +1,7 @@
 """What checkers cost: border_align_backward at network scale, checked over unchecked, and the memory of it."""
 
+import subprocess
+import sys
 import tempfile
 import time
 import tracemalloc
@@ -15,8 +17,9 @@ from mlusim.engine.native.build import available
 from mlusim.engine.preference import NATIVE, PYTHON
 from mlusim.machine.device import Device
 from mlusim.observe.names import CHECKERS
-from mlusim.operators.registry import find_operator
+from mlusim.operators.registry import find_operator, operators
 from mlusim.operators.runner import case_generator, run_case
+from mlusim.operators.spec import Case, Operator
 
 BOARD = "MLU370-X4"
 LIMITS = {"memcheck": 1.3, "initcheck": 2.0, "racecheck": 2.5, "synccheck": 1.3, "plancheck": 2.0}
@@ -25,6 +28,13 @@ MEMORY = 4.0
 ROUNDS = 7
 MORE = 200.0  # ns
 TIMES = 20_000
+ALL_OPERATORS = 90.0  # s of CPU
+SHADOWS = 3.0  # times the bytes that a launch touches
+PEAK = """import resource, sys
+from benchmarks.checkers import native_case
+native_case(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 ADDS = """#include <bang.h>
 __nram__ float a[1024], b[1024];
 __mlu_entry__ void Adds(float *x, int times) {
@@ -44,12 +54,72 @@ def checkers() -> Iterator[Row]:
     if available() is not None:
         yield _time("all checkers in C on border_align_backward", tuple(CHECKERS), ALL, NATIVE)
         yield _one_instruction()
+        yield _operators()
+        yield _shadows()
+
+
+def _operators() -> Row:
+    """Every case of every operator at network shapes, under all checkers in C."""
+    cases = [
+        (operator, case)
+        for operator in operators().values()
+        for case in operator.cases
+        if case.group == "network"
+    ]
+    start = time.process_time()
+    for operator, case in cases:
+        run_case(operator, case, board=BOARD, observe=tuple(CHECKERS), reference=False, engine=NATIVE)
+    return Row(
+        "all operators at network shapes, all checkers in C",
+        time.process_time() - start,
+        ALL_OPERATORS,
+        "s of CPU",
+        f"{len(cases)} cases on an {BOARD}",
+    )
+
+
+def native_case(observe: Sequence[str]) -> None:
+    """Run the case of the table once in C under the checkers *observe*."""
+    _seconds(tuple(observe), NATIVE)
+
+
+def _shadows() -> Row:
+    """Peak of a process that runs the case in C under all checkers, beyond that of one without, over the bytes that it touches."""
+    peaks = [
+        int(
+            subprocess.run(  # noqa: S603 - ours
+                [sys.executable, "-c", PEAK, *names], capture_output=True, check=True, text=True
+            ).stdout.split()[-1]
+        )
+        << 10
+        for names in (tuple(CHECKERS), ())
+    ]
+    touched = _simulated()
+    more = max(peaks[0] - peaks[1], 0)
+    detail = f"{more / 2**20:.0f} MiB for {touched / 2**20:.0f} MiB"
+    return Row("memory of all checkers in C", more / touched, SHADOWS, "x bytes touched", detail)
+
+
+def _case() -> tuple[Operator, Case]:
+    operator = find_operator("border_align_backward")
+    return operator, next(c for c in operator.cases if c.group == "network")
+
+
+def _simulated() -> int:
+    """Bytes of the tensors of the case, and of NRAM of every core that runs at once."""
+    operator, case = _case()
+    inputs, params = case.make(case_generator(case))
+    shapes = operator.shapes(inputs, params)
+    tensors = sum(a.nbytes for a in inputs.values())
+    tensors += sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
+    board = find_board(BOARD)
+    done = run_case(operator, case, board=BOARD, reference=False)
+    return tensors + board.cores * done.memory["NRAM"].capacity
 
 
 def _seconds(observe: Sequence[str], engine: str) -> float:
     """Processor seconds of one run; the machine may be busy with other things."""
-    operator = find_operator("border_align_backward")
-    case = next(c for c in operator.cases if c.group == "network")
+    operator, case = _case()
     start = time.process_time()
     run_case(operator, case, board=BOARD, observe=observe, reference=False, engine=engine)
     return time.process_time() - start
@@ -96,21 +166,14 @@ def _memory() -> Row:
 
     In use are the tensors, and NRAM and SRAM of every core and cluster that runs at once.
     """
-    operator = find_operator("border_align_backward")
-    case = next(c for c in operator.cases if c.group == "network")
-    inputs, params = case.make(case_generator(case))
-    shapes = operator.shapes(inputs, params)
-    tensors = sum(a.nbytes for a in inputs.values())
-    tensors += sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
+    operator, case = _case()
     run_case(operator, case, board=BOARD, observe=tuple(CHECKERS), reference=False)
     tracemalloc.start()
     try:
-        done = run_case(operator, case, board=BOARD, observe=tuple(CHECKERS), reference=False)
+        run_case(operator, case, board=BOARD, observe=tuple(CHECKERS), reference=False)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    board = find_board(BOARD)
-    on_chip = board.cores * done.memory["NRAM"].capacity
-    simulated = tensors + on_chip
+    simulated = _simulated()
     detail = f"{peak / 2**20:.0f} MiB for {simulated / 2**20:.0f} MiB"
     return Row("memory of all checkers", peak / simulated, MEMORY, "x simulated memory", detail)

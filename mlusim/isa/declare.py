@@ -78,9 +78,10 @@ ANY = (*NUMBERS, int64, uint64)
 
 
 class Flow(Enum):
-    """How definedness travels: element by element, or from anything to anything."""
+    """How definedness travels: element by element, so with shorter operands again and again, or from anything to anything."""
 
     LANEWISE = "lanewise"
+    REPEATING = "repeating"
     MIXING = "mixing"
 
 

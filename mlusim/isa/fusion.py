@@ -68,7 +68,7 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
     dtypes=(*FLOATS, int16, int32, uint16, uint32),
     in_place=("src0",),
     whole=("src1", "src2"),
-    flow=Flow.MIXING,
+    flow=Flow.REPEATING,
     rules=(
         demand(
             "src12_elem_count is None and (pointer(src1) or pointer(src2))",

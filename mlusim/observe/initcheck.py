@@ -319,7 +319,7 @@ class InitCheck(Checker):
                 self._loaded[effect.core] = UndefinedScalar(self, effect, blamed, RETURNS)
             else:
                 self._escape("initcheck-undefined-scalar", effect, RETURNS, blamed)
-        if row.flow is Flow.MIXING and not outcome.moved:
+        if row.flow is not Flow.LANEWISE and not outcome.moved:
             self._mixed.add(effect.site)
         return self._put_all(effect, outcome.writes) or outcome.result, False
 

@@ -63,13 +63,15 @@ __mlu_entry__ void Run(float *out, float *in, const int *ops, int many) {
       case 35: __sync_io_move_compute(); break;
       case 36: __sync_io_move_compute(a & 64, b & 64, n & 32, n & 64, true, true); break;
       case 37: __sync_cluster(); break;
+      case 38: __bang_cycle_add(buf + a, buf + a, buf + b, n, n / 4); break;
+      case 39: __bang_fusion(FUSION_FMA, buf + a, buf + a, buf + b, buf + b, n, n); break;
       case 34: __bang_float2half_rd((half *)(buf + a), buf + b, n); break;
     }
   }
   if (small > 100) out[0] = sum;
 }
 """
-CODES = 38
+CODES = 40
 USUAL = (0, 0, 1, 4, 4, 5, 6, 6, 14, 16, 28, 35)  # more often than others
 ARGUMENTS = 4096  # elements
 

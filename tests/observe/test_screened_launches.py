@@ -57,6 +57,31 @@ __mlu_entry__ void Half(float *out, const float *in, int n, int beyond) {
 """
 
 
+PADDED = """#include <bang.h>
+__nram__ float a[256], b[256], c[256];
+__mlu_entry__ void Padded(float *out, const float *in, int n) {
+  __memcpy(a, in, n * sizeof(float), GDRAM2NRAM);
+  __bang_fusion(FUSION_FMA, b, a, a, 2.0f, 128, 128);
+  __bang_cycle_add(c, b, b + 64, 64, 32);
+  __memcpy(out, c, 64 * sizeof(float), NRAM2GDRAM);
+}
+"""
+
+
+def test_padding_without_a_value_stays_in_its_lanes(tmp_path):
+    """Operands that are used again and again: each lane of the result depends on one of theirs."""
+    (tmp_path / "padded.mlu").write_text(PADDED)
+    kernel = bangc.load(tmp_path / "padded.mlu")["Padded"]
+    engines = []
+    for n in (100, 80):
+        device = mlusim.Device("MLU370-X4")
+        given = device.empty(64, np.float32), device.put(np.ones(n, np.float32)), n
+        launch = device.launch(kernel, args=given, observe=["initcheck"], engine="native")
+        engines.append((launch.engine, {f.id for f in launch.findings}))
+
+    assert [("native", set()), ("python", {"initcheck-lanes-mixed"})] == engines
+
+
 @pytest.fixture(scope="module")
 def half(tmp_path_factory):
     path = tmp_path_factory.mktemp("half") / "half.mlu"

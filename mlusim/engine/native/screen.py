@@ -180,6 +180,9 @@ def _user(row: Intrinsic, span: Footprint, kind: str) -> str:
     return f"computes_(m, {span.at}, {span.whole}, {kind}, site);"
 
 
+_LANES = {Flow.LANEWISE: 1, Flow.REPEATING: 2}
+
+
 def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
     """Render the lines behind: what is written has a value where all that was read had one."""
     if row.form in ("load", "store") or not spans:
@@ -197,7 +200,7 @@ def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
         if not sources:
             yield f"  {given};"
             continue
-        lanewise = int(row.flow is Flow.LANEWISE and all(s.more == "0" for s in spans))
+        lanewise = _LANES.get(row.flow, 0) * all(s.more == "0" for s in spans)
         pieces = ", ".join(f"{{{s.at}, {s.whole}, {s.size}}}" for s in sources)
         flow = f"flags_flow_(m, {lanewise}, {len(sources)}, (Piece_[]){{{pieces}}}, (Piece_){{{span.at}, {span.whole}, {span.size}}}, site)"
         yield f"  if (UNLIKELY(lacks__)) {flow}; else {given};"

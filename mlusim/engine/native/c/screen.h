@@ -54,14 +54,16 @@ PART void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, 
   for (int64_t k = 0; k < rows; k++) memmove(FLAGS_(d) + k * ts, FLAGS_(s) + k * fs, (size_t)n);
 }
 typedef struct Piece_ { At at; int64_t bytes, size; } Piece_;
-/* Some source lacks a value.  Lane by lane where each lane depends on its own sources, otherwise all of *d* has none. */
+/* Some source lacks a value.  Lane by lane where each lane depends on its own sources (2: shorter ones again and again), otherwise
+   all of *d* has none. */
 COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site) {
   if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
   uint8_t *to = FLAGS_(d.at);
   const int64_t lanes = d.bytes / d.size;
   for (int j = 0; j < many; j++) {
     const int same = s[j].at.a == d.at.a && s[j].at.o < d.at.o + d.bytes && d.at.o < s[j].at.o + s[j].bytes;
-    if (s[j].bytes / s[j].size != lanes || (same && (s[j].size != d.size || s[j].at.o != d.at.o))) lanewise = 0;
+    const int64_t own = s[j].bytes / s[j].size;
+    if ((own != lanes && (lanewise != 2 || own <= 0 || lanes % own)) || (same && (s[j].size != d.size || s[j].at.o != d.at.o || own != lanes))) lanewise = 0;
   }
   if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
   uint8_t lane[1024];
@@ -71,7 +73,9 @@ COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d
     for (int j = 0; j < many; j++) {
       if (!s[j].at.a->flags) continue;
       const uint8_t *from = FLAGS_(s[j].at) + k * s[j].size;
-      if (s[j].size == 4) for (int64_t i = 0; i < n; i++) { uint32_t w; memcpy(&w, from + 4 * i, 4); lane[i] |= w != 0; }
+      const int64_t own = s[j].bytes / s[j].size;
+      if (own != lanes) for (int64_t i = 0; i < n; i++) lane[i] |= any_(FLAGS_(s[j].at) + (k + i) % own * s[j].size, s[j].size);
+      else if (s[j].size == 4) for (int64_t i = 0; i < n; i++) { uint32_t w; memcpy(&w, from + 4 * i, 4); lane[i] |= w != 0; }
       else if (s[j].size == 2) for (int64_t i = 0; i < n; i++) { uint16_t w; memcpy(&w, from + 2 * i, 2); lane[i] |= w != 0; }
       else for (int64_t i = 0; i < n; i++) lane[i] |= any_(from + s[j].size * i, s[j].size);
     }
