@@ -22,6 +22,7 @@ from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
 from mlusim.machine.native.screening import Screening, note_watched, screening_of
+from mlusim.machine.queue_place import queue_place
 from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
@@ -342,6 +343,7 @@ class Device(Presented):
             lanes=tally.lanes,
             engine="python" if session.native is None else session.native.engine,
             threads=session.threads,
+            queue=queue_place(),
         )
 
 

@@ -1,5 +1,6 @@
 """The piece of a timeline on the page, and the source with the time of each line."""
 
+import html
 import json
 import re
 from xml.etree import ElementTree as ET
@@ -11,12 +12,15 @@ from attrs import evolve
 import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
 from mlusim.machine.hub import EveryStep
+from mlusim.machine.queue_place import QueuePlace
 from mlusim.operators.campaign import Job, perform
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
 from mlusim.report.page.launches import page_text
 from mlusim.report.page.pipes import chart_html, legend, pipe_data, pipe_picture
 from mlusim.report.page.source_heat import listings, worth_showing
+from mlusim.report.page.tasks import queues, queues_data
+from mlusim.report.place import place_of
 from mlusim.report.record import LaunchRecord
 from mlusim.report.tables.lines import lines_table
 from mlusim.time.timing import PIPES
@@ -248,3 +252,39 @@ def test_a_terminal_has_no_table_of_lines_without_launches():
 
     assert "no launch" in str(lines_table(evolve(kept, launches=())))
     assert set(PIPES) == set(kept.launches[0].lines[0].busy_us)
+
+
+def test_the_page_begins_with_what_hurts():
+    """The dearest launch, its place in the source and what would help; the table sorts, and equal launches show once."""
+    launches = [launched(2), launched(500), launched(2)]
+    page = page_text(launches, command="mlusim profile x")
+    head, rest = page.split("<h1>")
+    place = place_of(launches[1])
+    numbers = re.findall(r'<div class="card" id="launch(\d)">', rest)
+
+    assert place.where.startswith("tests/report/test_excerpt.py:")
+    assert f"<b>{place.where}</b> keeps the IO-DMA busy for" in head
+    assert place.text in html.unescape(head)
+    assert "What would help" in head
+    assert "mlusim profile x" not in head
+    assert ["2", "1"] == numbers
+    assert 3 == len(re.findall(r"<tr><td class=\"n\">(?:<a href=\"#launch\d\">)?\d", rest))
+    assert '<table class="sorts">' in rest
+
+
+def test_queues_are_rows():
+    """Where a program has queues; elsewhere launches are one after the other on a row."""
+    launch = launched(2)
+    apart = [
+        evolve(launch, queue=QueuePlace(number, lambda start=start: start))
+        for number, start in ((256, 0.0), (257, 5.0), (256, 30.0))
+    ]
+    one, several = json.loads(queues_data([launch, launch])), json.loads(queues_data(apart))
+    spans = sorted(box[:3] for own in several["boxes"].values() for box in own)
+
+    assert ["launches"] == one["rows"]
+    assert pytest.approx(2 * launch.time_us, rel=1e-6) == one["end"]
+    assert ["queue 1", "queue 2"] == several["rows"]
+    assert [[0, 0.0], [0, 30.0], [1, 5.0]] == [span[:2] for span in spans]
+    assert pytest.approx(30 + launch.time_us, rel=1e-6) == several["end"]
+    assert "queue 2" in queues(apart)

@@ -1,5 +1,6 @@
 """Launches as one self-contained HTML page: verdict, pipes, traffic, memory, and the source with its heat."""
 
+import math
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -16,17 +17,21 @@ from mlusim.report.figures import figures
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
 from mlusim.report.page.pictures import color
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.tasks import Ran, timeline, timeline_data
+from mlusim.report.page.tasks import Ran, queues, queues_data, timeline, timeline_data
+from mlusim.report.place import Place, place_of
 from mlusim.report.quantities import percent
 from mlusim.report.tables.whatif import WhatIfStudy
 from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES
 
+MOST_PARTS = 20  # launches that have a part of the page each; all are in its table
+
 
 @frozen
 class LaunchPart:
-    """The part of the page about one launch; it has the kernel, the lines and the excerpt of a launch's record."""
+    """The part of the page about launch *number*; it has the kernel, the lines and the excerpt of a launch's record."""
 
+    number: int
     kernel: str
     time_us: float
     launch: Launch
@@ -63,8 +68,14 @@ def page_text(
         + (f"; {len(found.regressions)} slower than stored" if found is not None and regressed else "")
         + told,
         headline=_headline(launches, total),
+        dearest=_dearest(launches),
+        share=lambda time_us: percent(time_us / total) if total > 0 else "-",
+        findings=number,
         complaints=bool(number) or regressed,
-        parts=[_part(launch) for launch in launches],
+        launches=sorted(enumerate(launches, 1), key=lambda one: -_time(one[1])),
+        parts=[_part(number, launch) for number, launch in _shown(launches)],
+        queues=queues(launches) if len(launches) > 1 and all(launch.tasks for launch in launches) else "",
+        queues_data=queues_data(launches) if len(launches) > 1 else "",
         studies=[] if study is None else [study],
         what_if_words="",
         found=found,
@@ -74,21 +85,55 @@ def page_text(
     )
 
 
+def _time(launch: Launch) -> float:
+    """Return the predicted time, 0 of a launch that was not timed."""
+    return 0.0 if math.isnan(launch.time_us) else launch.time_us
+
+
+def _shown(launches: Sequence[Launch]) -> list[tuple[int, Launch]]:
+    """Return the launches that have a part of the page, with their numbers: of equal ones the first, the dearest on top."""
+    first: dict[tuple[object, ...], tuple[int, Launch]] = {}
+    for number, launch in enumerate(launches, 1):
+        same = launch.kernel, launch.board, launch.dim, launch.kind, launch.time_us
+        first.setdefault((*same, number) if launch.findings else same, (number, launch))
+    return sorted(first.values(), key=lambda one: -_time(one[1]))[:MOST_PARTS]
+
+
+@frozen
+class Dearest:
+    """The head of the page: the launch that takes most of the time, its place in the source, and what would help there."""
+
+    launch: Launch
+    words: str
+    place: Place | None
+    advice: tuple[Advice, ...]
+
+
+def _dearest(launches: Sequence[Launch]) -> Dearest | None:
+    launch = max(launches, key=_time, default=None)
+    if launch is None or not launch.tasks:
+        return None
+    low, high = launch.time_band
+    told = f"{launch.kernel} on {launch.board}: {launch.time_us:,.2f} us, between {low:,.2f} and {high:,.2f} by the model's constants"
+    return Dearest(launch, told, place_of(launch), advice(launch))
+
+
 def _headline(launches: Sequence[Launch], total: float) -> str:
     """Return the cause that sets the time of the launch that takes most of it."""
-    dearest = max(launches, key=lambda launch: launch.time_us, default=None)
+    dearest = max(launches, key=_time, default=None)
     told = bottleneck(dearest) if dearest is not None else ""
     if dearest is None or not told or len(launches) == 1:
         return told
     return f"{dearest.kernel} takes {percent(dearest.time_us / total)}. {told}"
 
 
-def _part(launch: Launch) -> LaunchPart:
+def _part(number: int, launch: Launch) -> LaunchPart:
     named = launch.timeline.named and bool(launch.tasks)
     board = find_board(launch.board)
     rows = [Ran(launch.kernel, launch.kind, launch.time_us, launch.bound, tuple(launch.timeline))]
     many = launch.tasks and sum(not span.memory_core for span in launch.timeline) > MOST_CORES
     return LaunchPart(
+        number,
         launch.kernel,
         launch.time_us,
         launch,

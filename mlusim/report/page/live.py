@@ -20,13 +20,14 @@ SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
 class Boxes:
     """Horizontal boxes on named rows: bars, or spans of time.
 
-    ``rows`` are the names from top to bottom, ``axis`` names the horizontal axis, ``marks`` are lines across.
+    ``rows`` are the names from top to bottom, ``axis`` names the horizontal axis, ``marks`` are lines across, ``end`` is where a time axis ends.
     """
 
     rows: Sequence[str]
     axis: str
     marks: Sequence[float] = ()
     ticks: Mapping[float, str] = field(factory=dict)
+    end: float = 0.0
     _boxes: dict[str, list[list[Any]]] = field(factory=dict)
     _bands: list[list[Any]] = field(factory=list)
 
@@ -46,6 +47,7 @@ class Boxes:
                 "rows": list(self.rows),
                 "axis": self.axis,
                 "marks": list(self.marks),
+                "end": _short(self.end),
                 "ticks": {str(at): words for at, words in self.ticks.items()},
                 "boxes": self._boxes,
                 "bands": self._bands,

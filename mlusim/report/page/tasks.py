@@ -7,7 +7,8 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.report.page.axis import marks
+from mlusim.machine.launch import Launch
+from mlusim.report.page.axis import Axis
 from mlusim.report.page.figure import Picture, bars, line, words
 from mlusim.report.page.live import Boxes
 from mlusim.report.page.pictures import color
@@ -55,9 +56,9 @@ def timeline(title: str, launches: Sequence[Ran | LaunchRecord], board: Board) -
     picture = Picture(_LEFT + _WIDTH + 20, _TOP + bottom + 10, f"Tasks of {title}")
     axes = picture.axes((_LEFT, _TOP, _WIDTH, bottom), (0.0, total or 1.0), (bottom, 0.0))
     unit = _WIDTH / (total or 1.0)
-    for value in marks(0.0, total or 1.0):
+    for value, told in Axis(0.0, total or 1.0, _WIDTH).ticks():
         line(axes, [value, value], [-4, bottom], "line")
-        words(axes, value, -6, f"{value:,.6g} us", across="center", up="bottom")
+        words(axes, value, -6, told, across="center", up="bottom")
     words(axes, -8 / unit, height / 2, "core 0", across="right")
     if rows > 2:
         words(axes, -8 / unit, bottom - height / 2, f"core {rows - 1}", across="right")
@@ -70,12 +71,55 @@ def timeline_data(launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
     total = sum(launch.time_us for launch in launches) or 1.0
     every = sorted(_bars(launches, board), key=lambda bar: (bar.core, bar.start))
     rows = 1 + max((bar.core for bar in every), default=0)
-    chart = Boxes([f"core {core}" for core in range(rows)], "us")
+    chart = Boxes([f"core {core}" for core in range(rows)], "us", end=total)
     for bar in _merged(every, _WIDTH / total):
         chart.add(
             bar.core, bar.start, bar.end, color(bar.pipe), f"{bar.label}, {bar.end - bar.start:,.4g} us"
         )
     return chart.data()
+
+
+def queues(launches: Sequence[Launch]) -> str:
+    """Draw one row a queue, one bar a launch, in the colour of the pipe that sets its time."""
+    names, every = _queues(launches)
+    end = max((bar.end for bar in every), default=0.0) or 1.0
+    height, bottom = 18.0, 18.0 * len(names)
+    picture = Picture(_LEFT + _WIDTH + 20, _TOP + bottom + 10, "Launches of each queue")
+    axes = picture.axes((_LEFT, _TOP, _WIDTH, bottom), (0.0, end), (bottom, 0.0))
+    for value, told in Axis(0.0, end, _WIDTH).ticks():
+        line(axes, [value, value], [-4, bottom], "line")
+        words(axes, value, -6, told, across="center", up="bottom")
+    for row, name in enumerate(names):
+        words(axes, -8 * end / _WIDTH, (row + 0.5) * height, name, across="right")
+    _draw(picture, axes, list(_merged(every, _WIDTH / end)), height, _WIDTH / end)
+    return picture.render()
+
+
+def queues_data(launches: Sequence[Launch]) -> str:
+    """Return the chart of `queues`."""
+    names, every = _queues(launches)
+    end = max((bar.end for bar in every), default=0.0) or 1.0
+    chart = Boxes(names, "us", end=end)
+    for bar in _merged(every, _WIDTH / end):
+        chart.add(bar.core, bar.start, bar.end, color(bar.pipe), bar.label)
+    return chart.data()
+
+
+def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
+    """Return the names of the queues of *launches*, and a bar for each launch; without a queue they are one after the other."""
+    rows: dict[int | None, int] = {}
+    made, clock = [], 0.0
+    for number, launch in enumerate(launches, 1):
+        queue = launch.queue
+        row = rows.setdefault(None if queue is None else queue.number, len(rows))
+        start = clock if queue is None else queue.begin()
+        if queue is None:
+            clock += launch.time_us
+        pipe = PIPES.index(launch.bound) if launch.bound in PIPES else 0
+        told = f"launch {number}, {launch.kernel}: {launch.time_us:,.2f} us, bound by {launch.bound or 'nothing'}"
+        made.append(_Bar(row, start, start + launch.time_us, pipe, told))
+    names = ["launches" if number is None else f"queue {n + 1}" for n, number in enumerate(rows)]
+    return names, sorted(made, key=lambda bar: (bar.core, bar.start))
 
 
 def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: float) -> None:

@@ -1,6 +1,7 @@
 """One program's session: what each request does, and what is answered."""
 
 import contextlib
+import functools
 import gc
 import mmap
 import os
@@ -21,6 +22,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.queue_place import QueuePlace, in_queue
 from mlusim.machine.scheduling.schedule import memory_cores_first
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
@@ -286,7 +288,8 @@ class ProgramSession:
             self._target = None
         heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
         try:
-            with launched_from(lambda: str(self.places(request.caller))):
+            place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
+            with launched_from(lambda: str(self.places(request.caller))), in_queue(place):
                 launch = self._started(
                     board, found.kernel, dim, kind, arguments, () if heard is None else (heard,)
                 )
@@ -295,7 +298,7 @@ class ProgramSession:
             self.fault = self.fault or fault
             raise
         self._work("launch", queue, request, Touched() if heard is None else heard.touched)
-        if self._timed:
+        if self._timed or attendants():
             queue.add(launch)
         return ProgramReply(
             printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)

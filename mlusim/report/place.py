@@ -1,0 +1,39 @@
+"""The place in the source that the time of a launch is spent at, for the head of a page and for a notebook."""
+
+import linecache
+
+from attrs import frozen
+
+from mlusim.errors import shown_file
+from mlusim.machine.launch import Launch
+from mlusim.report.quantities import percent
+from mlusim.time.timing import PIPES
+
+
+@frozen
+class Place:
+    """A line of a kernel, its text, and in words what it does to the time."""
+
+    where: str
+    text: str
+    words: str
+
+
+def place_of(launch: Launch) -> Place | None:
+    """Return the line that keeps the pipe which sets the time of *launch* busy longest, or else costs most; None without lines."""
+    if not (launch.tasks and launch.timeline.named):
+        return None
+    lines = [line for line in launch.lines if line.line]
+    bound = launch.bound
+    total = sum(line.busy_us.get(bound, 0.0) for line in lines)
+    if bound in PIPES and total > 0:
+        line = max(lines, key=lambda one: one.busy_us.get(bound, 0.0))
+        pipe = bound if "DMA" in bound else f"{bound} pipe"
+        words = f"keeps the {pipe} busy for {percent(line.busy_us[bound] / total)} of what it is busy"
+    elif any(line.time_us for line in lines):
+        line = max(lines, key=lambda one: one.time_us)
+        words = f"costs {percent(line.time_us / sum(one.time_us for one in lines))} of the time of all cores"
+    else:
+        return None
+    text = linecache.getline(line.file, line.line).strip()
+    return Place(f"{shown_file(line.file)}:{line.line}", text, words)
