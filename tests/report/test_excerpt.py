@@ -14,13 +14,13 @@ from mlusim.bang import GDRAM2NRAM, float32, kernel
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.queue_place import QueuePlace
 from mlusim.operators.campaign import Job, perform
+from mlusim.report.costliest import costliest_line
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
 from mlusim.report.page.launches import page_text
 from mlusim.report.page.pipes import chart_html, legend, pipe_data, pipe_picture
 from mlusim.report.page.source_heat import listings, worth_showing
 from mlusim.report.page.tasks import queues, queues_data
-from mlusim.report.place import place_of
 from mlusim.report.record import LaunchRecord
 from mlusim.report.tables.lines import lines_table
 from mlusim.time.timing import PIPES
@@ -259,7 +259,7 @@ def test_the_page_begins_with_what_hurts():
     launches = [launched(2), launched(500), launched(2)]
     page = page_text(launches, command="mlusim profile x")
     head, rest = page.split("<h1>")
-    place = place_of(launches[1])
+    place = costliest_line(launches[1])
     numbers = re.findall(r'<div class="card" id="launch(\d)">', rest)
 
     assert place.where.startswith("tests/report/test_excerpt.py:")

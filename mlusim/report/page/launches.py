@@ -12,13 +12,13 @@ from mlusim.machine.launch import Launch
 from mlusim.report.achieved import Achieved, achieved
 from mlusim.report.advice import Advice, advice
 from mlusim.report.compare import BaselineComparison
+from mlusim.report.costliest import CostliestLine, costliest_line
 from mlusim.report.explain import because, bottleneck
 from mlusim.report.figures import figures
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
 from mlusim.report.page.pictures import color
 from mlusim.report.page.render import made, rendered
 from mlusim.report.page.tasks import Ran, queues, queues_data, timeline, timeline_data
-from mlusim.report.place import Place, place_of
 from mlusim.report.quantities import percent
 from mlusim.report.tables.whatif import WhatIfStudy
 from mlusim.time.lines import Line
@@ -105,7 +105,7 @@ class Dearest:
 
     launch: Launch
     words: str
-    place: Place | None
+    place: CostliestLine | None
     advice: tuple[Advice, ...]
 
 
@@ -115,7 +115,7 @@ def _dearest(launches: Sequence[Launch]) -> Dearest | None:
         return None
     low, high = launch.time_band
     told = f"{launch.kernel} on {launch.board}: {launch.time_us:,.2f} us, between {low:,.2f} and {high:,.2f} by the model's constants"
-    return Dearest(launch, told, place_of(launch), advice(launch))
+    return Dearest(launch, told, costliest_line(launch), advice(launch))
 
 
 def _headline(launches: Sequence[Launch], total: float) -> str:

@@ -1,4 +1,4 @@
-"""The place in the source that the time of a launch is spent at, for the head of a page and for a notebook."""
+"""The line of the source that costs a launch most, for the head of a page and for a notebook."""
 
 import linecache
 
@@ -11,7 +11,7 @@ from mlusim.time.timing import PIPES
 
 
 @frozen
-class Place:
+class CostliestLine:
     """A line of a kernel, its text, and in words what it does to the time."""
 
     where: str
@@ -19,7 +19,7 @@ class Place:
     words: str
 
 
-def place_of(launch: Launch) -> Place | None:
+def costliest_line(launch: Launch) -> CostliestLine | None:
     """Return the line that keeps the pipe which sets the time of *launch* busy longest, or else costs most; None without lines."""
     if not (launch.tasks and launch.timeline.named):
         return None
@@ -36,4 +36,4 @@ def place_of(launch: Launch) -> Place | None:
     else:
         return None
     text = linecache.getline(line.file, line.line).strip()
-    return Place(f"{shown_file(line.file)}:{line.line}", text, words)
+    return CostliestLine(f"{shown_file(line.file)}:{line.line}", text, words)
