@@ -26,7 +26,7 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.scattered import atomics, index_reads
 from mlusim.observe.shadow import Mask, Shadow, Write
 from mlusim.observe.undefined_origin import in_flight, lacking, neighbours, never_stored, places, trail
-from mlusim.observe.value_flow import decisive, dependence, discarded, same, takes
+from mlusim.observe.value_flow import decisive, dependence, discarded, same, takes, unread
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch, Screen
@@ -317,7 +317,7 @@ class InitCheck(Checker):
             blamed = decisive(effect, known, before)
             if self._compiled:
                 self._loaded[effect.core] = UndefinedScalar(self, effect, blamed, RETURNS)
-            else:
+            elif not unread(effect):
                 self._escape("initcheck-undefined-scalar", effect, RETURNS, blamed)
         if row.flow is not Flow.LANEWISE and not outcome.moved:
             self._mixed.add(effect.site)
@@ -349,6 +349,8 @@ class InitCheck(Checker):
     def _scalar(self, effect: Effect) -> None:
         """Wait for what the statement does with the value that it has loaded: to hand it on is no use of it yet."""
         (access,) = effect.reads
+        if not self._compiled and unread(effect):
+            return
         if any(effect.core.flights) or (access.allocation.space is GDRAM and not self._compiled):
             self._escape(
                 "initcheck-undefined-scalar", effect, "reads"

@@ -9,7 +9,7 @@ import dis
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -83,10 +83,35 @@ def decisive(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> A
 
 def discarded(effect: Effect) -> bool:
     """Return whether the statement that issues *effect* drops what it returns, so that nothing can depend on it."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the kernel's frame says what it does with the result
+    return _asked(effect, _drops)
+
+
+def unread(effect: Effect) -> bool:
+    """Return whether the statement of a kernel in Python drops the scalar of *effect*, or keeps it where nothing reads it."""
+    return _asked(effect, _forgets)
+
+
+def _asked(effect: Effect, question: Callable[[CodeType, int], bool]) -> bool:
+    """Return the answer of *question* for the code that issues *effect*, and the byte where it stands."""
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - the kernel's frame says what it does with the result
     while frame is not None and frame.f_code.co_filename != effect.site.file:
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None and _drops(frame.f_code, frame.f_lasti)
+        frame = frame.f_back
+    return frame is not None and question(frame.f_code, frame.f_lasti)
+
+
+@functools.cache
+def _forgets(code: CodeType, at: int) -> bool:
+    """Return whether what byte *at* of *code* gives is dropped, or put into a local variable that *code* reads nowhere."""
+    every = list(dis.get_instructions(code))
+    behind = [one for one in every if one.offset > at and one.opname not in ("CACHE", "PRECALL")]
+    if not behind or behind[0].opname == "POP_TOP":
+        return bool(behind)
+    if behind[0].opname != "STORE_FAST":
+        return False
+    reads = [one.argval for one in every if "LOAD_FAST" in one.opname]
+    return behind[0].argval not in {
+        name for read in reads for name in (read if isinstance(read, tuple) else (read,))
+    }
 
 
 @functools.cache

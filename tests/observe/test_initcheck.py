@@ -74,6 +74,64 @@ def test_scalars_are_reported_where_python_reads_them():
     assert "load or fill the buffer before it is used" == finding.hint
 
 
+@pytest.mark.parametrize("flown", [False, True])
+def test_a_scalar_that_python_keeps_and_nothing_reads_is_no_use(flown):
+    """Dropped, or in a variable that the function reads nowhere: loads of NRAM and GDRAM, in flight and not, and results."""
+
+    def keep(mlu, dst, src):
+        a = mlu.nram(float32, 64)
+        if flown:
+            mlu.memcpy_async(a, src, 256, GDRAM2NRAM)
+        a[2]
+        _first = a[0]
+        _second = (a + 1).v
+        _third = dst[3]
+        _most = mlu.bang_count(a, 64)
+        mlu.sync()
+
+    def read(mlu, dst, src, wanted):
+        a = mlu.nram(float32, 64)
+        first = a[0]  # here
+        if wanted:
+            dst[0] = first
+
+    assert () == found(keep, (64, "float32"), floats(64), observe=INIT)
+    for wanted in (False, True):  # what becomes of it is not known
+        (finding,) = found(read, (64, "float32"), floats(64), wanted, observe=INIT)
+        assert ("initcheck-undefined-scalar", line_of(read, "# here")) == (finding.id, finding.line)
+
+
+def test_no_number_of_python_tells_what_is_computed_from_it():
+    """Why scalars of kernels in Python are not followed: a kernel has to get numbers that are as NumPy's float32 in all."""
+
+    class Sub(np.float32):
+        pass
+
+    class Wide(float):
+        pass
+
+    class Around:
+        def __init__(self, value):
+            self.value = value
+
+        def __float__(self):
+            return float(self.value)
+
+    def load(mlu, dst):
+        a = mlu.nram(float32, 1)
+        a[0] = 0.1
+        assert a[0].__class__ is np.float32
+        dst[0] = a[0] + a[0] * np.float32(3)
+
+    found(load, (1, "float32"), observe=INIT)
+    one = np.float32(0.1)
+    assert (Sub(one) + Sub(one)).__class__ is np.float32
+    assert float(Wide(one) * 3) != float(one * np.float32(3))
+    assert not isinstance(Around(one), float | np.floating)
+    with pytest.raises(TypeError, match="sqrt"):
+        np.sqrt(Around(one))
+
+
 def test_a_reduction_over_padding_is_reported_where_it_mixes_once_it_escapes():
     """The sum of a padded row is stored: the sum is the place, the store takes part."""
 
