@@ -4,11 +4,11 @@ Nothing of weight is imported here: until a terminal is taken, it eats Ctrl-Q an
 """
 
 import contextlib
+import functools
 import os
 import select
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 QUIT = "\x11"  # Ctrl-Q
 
@@ -17,14 +17,16 @@ class Terminal:
     """The terminal of standard input, which neither echoes nor eats a key, until it is given back."""
 
     def __init__(self) -> None:
-        self._before: list[Any] | None = None
+        self._restore: Callable[[], None] | None = None
         if os.name != "posix" or not sys.stdin.isatty():
             return
         import termios  # noqa: PLC0415 - there is none of it elsewhere
         import tty  # noqa: PLC0415
 
         number = sys.stdin.fileno()
-        self._before = termios.tcgetattr(number)
+        self._restore = functools.partial(
+            termios.tcsetattr, number, termios.TCSANOW, termios.tcgetattr(number)
+        )
         tty.setcbreak(number, termios.TCSANOW)
         mode = termios.tcgetattr(number)
         mode[tty.IFLAG] &= ~termios.IXON
@@ -32,7 +34,7 @@ class Terminal:
 
     def typed(self) -> str:
         """Return the keys typed so far: text, ends of lines, and `QUIT`, with which it ends."""
-        if self._before is None:
+        if self._restore is None:
             return ""
         number, raw = sys.stdin.fileno(), b""
         while select.select([number], [], [], 0)[0] and (piece := os.read(number, 4096)):
@@ -43,10 +45,8 @@ class Terminal:
 
     def give_back(self) -> None:
         """Restore the terminal's settings."""
-        if self._before is not None:
-            import termios  # noqa: PLC0415 - as above
-
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._before)
+        if self._restore is not None:
+            self._restore()
 
 
 @contextlib.contextmanager

@@ -43,9 +43,12 @@ _SETTINGS: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def _settings() -> Any:
-    """Return a fresh copy, for `rc_context` to take."""
-    return dict(_SETTINGS)
+def _styled() -> Any:
+    """Have matplotlib draw with our settings until the block ends."""
+    import matplotlib as mpl  # noqa: PLC0415 - an extra
+
+    settings: Any = dict(_SETTINGS)  # which it takes apart
+    return mpl.rc_context(settings)
 
 
 def require() -> None:
@@ -67,16 +70,13 @@ class Picture:
     _tips: dict[str, str] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
-        with mpl.rc_context(_settings()):
+        with _styled():
             self._figure = Figure(figsize=(self.width / POINTS, self.height / POINTS), dpi=POINTS)
 
     def axes(self, box: Box, x: tuple[float, float], y: tuple[float, float], *, log: bool = False) -> "Axes":
         """Return the axes in *box* (left, top, width, height), without frame and ticks, whose limits are *x* and *y*."""
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
-
         left, top, width, height = box
         where = (
             left / self.width,
@@ -84,7 +84,7 @@ class Picture:
             width / self.width,
             height / self.height,
         )
-        with mpl.rc_context(_settings()):
+        with _styled():
             axes: Axes = self._figure.add_axes(where)
         if log:
             axes.set_xscale("log")
@@ -102,10 +102,8 @@ class Picture:
 
     def render(self) -> str:
         """Return the whole as one SVG element."""
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
-
         out = io.StringIO()
-        with mpl.rc_context(_settings()):
+        with _styled():
             self._figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         text = out.getvalue()
         inside = text[text.index("<g ") : text.rindex("</svg>")]

@@ -1,0 +1,100 @@
+"""Tests of pytest whose launches are watched: each phase fails for the findings of the kernels that it launched."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from mlusim.check.findings import fold
+from mlusim.check.findings_text import rendered
+from mlusim.counted import counted
+from mlusim.errors import UsageError
+from mlusim.machine.limits import USUAL, Limit, limit_in, limiting
+from mlusim.observe.collect import Collector, collecting
+from mlusim.observe.names import checkers, observers_of, registered
+
+
+def names_of(wanted: str, option: str) -> tuple[str, ...]:
+    """Return the checkers that *option* means; raises pytest's usage error for an unknown one."""
+    names = tuple(name.strip() for name in wanted.split(",") if name.strip())
+    try:
+        observers_of(names)
+        return names or tuple(checkers())
+    except UsageError as error:
+        raise pytest.UsageError(f"{option}: {error}; without names, put {option} behind the paths") from None
+
+
+def limit_of(text: str, option: str) -> Limit:
+    """Return the limit that *option* means; raises pytest's usage error for what is none."""
+    try:
+        return limit_in(text, USUAL) if text else USUAL
+    except UsageError as error:
+        raise pytest.UsageError(f"{option}: {error}") from None
+
+
+class CheckedTests:
+    """Watches the launches of each phase of each test with the checkers *names*, none longer than *limit*; *mark* says what a test accepts."""
+
+    def __init__(self, names: tuple[str, ...], limit: Limit, mark: str) -> None:
+        self.names, self.limit, self.mark = names, limit, mark
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Watch what the fixtures launch; refuse marks without a rule or a reason."""
+        _refuse_bare_marks(item, self.mark)
+        return (yield from self._watched(item, "setup"))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Watch what the test launches."""
+        return (yield from self._watched(item, "call"))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Watch what the fixtures launch when they end."""
+        return (yield from self._watched(item, "teardown"))
+
+    def pytest_report_header(self) -> list[str]:
+        """Name the checkers in the header of the run, and those that cannot be loaded."""
+        missing = [f"mlusim: {sentence}" for sentence in registered().refusals.values()]
+        return [f"mlusim: launches are watched by {', '.join(self.names)}", *missing]
+
+    def _watched(self, item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
+        """Run the phase; fail it for its findings, or show them where it has failed already."""
+        accepted = _accepted(item, self.mark)
+        with collecting(self.names) as collector, limiting(self.limit):
+            try:
+                outcome = yield
+            except BaseException:
+                collector.close()
+                item.add_report_section(phase, "mlusim findings", _text(collector, accepted))
+                raise
+        text = _text(collector, accepted)
+        if text:
+            pytest.fail(text, pytrace=False)
+        return outcome
+
+
+def _refuse_bare_marks(item: pytest.Item, name: str) -> None:
+    for mark in item.iter_markers(name):
+        reason = mark.kwargs.get("reason")
+        if not isinstance(reason, str) or not reason.strip() or not mark.args:
+            pytest.fail(
+                f"{name} takes the ids of rules and a reason, "
+                f'as in @pytest.mark.{name}("memcheck-out-of-bounds", reason="the test is about the fault")',
+                pytrace=False,
+            )
+
+
+def _accepted(item: pytest.Item, name: str) -> frozenset[str]:
+    """Return the rules that the test's marks accept."""
+    return frozenset(str(rule) for mark in item.iter_markers(name) for rule in mark.args)
+
+
+def _text(collector: Collector, accepted: frozenset[str]) -> str:
+    """Return the findings that are errors and not accepted, for people; empty where there are none."""
+    found = fold(f for f in collector.found if f.level != "note" and f.id not in accepted)
+    if not found:
+        return ""
+    head = f"{counted(len(found), 'finding')} in the kernels that this test launched:\n"
+    return head + "".join(f"\n{rendered([finding])}" for finding in found)
