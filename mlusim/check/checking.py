@@ -115,6 +115,22 @@ def check_arrays(
     return evolve(checked(collector, job.operator, problem), board=job.board)
 
 
+def _run_script(program: ScriptProgram, forked: Forked, collector: Collector, path: str) -> str:
+    """Run *program*, and give its fault to *collector*; return the problem of the run, "" where it has none."""
+    try:
+        with attending([forked]), threads_watched():
+            program.run(())
+    except Fault as fault:
+        collector.add(fault)
+    except SystemExit as leaving:
+        return f"it ended with exit code {said(leaving)}" + _behind(leaving, path)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
+        return sentence_of(error, path)
+    return ""
+
+
 def check_script(
     path: str,
     arguments: Iterable[str] = (),
@@ -134,19 +150,9 @@ def check_script(
     subject = ScriptSubject(path, tuple(arguments))
     refuse_no_file(path, "name a Python script, or an operator of `mlusim ops`")
     program = ScriptProgram(path, subject.arguments)
-    problem, forked = "", Forked()
+    forked = Forked()
     with collecting(checkers, notes=notes) as collector, _schedule(directed):
-        try:
-            with attending([forked]), threads_watched():
-                program.run(())
-        except Fault as fault:
-            collector.add(fault)
-        except SystemExit as leaving:
-            problem = f"it ended with exit code {said(leaving)}" + _behind(leaving, path)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
-            problem = sentence_of(error, path)
+        problem = _run_script(program, forked, collector, path)
     elsewhere = forked.close()
     problem = problem or elsewhere
     if not (collector.launches or collector.faults or problem):

@@ -8,7 +8,7 @@ from mlusim.cli.isa_page import unmarked
 from mlusim.cli.isa_words import directions_of, word_of
 from mlusim.cli.show import emit, output
 from mlusim.formula.python import to_python
-from mlusim.isa.declare import Approximation, Intrinsic
+from mlusim.isa.declare import Approximation, Intrinsic, Operand
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.text_grid import facts, table
 
@@ -58,6 +58,18 @@ def _show_word(about: dict[str, Any]) -> None:
     console.print(facts([(what, about[what]) for what in ("kind", "python", "c")]))
 
 
+def _operand(row: Intrinsic, o: Operand) -> dict[str, Any]:
+    return {
+        "name": o.name,
+        "access": o.access,
+        "extent": to_python(o.extent),
+        "spaces": [space.name for space in o.spaces],
+        "dtypes": [str(dtype) for dtype in o.dtypes],
+        "partial": o.partial,
+        "overlap": row.overlap_on(o.name, 372) if o.name in row.overlap else None,
+    }
+
+
 def row_document(row: Intrinsic) -> dict[str, Any]:
     """Return everything that the table says about *row*."""
     return {
@@ -66,18 +78,7 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
         "signature": row.signature,
         "summary": row.summary,
         "doc": row.doc,
-        "operands": [
-            {
-                "name": o.name,
-                "access": o.access,
-                "extent": to_python(o.extent),
-                "spaces": [space.name for space in o.spaces],
-                "dtypes": [str(dtype) for dtype in o.dtypes],
-                "partial": o.partial,
-                "overlap": row.overlap_on(o.name, 372) if o.name in row.overlap else None,
-            }
-            for o in row.operands.values()
-        ],
+        "operands": [_operand(row, o) for o in row.operands.values()],
         "rules": [
             {
                 "fails": to_python(r.fails),

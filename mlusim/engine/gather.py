@@ -48,6 +48,20 @@ class GatherCall:
     scatters: bool
 
     @property
+    def given(self) -> tuple[Any, ...]:
+        """The arguments in their order."""
+        return (
+            self.dst,
+            self.src,
+            self.offset,
+            self.bitmask,
+            self.size,
+            self.direction,
+            self.stride,
+            self.count,
+        )
+
+    @property
     def scattered(self) -> Any:
         """The pointer that the offsets are added to."""
         return self.dst if self.scatters else self.src
@@ -190,17 +204,7 @@ def _act(
     seen = None
     if watch is not None:
         reads, writes = _accesses(call, to, frm, chosen)
-        given = (
-            call.dst,
-            call.src,
-            call.offset,
-            call.bitmask,
-            call.size,
-            call.direction,
-            call.stride,
-            call.count,
-        )
-        seen = (watch.copy if waits else watch.flight)(row, pipe, reads, writes, given)
+        seen = (watch.copy if waits else watch.flight)(row, pipe, reads, writes, call.given)
     if waits:
         move()
         if watch is not None and seen is not None:

@@ -58,6 +58,15 @@ def _aligned(name: str) -> Any:
     )
 
 
+def _reduction_doc(formula: str, remarks: str) -> str:
+    return (
+        f"Atomically, element by element, in GDRAM: ``{formula.format(old='dst[i]', src='src[i]', to='dst[i]')}``.\n\n"
+        f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{remarks}  With strides in "
+        "bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the "
+        "second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592)."
+    )
+
+
 def reduction(
     spelling: str, change: Change, formula: str, dtypes: tuple[DType, ...], **properties: Any
 ) -> Intrinsic:
@@ -80,12 +89,7 @@ def reduction(
         for at in np.ndindex(dst.shape[:-1]):  # pieces may meet, so one after the other
             dst[at] = change(dst[at], src[at])
 
-    body.__doc__ = (
-        f"Atomically, element by element, in GDRAM: ``{formula.format(old='dst[i]', src='src[i]', to='dst[i]')}``.\n\n"
-        f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{_remarks(properties, change)}  With strides in "
-        "bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the "
-        "second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592)."
-    )
+    body.__doc__ = _reduction_doc(formula, _remarks(properties, change))
     return intrinsic(
         spelling,
         updates={"dst": "elem_count"},

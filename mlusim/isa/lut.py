@@ -15,6 +15,26 @@ _AS_WIDE = demand(
 )
 
 
+_DOC = (
+    "Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.\n\n"
+    "*dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of\n"
+    "*table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all "
+    "ones (inferred: a vendor kernel looks a mask up that it has looked up before)."
+)
+
+
+def _refuse_beyond(src: Tile, ones: Tile, table_length: int) -> None:
+    """Refuse an index behind the end of the table, but for one of all *ones*."""
+    beyond = np.flatnonzero((src >= table_length) & ~ones)
+    if beyond.size:
+        at = int(beyond[0])
+        raise Refused(
+            f"src[{at}] = {src[at]} is no index into a table of {table_length}",
+            operand="src",
+            legal=f"0 to {table_length - 1}",
+        ) from None
+
+
 def _look_up(
     spelling: str,
     bits: tuple[int, ...],
@@ -31,23 +51,11 @@ def _look_up(
             dst[...] = table.take(src)
         except IndexError:
             ones = src == np.iinfo(src.dtype).max
-            beyond = np.flatnonzero((src >= table_length) & ~ones)
-            if beyond.size:
-                at = int(beyond[0])
-                raise Refused(
-                    f"src[{at}] = {src[at]} is no index into a table of {table_length}",
-                    operand="src",
-                    legal=f"0 to {table_length - 1}",
-                ) from None
+            _refuse_beyond(src, ones, table_length)
             dst[...] = table.take(np.where(ones, 0, src))
             dst.view(src.dtype)[ones] = np.iinfo(src.dtype).max
 
-    body.__doc__ = (
-        "Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.\n\n"
-        "*dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of\n"
-        "*table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all "
-        f"ones (inferred: a vendor kernel looks a mask up that it has looked up before).{more}"
-    )
+    body.__doc__ = _DOC + more
     return intrinsic(
         spelling,
         writes={"dst": "elem_count"},

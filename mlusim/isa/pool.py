@@ -130,6 +130,19 @@ def _inside(dst: Tile, src: Tile) -> bool:
     return 0 < apart < src.nbytes
 
 
+_POOL_DOC = (
+    "Pool windows: ``dst[y][x][c] = {formula}`` over the window at row ``y * stride_h``, column ``x * stride_w``.\n\n"
+    "*dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it "
+    "(inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column"
+)
+
+
+def _pool_remarks(spelling: str, combine: Callable[..., Any], *, mean: bool) -> str:
+    dilated = DILATED if spelling == "__bang_maxpool" else ", as that of ``__bang_maxpool`` (inferred)"
+    zeros = f"  {ZEROS}" if combine in EXTREMES else ""
+    return f"{dilated}.{zeros}" + (f"  {TWO_SUMS}" if combine is np.add and not mean else "")
+
+
 def _pool(
     spelling: str, combine: Callable[..., Any], formula: str, *, mean: bool = False, **properties: Any
 ) -> Intrinsic:
@@ -159,14 +172,7 @@ def _pool(
             pooled = pooled / src.dtype.type(kernel_height * kernel_width)
         dst.reshape(pooled.shape)[...] = pooled
 
-    body.__doc__ = (
-        f"Pool windows: ``dst[y][x][c] = {formula}`` over the window at row ``y * stride_h``, column ``x * stride_w``.\n\n"
-        "*dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it "
-        "(inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column"
-        f"{DILATED if spelling == '__bang_maxpool' else ', as that of ``__bang_maxpool`` (inferred)'}."
-        f"{f'  {ZEROS}' if combine in EXTREMES else ''}"
-        f"{f'  {TWO_SUMS}' if combine is np.add and not mean else ''}"
-    )
+    body.__doc__ = _POOL_DOC.format(formula=formula) + _pool_remarks(spelling, combine, mean=mean)
     return intrinsic(
         spelling,
         writes={"dst": f"channel * {_DILATED_HIGH} * {_DILATED_WIDE}"},

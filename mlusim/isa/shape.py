@@ -209,6 +209,18 @@ _UNIT = 64  # bytes of a stride of the tiling rows
 _WORDS = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 
 
+def _tiling_in_c(size: int, *, transposed: bool) -> str:
+    """Return the body in C for elements of *size* bytes."""
+    to, frm = f"(uint8_t *)dst + {{}} * dst_stride * {_UNIT}", "(const uint8_t *)src"
+    rows = (
+        f"for (int64_t h = 0; h < height; h++) {{}} memcpy({{}}, {frm} + h * src_stride * {_UNIT}{{}}, {{}});"
+    )
+    if not transposed:
+        return rows.format("", to.format("h"), "", f"(size_t)(width * {size})")
+    columns = "for (int64_t w = 0; w < width; w++)"
+    return rows.format(columns, f"{to.format('w')} + h * {size}", f" + w * {size}", size)
+
+
 def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
     """``(dst, src, height, width, dst_stride, src_stride)`` for elements of *bits* bits."""
     word = _WORDS[min(bits, 64)]
@@ -222,17 +234,6 @@ def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
 
     verb, formula = (
         ("Transpose", "dst[w][h] = src[h][w]") if transposed else ("Copy", "dst[h][w] = src[h][w]")
-    )
-    size, to, frm = bits // 8, f"(uint8_t *)dst + {{}} * dst_stride * {_UNIT}", "(const uint8_t *)src"
-    rows = (
-        f"for (int64_t h = 0; h < height; h++) {{}} memcpy({{}}, {frm} + h * src_stride * {_UNIT}{{}}, {{}});"
-    )
-    native = (
-        rows.format(
-            "for (int64_t w = 0; w < width; w++)", f"{to.format('w')} + h * {size}", f" + w * {size}", size
-        )
-        if transposed
-        else rows.format("", to.format("h"), "", f"(size_t)(width * {size})")
     )
     body.__doc__ = (
         f"{verb} a tile of *height* rows of *width* elements of {bits} bits: ``{formula}``.\n\n"
@@ -253,7 +254,7 @@ def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
         in_place=False,
         flow=Flow.MIXING,
         rules=(*_PLANE, at_least("src_stride", 0)),
-        native=native,
+        native=_tiling_in_c(bits // 8, transposed=transposed),
         aligned=False,
         certainty="U",
         source=SOURCE,

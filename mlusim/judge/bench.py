@@ -60,15 +60,8 @@ class Bench:
         define: Sequence[tuple[str, str | None]] = (),
     ) -> None:
         self._end, theirs = socket.socketpair()
-        words = [sys.executable, "-m", _SERVER, str(theirs.fileno())]
         with theirs:
-            self._server = subprocess.Popen(  # noqa: S603 - this Python, and a module of ours
-                words,
-                env=environment(os.environ),
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-            )
+            self._server = _started(theirs)
         self.close = weakref.finalize(
             self, _closed, self._end, self._server
         )  # at the end of this process at the latest
@@ -165,3 +158,14 @@ def _result() -> Any:
     if hasattr(os, "memfd_create"):
         return io.FileIO(os.memfd_create("mlusim-judge"), "r+b")
     return tempfile.TemporaryFile()
+
+
+def _started(end: socket.socket) -> "subprocess.Popen[bytes]":
+    """Start the process that candidates are copies of; it listens at *end*."""
+    return subprocess.Popen(  # noqa: S603 - this Python, and a module of ours
+        [sys.executable, "-m", _SERVER, str(end.fileno())],
+        env=environment(os.environ),
+        pass_fds=[end.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )

@@ -296,11 +296,8 @@ def _call(
         "draw": facts["draw"],
         "launches": _launches(profile.launches, facts, judged),
     }
-    about["wrote"] = [
-        n
-        for n, t in placed.items()
-        if n not in outputs and not np.array_equal(t.allocation.raw, _raw(inputs[n]))
-    ]
+    own = {n: t.allocation.raw for n, t in placed.items() if n not in outputs}
+    about["wrote"] = [n for n, raw in own.items() if not np.array_equal(raw, _raw(inputs[n]))]
     if stores is not None:
         about |= stores.facts(left)
     sys.stdout.writelines(text for made in profile.launches for text in made.printed)

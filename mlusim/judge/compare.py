@@ -80,15 +80,9 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
     if output.shape != expected.shape:
         raise UsageError(f"an output of shape {list(output.shape)} where {list(expected.shape)} was expected")
     accuracy = judge(output, expected, Thresholds())
-    figures = {
-        "diff1": accuracy.diff1,
-        "diff2": accuracy.diff2,
-        "diff3": accuracy.diff3,
-    }
-    o, r = (
-        a.reshape(-1).astype(np.float64) if a.dtype.kind not in "iub" else a.reshape(-1)
-        for a in (output, expected)
-    )
+    figures = {"diff1": accuracy.diff1, "diff2": accuracy.diff2, "diff3": accuracy.diff3}
+    o, r = (a.reshape(-1) for a in (output, expected))
+    o, r = (a if a.dtype.kind in "iub" else a.astype(np.float64) for a in (o, r))
     exact = output.dtype.kind in "iub"
     same = o == r
     if not exact:

@@ -191,12 +191,7 @@ class JudgeReference:
             given = self._called("reference", **{n: v for n, v in known.items() if every or n in wanted})
         named = self.names.get("outputs", OUTPUT)
         kinds = named if isinstance(named, Mapping) else {}
-        names = [named] if isinstance(named, str) else list(named)
-        if not isinstance(given, Mapping):
-            several = list(given) if isinstance(given, tuple | list) else [given]
-            if len(names) != len(several):
-                names = [f"{OUTPUT}{n}" for n in range(len(several))]
-            given = dict(zip(names, several, strict=True))
+        given = _by_name(given, [named] if isinstance(named, str) else list(named))
         widest = max(
             (a.dtype for a in arrays.values() if as_dtype(a.dtype).kind == "float"),
             default=np.dtype("f4"),
@@ -209,13 +204,9 @@ class JudgeReference:
                 raise UsageError(
                     f"{self.path}: the reference gives {type(value).__name__} for {name}; it gives arrays"
                 )
-            kind = (
-                as_dtype(kinds[name]).dtype
-                if name in kinds
-                else widest
-                if array.dtype == np.float64
-                else array.dtype
-            )
+            kind = widest if array.dtype == np.float64 else array.dtype
+            if name in kinds:
+                kind = as_dtype(kinds[name]).dtype
             with np.errstate(over="ignore"):
                 found[str(name)] = np.ascontiguousarray(array.astype(kind)).reshape(array.shape)
         if not found:
@@ -411,3 +402,13 @@ def _weaknesses(draws: Sequence[Draw]) -> Iterator[str]:
 def with_launch(draw: Draw, dim: tuple[int, int, int] | None, kind: str | None) -> Draw:
     """*draw* launched as the command line says, where it does."""
     return evolve(draw, dim=dim or draw.dim, kind=kind or draw.kind)
+
+
+def _by_name(given: Any, names: list[str]) -> Mapping[Any, Any]:
+    """Return the outputs that a reference has *given*, which may be one, several in a row, or named already."""
+    if isinstance(given, Mapping):
+        return given
+    several = list(given) if isinstance(given, tuple | list) else [given]
+    if len(names) != len(several):
+        names = [f"{OUTPUT}{n}" for n in range(len(several))]
+    return dict(zip(names, several, strict=True))

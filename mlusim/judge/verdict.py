@@ -52,12 +52,7 @@ def verdict(
     *about* is what all verdicts of a run share: the reference, the board, the seed.  *weak* says what a wrong candidate could hide
     behind, *held* what its process could not do (None: it had none).
     """
-    found: dict[str, Any] = {
-        "candidate": candidate,
-        **about,
-        **_empty(),
-        "confinement": None,
-    }
+    found: dict[str, Any] = {"candidate": candidate, **about, **_empty(), "confinement": None}
     notes = list(weak)
     if held is not None:
         found["confinement"] = held.to_json()
@@ -70,16 +65,8 @@ def verdict(
     else:
         try:
             _judged(found, document, draws, str(about["board"]), notes)
-        except (
-            KeyError,
-            TypeError,
-            ValueError,
-            AttributeError,
-        ):  # which no honest process sends
-            found |= _empty() | {
-                "verdict": DIED,
-                "error": "what its process left is no result",
-            }
+        except (KeyError, TypeError, ValueError, AttributeError):  # which no honest process sends
+            found |= _empty() | {"verdict": DIED, "error": "what its process left is no result"}
     found["notes"] = notes
     return found
 
@@ -130,11 +117,8 @@ def _judged(
     if differences:
         draw, name, one = max(differences, key=lambda d: (not d[2].right, d[2].excess))
         if one.index is not None:
-            found["difference"] = {
-                "case": draw.case,
-                "draw": draw.number,
-                "output": name,
-            } | one.to_json()
+            where = {"case": draw.case, "draw": draw.number, "output": name}
+            found["difference"] = where | one.to_json()
     _timed(found, calls, draws, board, cases)
     found |= {name: facts["dearest"][name] for name in ("bound", "because", "advice")}
     notes += _doubts(differences, calls)

@@ -253,25 +253,15 @@ def attempt(
     if policy is not None:
         policy_of(spec.name, spec.policies, policy)
     if handle is None:
-        chosen = engine_of_operators(engine)
-        kind = _source_handle() if chosen == NATIVE else Handle
-        handle = kind(board, observe=observe, seed=seed, effects=effects, policy=policy, engine=chosen)
+        handle = _handle(board, engine, observe=observe, seed=seed, effects=effects, policy=policy)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
-    try:
-        status = spec.call(handle, tensors, descriptors, complete)
-    except Fault as fault:
-        show_kernel(fault)
-        raise
-    outputs = {}
-    if status == SUCCESS:
-        outputs = {
-            t.name: handle.device.take(tensors[t.name]) for t in spec.outputs if tensors[t.name] is not None
-        }
+    status = _called(spec, handle, tensors, descriptors, complete)
+    kept = [t.name for t in spec.outputs if tensors[t.name] is not None] if status == SUCCESS else []
     return Run(
         operator=spec.name,
         board=handle.board.name,
         status=status,
-        outputs=outputs,
+        outputs={name: handle.device.take(tensors[name]) for name in kept},
         launches=tuple(handle.launches),
         efficiency=_efficiency(spec, handle, arrays, complete),
         message=handle.last_error,
@@ -282,6 +272,21 @@ def attempt(
         policy=handle.policy,
         rule=spec.rule,
     )
+
+
+def _handle(board: str | Board, engine: str, **how: Any) -> Handle:
+    """Return a handle whose launches are those of *engine*."""
+    chosen = engine_of_operators(engine)
+    kind = _source_handle() if chosen == NATIVE else Handle
+    return kind(board, engine=chosen, **how)
+
+
+def _called(spec: Operator, handle: Handle, *given: Any) -> Status:
+    try:
+        return spec.call(handle, *given)
+    except Fault as fault:
+        show_kernel(fault)
+        raise
 
 
 def _source_handle() -> type[Handle]:

@@ -244,6 +244,13 @@ def measured_launches(program: str, launches: Sequence[Launch]) -> list[Measured
     ]
 
 
+def _moved(before: Entry, one: Measured, threshold: float) -> MovedCall:
+    """Return how a call has moved since *before*, or that it came to no end."""
+    if one.entry is None:
+        return MovedCall(before, lost=f"it took {before.hardware_time_us:g} us, and now {one.lost}")
+    return verdict(before, one.entry, threshold, one.now, one.band)
+
+
 def compare(
     baseline: Baseline,
     measured: Iterable[Measured],
@@ -258,20 +265,10 @@ def compare(
     A call regresses when a figure gets worse by more than *threshold*, a fraction.  More work (bytes,
     instructions, NRAM) that comes with a gain in time past the threshold is a trade, not a regression.
     """
-    entries, ran, verdicts, new = baseline.entries, set[Key](), list[MovedCall](), list[Entry]()
-    pairs: list[Pair] = []
-    for one in measured:
-        ran.add(one.key)
-        after, before = one.entry, entries.get(one.key)
-        if after is None and before is not None:
-            verdicts.append(
-                MovedCall(before, lost=f"it took {before.hardware_time_us:g} us, and now {one.lost}")
-            )
-        elif after is not None and before is None:
-            new.append(after)
-        elif after is not None and before is not None:
-            verdicts.append(verdict(before, after, threshold, one.now, one.band))
-            pairs.append(Pair(before, after, one.band))
+    entries, calls = baseline.entries, list(measured)
+    ran = {one.key for one in calls}
+    both = [(before, one) for one in calls if (before := entries.get(one.key)) is not None]
+    verdicts = [_moved(before, one, threshold) for before, one in both]
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
     missing = [entry for entry in rest if not exists(entry.key)]
@@ -283,11 +280,11 @@ def compare(
         regressions=tuple(regressions),
         trades=tuple(v for v in verdicts if v.is_trade),
         improvements=tuple(v for v in verdicts if v.better and not v.worse),
-        new=tuple(new),
+        new=tuple(c.entry for c in calls if c.entry is not None and c.key not in entries),
         missing=tuple(missing),
         absent=len(rest) - len(missing),
         of=baseline.of,
-        pairs=tuple(pairs),
+        pairs=tuple(Pair(before, c.entry, c.band) for before, c in both if c.entry is not None),
         allow_missing=allow_missing,
     )
 

@@ -52,6 +52,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_call_arguments(parser)
     add_function(parser)
     add_reference(parser)
+    _add_selection(parser)
+    _add_schedules(parser)
+    add("--notes", action="store_true", help="report remarks too, which fail no run")
+    add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
+    add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
+    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
+    add_jobs(parser, what="processes for many cases")
+    add("--json", action="store_true", help="the same as --format json")
+    add_engine(parser, WHERE_CHECKED)
+    add_limit(parser, USUAL)
+    add_coverage(parser)
+    parser.epilog = EXAMPLES
+
+
+def _add_selection(parser: ArgumentParser) -> None:
+    """Declare which operators, cases, checkers and boards are meant."""
+    add = parser.add_argument
     add(
         "--all", action="store_true", help="every operator, all cases but the long, on every board of --board"
     )
@@ -72,19 +89,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="B",
         help=f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults",
     )
+
+
+def _add_schedules(parser: ArgumentParser) -> None:
+    """Declare in which schedules the program runs, and the files that keep one."""
+    add = parser.add_argument
     add("--seed", metavar="N", type=whole, help=f"explore another legal schedule, and {SEED}")
     add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
     add("--schedules", metavar="N", type=whole, help="compare what N other schedules give, no two alike")
     add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
     add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
     add("--trust", action="store_true", help="with --replay, the script that the file names may run")
-    add("--notes", action="store_true", help="report remarks too, which fail no run")
-    add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
-    add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
-    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
-    add_jobs(parser, what="processes for many cases")
-    add("--json", action="store_true", help="the same as --format json")
-    add_engine(parser, WHERE_CHECKED)
-    add_limit(parser, USUAL)
-    add_coverage(parser)
-    parser.epilog = EXAMPLES

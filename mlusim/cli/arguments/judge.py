@@ -59,15 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="cases of the reference (default: all)",
     )
-    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
-    add("--kernel", metavar="K<float>", help="the kernel of each candidate (default: its only one)")
-    add(
-        "--function",
-        metavar="F",
-        help="the host function of each candidate (default: bang_func, where it has one)",
-    )
-    add("--dim", metavar="X,Y,Z", help="tasks of a kernel (default: what the reference says, or 1,1,1)")
-    add("--kind", metavar="KIND", help="block, union1, ... (default: what the reference says, or block)")
+    _add_call(parser)
     add_source_arguments(parser)
     add("--draws", metavar="N", type=workers, default=2, help="draws of inputs for each case (default: 2)")
     add(
@@ -83,3 +75,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES
+
+
+def _add_call(parser: ArgumentParser) -> None:
+    """Declare how a candidate is called."""
+    add = parser.add_argument
+    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add("--kernel", metavar="K<float>", help="the kernel of each candidate (default: its only one)")
+    add(
+        "--function",
+        metavar="F",
+        help="the host function of each candidate (default: bang_func, where it has one)",
+    )
+    add("--dim", metavar="X,Y,Z", help="tasks of a kernel (default: what the reference says, or 1,1,1)")
+    add("--kind", metavar="KIND", help="block, union1, ... (default: what the reference says, or block)")

@@ -43,6 +43,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="one element type or several, for plans that can hold more than one",
     )
+    _add_questions(parser)
+    add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
+    parser.set_defaults(launches=False)
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "svg", "html", "csv"),
+        help="what to write to standard output (default: text; csv is for a frontier)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="F", help="write to F: .json, .svg, .html, or .csv for a frontier"
+    )
+
+
+def _add_questions(parser: argparse.ArgumentParser) -> None:
+    """Declare the questions of a plan, of which one is asked at a time."""
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--max",
@@ -58,15 +74,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="",
         metavar="FORMULA",
         help="hold the documents' limits, or the one you state, against the plan; of a BANG C file against runs",
-    )
-    add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
-    parser.set_defaults(launches=False)
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.add_argument(
-        "--format",
-        choices=("text", "json", "svg", "html", "csv"),
-        help="what to write to standard output (default: text; csv is for a frontier)",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="F", help="write to F: .json, .svg, .html, or .csv for a frontier"
     )

@@ -168,6 +168,10 @@ class Lowering:
 
     # -- functions -----------------------------------------------------------------------------
 
+    def _too_deep(self, span: Span) -> TranslationProblem:
+        excerpt = excerpt_of(self.unit.text_of(span.file), span.line, span.column)
+        return TranslationProblem("nesting", "this function is nested too deeply", span, excerpt)
+
     def _function(self, declaration: Declaration) -> None:
         scope = LoweredFunction(self.around, declaration.result, declaration.symbol)
         if declaration.of_lambda:
@@ -192,9 +196,7 @@ class Lowering:
         except Untranslatable as refused:
             problem, body = refused.problem, ()
         except RecursionError:
-            span = declaration.span
-            excerpt = excerpt_of(self.unit.text_of(span.file), span.line, span.column)
-            problem = TranslationProblem("nesting", "this function is nested too deeply", span, excerpt)
+            problem = self._too_deep(declaration.span)
         self.module.functions[declaration.symbol] = Function(
             declaration.title,
             declaration.symbol,

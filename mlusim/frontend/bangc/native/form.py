@@ -86,17 +86,21 @@ class BangForm:
         program = self.program(arch, mode)
         return None if program is None else Loaded(self, program, compiler)
 
-    def _render(self, arch: Arch, mode: Mode) -> NativeProgram:
+    def _refuse(self, arch: Arch, plan: "LinkPlan") -> None:
+        """Raise `NoForm` where no C can be rendered, whatever the functions hold."""
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
             if not isinstance(p.type, t.Arithmetic | t.Pointer | t.Record):
                 raise NoForm(f"an argument of {p.type}")
-        plan = self._plan()
-        c = ProgramRendering(arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, mode=mode)
-        forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
+
+    def _render(self, arch: Arch, mode: Mode) -> NativeProgram:
+        plan = self._plan()
+        self._refuse(arch, plan)
+        c = ProgramRendering(arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, mode=mode)
+        forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         variables = [(part, v) for part in plan.parts for v in _variables(part)]
         for _, variable in variables:
             c.place(variable)
@@ -117,12 +121,9 @@ class BangForm:
         by_pointer = [*functions.bodies(c, {f.symbol: f for f in forms}), *classes.bodies(c)]
         heads += [*functions.heads(c), *classes.heads(c)]
         check_room(forms, bodies, deep, more)
-        sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies, *first)))})
-        kinds = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
+        kinds = _records("".join((*heads, *bodies, *first)))
         if any(registers.used(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
-            if mode is not Mode.ALONE:
-                raise NoForm("vector registers, of which only Python knows whether they have a value")
-            kinds.insert(0, registers.runtime())
+            kinds.insert(0, _registers(mode))
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         return NativeProgram(
@@ -318,6 +319,21 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
     if kind.kind != "float":
         return int(converted(value, kind)) & MASK
     return int.from_bytes(number(value, kind), "little")
+
+
+def _records(text: str) -> list[str]:
+    """Return the declarations of the records by value that *text* names, which are bytes to it."""
+    return [
+        f"typedef struct {{ uint8_t b[{n}]; }} R_{n};"
+        for n in sorted({int(n) for n in RECORDS.findall(text)})
+    ]
+
+
+def _registers(mode: Mode) -> str:
+    """Return the C of vector registers."""
+    if mode is not Mode.ALONE:
+        raise NoForm("vector registers, of which only Python knows whether they have a value")
+    return registers.runtime()
 
 
 def _literals(c: Rendering) -> Iterator[str]:

@@ -140,36 +140,40 @@ class TypeReader:
                 name += "'"
             record = self._records[key] = self.records[name] = t.Record(name)
             self.declared[name] = declaration
-            record.closure = name.startswith(CLOSURE)
-            own = (
-                t.Field(
-                    f.spelling
-                    if f.spelling.isidentifier()
-                    else f"{'captured_' if record.closure else t.UNNAMED}{n}",
-                    self.of(f.type),
-                    f.get_field_offsetof() // 8,
-                    f.is_bitfield(),
-                )
-                for n, f in enumerate(kind.get_fields())
-            )
-            record.bases, record.others = self._bases(declaration)
-            for base in record.bases:
-                base.derived = True
-            record.fields = (*(record.bases[0].fields if record.bases else ()), *own)
-            record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
-            record.union = declaration.kind.name == "UNION_DECL"
-            parts = (*record.bases, *(_leaf(f.type) for f in record.fields))
-            pattern = self._lib.clang_getSpecializedCursorTemplate(declaration)
-            if pattern is not None:  # the specialisation does not show its destructor
-                pattern._tu = declaration._tu
-                self.patterned[name] = destructor(pattern) is not None
-            record.destroyed = _destroyed(declaration if pattern is None else pattern) or any(
-                ends(part) for part in parts
-            )
-            record.virtual = _virtual(declaration if pattern is None else pattern) or any(
-                base.virtual for base in record.bases
-            )
+            self._fill(record, kind, declaration)
         return record
+
+    def _fill(self, record: t.Record, kind: Any, declaration: Any) -> None:
+        """Read the members and bases of *record*; it is known already, for they may point to it."""
+        record.closure = record.name.startswith(CLOSURE)
+        own = (
+            t.Field(
+                f.spelling
+                if f.spelling.isidentifier()
+                else f"{'captured_' if record.closure else t.UNNAMED}{n}",
+                self.of(f.type),
+                f.get_field_offsetof() // 8,
+                f.is_bitfield(),
+            )
+            for n, f in enumerate(kind.get_fields())
+        )
+        record.bases, record.others = self._bases(declaration)
+        for base in record.bases:
+            base.derived = True
+        record.fields = (*(record.bases[0].fields if record.bases else ()), *own)
+        record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
+        record.union = declaration.kind.name == "UNION_DECL"
+        parts = (*record.bases, *(_leaf(f.type) for f in record.fields))
+        pattern = self._lib.clang_getSpecializedCursorTemplate(declaration)
+        if pattern is not None:  # the specialisation does not show its destructor
+            pattern._tu = declaration._tu
+            self.patterned[record.name] = destructor(pattern) is not None
+        record.destroyed = _destroyed(declaration if pattern is None else pattern) or any(
+            ends(part) for part in parts
+        )
+        record.virtual = _virtual(declaration if pattern is None else pattern) or any(
+            base.virtual for base in record.bases
+        )
 
     def _bases(self, declaration: Any) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
         """Return the first base class and its own; those beside them that have members, which are not known."""
