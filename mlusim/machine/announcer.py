@@ -227,24 +227,8 @@ class Announcer:
         return known
 
     def _made_of(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> Step:
-        reads, writes = [], []
-        for n, operand in enumerate(row.operands.values()):
-            view, first, stop = operands[3 * n : 3 * n + 3]
-            if view is None:
-                continue
-            size = (stop - first) * view.itemsize
-            start = view.phase + first * view.itemsize
-            if operand.step == ONE:
-                access = Access(view.allocation, start, size)
-            else:
-                skip = operand.step_on(self._core.session.board.arch.generation, view.itemsize)
-                steps = ((skip * view.itemsize, -(-(stop - first) // skip)),)
-                access = Access(view.allocation, start, view.itemsize, steps)
-            if operand.access != "write":
-                reads.append(access)
-            if operand.access != "read":
-                writes.append(access)
-        return Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
+        reads, writes = accesses_of(row, operands, self._core.session.board.arch.generation)
+        return Step(row.name, row, row.pipe, row.flow, reads, writes, self._site(frame))
 
     def _site(self, frame: FrameType) -> Site:
         """Return the place of the statement that the kernel's *frame* is at."""
@@ -274,3 +258,27 @@ def _keep(steps: dict[Any, _Known], key: Any, known: _Known) -> None:
     if len(steps) >= STEPS:
         steps.clear()
     steps[key] = known
+
+
+def accesses_of(
+    row: Intrinsic, operands: tuple[Any, ...], generation: int
+) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
+    """Return what *row* reads and writes; *operands* are (view, first element, one after the last) of each in turn."""
+    reads, writes = [], []
+    for n, operand in enumerate(row.operands.values()):
+        view, first, stop = operands[3 * n : 3 * n + 3]
+        if view is None:
+            continue
+        size = (stop - first) * view.itemsize
+        start = view.phase + first * view.itemsize
+        if operand.step == ONE:
+            access = Access(view.allocation, start, size)
+        else:
+            skip = operand.step_on(generation, view.itemsize)
+            steps = ((skip * view.itemsize, -(-(stop - first) // skip)),)
+            access = Access(view.allocation, start, view.itemsize, steps)
+        if operand.access != "write":
+            reads.append(access)
+        if operand.access != "read":
+            writes.append(access)
+    return tuple(reads), tuple(writes)

@@ -58,11 +58,12 @@ __mlu_entry__ void Parts(float *out, const float *in, const int *ops, int many, 
       case 13: { Tile t; t.at = three; t.n = n; t.at[1] = t.at[0] + t.n; } break;
       case 14: __bang_add(one, two, three, 32); __bang_add(two, one, three, 32); break;
       case 15: tail(chosen); break;
+      case 16: __nramset_async(two, 32, op[1], 128, 0); __sync(); break;
     }
   }
 }
 """.replace("  __sramless\n", "")
-CODES = 16
+CODES = 17
 
 
 @pytest.fixture(scope="module")

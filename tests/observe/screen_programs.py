@@ -15,12 +15,14 @@ SOURCE = r"""
 #define N 1024
 struct Pair { float w; int k; };
 __nram__ float buf[N];
+__nram__ unsigned offsets[1024];
 __mlu_func__ float *shared() { __mlu_shared__ float sh[N]; return sh; }
 __mlu_func__ void give(float *to, float v) { *to = v; }
 __mlu_func__ float second(Pair *p) { return p->w + p->k + p->w; }
 __mlu_entry__ void Run(float *out, float *in, const int *ops, int many) {
   int sum = 0;
   signed char small = 0;
+  for (int i = 0; i < 128; ++i) offsets[i] = i * 64 % 1024;
   for (int i = 0; i < many; ++i) {
     const int *op = ops + 6 * i;
     if (!(op[1] >> (taskId & 7) & 1)) continue;
@@ -65,13 +67,17 @@ __mlu_entry__ void Run(float *out, float *in, const int *ops, int many) {
       case 37: __sync_cluster(); break;
       case 38: __bang_cycle_add(buf + a, buf + a, buf + b, n, n / 4); break;
       case 39: __bang_fusion(FUSION_FMA, buf + a, buf + a, buf + b, buf + b, n, n); break;
+      case 40: __nramset_async(buf + a, n, 3, n * 4, 0); break;
+      case 41: __gather(buf + a, in + b, offsets, n / 8 * 4, GDRAM2NRAM, n / 8 * 4, 8); break;
+      case 42: __bang_discrete_atomic_add(buf + a, out + b, offsets, buf + b, 8); break;
+      case 43: __bang_div(buf + a, buf + a, buf + b, n); break;
       case 34: __bang_float2half_rd((half *)(buf + a), buf + b, n); break;
     }
   }
   if (small > 100) out[0] = sum;
 }
 """
-CODES = 40
+CODES = 44
 USUAL = (0, 0, 1, 4, 4, 5, 6, 6, 14, 16, 28, 35)  # more often than others
 ARGUMENTS = 4096  # elements
 

@@ -9,7 +9,7 @@ from screen_programs import compared, loaded
 import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import CHOICE, available
-from mlusim.machine.native import screening
+from mlusim.machine.native import screen, screening
 from mlusim.machine.native.screening import Screening
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.racecheck import RaceCheck
@@ -35,6 +35,17 @@ def test_random_programs_are_told_as_in_python(kernel):
 
     assert any(ran and not findings for ran, findings in found)
     assert any(findings for _, findings in found)
+
+
+def test_a_record_without_room_is_joined(kernel, monkeypatch):
+    """The accesses of each segment that meet are one, and what is told is the same."""
+    monkeypatch.setattr(screen, "MOST_ACCESSES", 12)
+    calls, usual = [], screen.joined
+    monkeypatch.setattr(screen, "joined", lambda rows: calls.append(len(rows)) or usual(rows))
+    found = [compared(kernel, seed) for seed in range(60, 75)]
+
+    assert calls
+    assert any(ran and not findings for ran, findings in found)
 
 
 @pytest.mark.attack

@@ -20,7 +20,7 @@ from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode
 from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
 from mlusim.machine.limits import Overdue
-from mlusim.machine.native.screen import COLUMNS, Suspicion
+from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, Suspicion, joined
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr
@@ -43,10 +43,6 @@ KEPT_BYTES = (
 MOST_THREADS = 64
 MOMENT = 0.05  # seconds after which the launch's own thread looks after its alarm
 IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scalar", "breakdump_vector"})
-Rows = np.ndarray[Any, np.dtype[np.int64]]
-LOW, HIGH, KIND, SEGMENT, KEY = range(
-    COLUMNS
-)  # of a row: bytes [low, high), 1 for a write, the task or union, the memory
 
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """Of kernels whose tasks have to run in order, the architectures."""
@@ -171,13 +167,17 @@ class Notes:
         if row.name in IN_ORDER or not self.allows(given):
             raise Suspicion
 
+    def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
+        """What Python executes touches nothing off chip."""
+
     @staticmethod
     def allows(given: Sequence[Any]) -> bool:
         """Return whether Python may do something with what is *given*: nothing of it is off chip."""
         return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in given)
 
-    def suspected(self) -> None:
+    def suspected(self, why: int) -> None:
         """Make room in the record."""
+        del why
         self._pieces.append(self._table[1:].copy())
         self._table[0, 0] = 0
         self._many += MOST_TOUCHES
@@ -191,23 +191,6 @@ class Notes:
     def touched(self) -> Rows:
         """Return the rows of everything that was touched."""
         return np.concatenate((*self._pieces, self._table[1 : 1 + int(self._table[0, 0])]))
-
-
-def joined(rows: Rows) -> Rows:
-    """Return *rows*, of which those of one task that meet in one memory and kind are one; in the order of memory, kind, task, byte."""
-    rows = rows[np.lexsort((rows[:, LOW], rows[:, SEGMENT], rows[:, KIND], rows[:, KEY]))]
-    if len(rows) < 2:
-        return rows
-    other = np.any(rows[1:, KIND:] != rows[:-1, KIND:], axis=1)
-    group = np.concatenate(([0], np.cumsum(other)))
-    # The highest end so far in each group: groups are set apart by more than any offset.
-    wide = int(rows[:, HIGH].max()) + 1
-    ends = np.maximum.accumulate(rows[:, HIGH] + group * wide) - group * wide
-    first = np.concatenate(([True], other | (rows[1:, LOW] > ends[:-1])))
-    starts = np.flatnonzero(first)
-    made = rows[starts].copy()
-    made[:, HIGH] = np.maximum.reduceat(rows[:, HIGH], starts)
-    return made
 
 
 def apart(rows: Rows) -> bool:

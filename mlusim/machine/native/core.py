@@ -288,11 +288,15 @@ class NativeCore(Core):
     def _row(self, number: int, _: int) -> None:
         c, row = self.c, ROWS[number]
         given = [value_of(self, c.argv[k]) for k in range(c.argc)]
+        idle = True
         if self.screen is not None:
             policy = self.session.policies[self.place.memory_core]
-            if not has_no_effect(row, policy, given):
+            idle = has_no_effect(row, policy, given)
+            if not idle:
                 self.screen.row(self, row, given, native=is_native(row, policy.arch))
         answer(self, getattr(self.mlu, row.name)(*given))
+        if self.screen is not None and not idle:
+            self.screen.executed(self, row)
 
     def _access(self, store: int, _: int) -> None:
         if self.screen is not None:
@@ -361,6 +365,17 @@ class NativeCore(Core):
             seat.look_at(number, *self.screen.looked_at(self, allocation))
         self.c.nallocs = len(self.views)
         return number
+
+    @property
+    def flies(self) -> bool:
+        """True where a screened run remembers what an asynchronous effect may meet."""
+        return self._loaded.program.flies
+
+    def number_of(self, allocation: Allocation) -> int:
+        """Return the number of *allocation*, which this core's C or Python reaches."""
+        if allocation not in self._numbers:
+            self.pointer(self.bind(allocation, uint8))
+        return self._numbers[allocation]
 
     def described_again(self, pointer: Ptr) -> None:
         """Let C know what has become of the memory that *pointer* leads to."""
@@ -466,10 +481,10 @@ class NativeCore(Core):
         given = [value_of(self, self.c.argv[k]) for k in range(many)]
         raise self.blame(self._loaded.form.fault(why, *given))
 
-    def _suspect(self, *_: int) -> None:
+    def _suspect(self, why: int, _: int) -> None:
         """Note that C has found what a checker may report, or that its record is full."""
         assert self.screen is not None
-        self.screen.suspected()
+        self.screen.suspected(why)
 
     def _nothing(self, *_: int) -> None:
         """Python has looked after signals, and taken the log."""

@@ -12,6 +12,7 @@ from mlusim.engine.native.door import NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.rows import MEETS, barrier
 from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
+from mlusim.isa.table import ISA
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 UNSCREENED = "#define SCREENED_(...)\n"
@@ -37,6 +38,11 @@ class NativeProgram:
     recursive: bool = False
     mode: Mode = Mode.ALONE
     followed: tuple[Sequence[str], Sequence[Any]] = (), ()
+
+    @property
+    def flies(self) -> bool:
+        """True where a screened run remembers what an asynchronous effect may meet."""
+        return self.text.startswith(FLIES)
 
     @functools.cached_property
     def follows(self) -> bool:
@@ -77,8 +83,14 @@ def _constants() -> str:
     return f"enum {{ {named} }};\n#define CLUSTER_ROW(row) ({among})\n"
 
 
+@functools.cache
+def _starts() -> tuple[str, ...]:
+    """Return how calls begin that start something asynchronous, in C or in Python."""
+    return "memcpy_start(", *(f"UP(m, {NUMBERS[name]}," for name in ISA if "async" in name)
+
+
 def assemble(arch: Arch, uses: Iterable[Use], functions: str, mode: Mode = Mode.ALONE) -> str:
     """Return the whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
     doors = "\n".join(text for use in dict.fromkeys(uses) if (text := door(use, arch, mode)) is not None)
-    flies = FLIES if mode is Mode.SCREENED and "memcpy_start(" in functions else ""
+    flies = FLIES if mode is Mode.SCREENED and any(call in functions for call in _starts()) else ""
     return f"{flies}{runtime(mode)}\n{doors}\n{functions}"

@@ -4,27 +4,33 @@ Nothing is told here.  A run in which nothing may be found is the launch; of any
 the launch again, whose checkers tell what it was.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from mlusim.arch.pipe import Pipe
+from mlusim.engine.native.door import NUMBERS
 from mlusim.engine.native.layout import OFFSET_BITS
-from mlusim.engine.native.screen import LISTS, Screened
+from mlusim.engine.native.screen import LISTS, MOST_PIECES, TOUCHED, Screened
 from mlusim.machine.events import Sync
 from mlusim.machine.hub import Observer
 from mlusim.machine.task_parts import TaskParts
 from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM, NRAM
+from mlusim.memory.space import GDRAM, LDRAM, NRAM
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
     from mlusim.machine.native.core import NativeCore
 
 HEAD = 64  # bytes in front of the flags of an allocation; the last of them says whether something was stored
-COLUMNS = 5  # of an access: low, high, kind, segment, key of the memory
-MOST_ACCESSES = 1 << 20
+COLUMNS = 5  # of an access:
+LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
+"""The bytes [low, high), what was done, the segment, task or union that did it, the memory."""
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+MOST_ACCESSES = 1 << 20  # of which half may be left once they are joined
 WAIT = "sync_io_move_compute"
 HARMLESS = frozenset(
     {"bang_printf", "assert_", "sync_all_mpu"}
@@ -50,11 +56,14 @@ class Looks(Protocol):
     def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
         """Let Python execute *row*, which has no C, or is *native* and has none for what it is *given*; raises `Suspicion`."""
 
+    def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
+        """Python has executed *row*; raises `Suspicion` where that has to be known better."""
+
     def allows(self, given: Sequence[Any]) -> bool:
         """Return whether Python may do something with what is *given*."""
 
-    def suspected(self) -> None:
-        """C has called for the record; raises `Suspicion` where that ends the launch."""
+    def suspected(self, why: int) -> None:
+        """C has called for the record, to have room in it (0) or otherwise; raises `Suspicion` where that ends the launch."""
 
 
 class Screen(Observer):
@@ -66,11 +75,13 @@ class Screen(Observer):
 
     name = "screen"
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, looks: int, watch: Callable[["Screen", "NativeCore"], Any]) -> None:
         self.looks = looks
+        self._watch = watch
         self.flags: dict[Allocation, Bytes] = {}
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
+        self._touched: dict[NativeCore, dict[Any, set[tuple[int, int]]]] = {}  # by what Python executes
         self._parts: dict[Any, TaskParts] = {}  # of on-chip arrays, where they are looked for
         self._segments = 0
         self._tasks: dict[NativeCore, int] = {}
@@ -93,6 +104,7 @@ class Screen(Observer):
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
         c.context = 0
+        core.mlu.watch = self._watch(self, core)
         c.parts = core.seat.parts() if self.looks & Screened.PARTS else 0
         self._tasks[core] = self._begun
         self._begun += 1
@@ -133,18 +145,68 @@ class Screen(Observer):
             assert core.seat is not None
             if all(flags[3:]):  # otherwise only some pipes wait; then what is in flight counts as not over
                 core.seat.over(name for name, waits in zip(LISTS, flags, strict=False) if waits)
-        elif row.name not in HARMLESS:
+        elif row.name not in HARMLESS and (row.pipe is Pipe.SCALAR or row.control):
             self.hopeless = not native
             raise Suspicion
+
+    def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
+        """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
+        watch: Any = core.mlu.watch
+        if row.name not in (WAIT, *HARMLESS) and not watch.heard:
+            raise Suspicion
+        watch.heard = False
+
+    def flags_of(self, core: "NativeCore", allocation: Allocation) -> Bytes | None:
+        """Return the flags of *allocation* on *core*, behind `HEAD`; None where each byte has a value."""
+        core.number_of(allocation)
+        found = self.flags.get(allocation)
+        return self._own.get(core, {}).get(allocation) if found is None else found
+
+    def touches(self, core: "NativeCore", row: "Intrinsic", given: int, access: Access, kind: int) -> None:
+        """Note that argument *given* of *row* touches *access* of on-chip memory."""
+        if access.allocation.space not in (GDRAM, LDRAM):
+            key = (
+                core.c.context,
+                core.c.site,
+                NUMBERS[row.name],
+                given,
+                core.number_of(access.allocation),
+                kind,
+            )
+            spans = self._touched.setdefault(core, {}).setdefault(key, set())
+            spans.add(access.span)
+            if len(spans) > MOST_PIECES:
+                low, high = min(s[0] for s in spans), max(s[1] for s in spans)
+                self._touched[core][key] = {(low, high)}
+
+    def share(self, core: "NativeCore", kind: int, access: Access) -> None:
+        """Note an access of memory that is shared."""
+        table, starts = self._accesses, access.starts
+        if int(table[0, 0]) + len(starts) > MOST_ACCESSES:
+            self.suspected(0)
+        first = 1 + int(table[0, 0])
+        if first + len(starts) > MOST_ACCESSES:
+            raise Suspicion
+        rows = table[first : first + len(starts)]
+        rows[:, LOW], rows[:, HIGH] = starts, starts + access.size
+        rows[:, KIND], rows[:, SEGMENT], rows[:, KEY] = kind, core.c.segment, self._keys[access.allocation]
+        table[0, 0] += len(starts)
 
     @staticmethod
     def allows(given: Sequence[Any]) -> bool:
         """Return whether Python may do something with what is *given*: no pointers."""
         return not any(isinstance(a, Ptr) for a in given)
 
-    def suspected(self) -> None:
-        """A checker may report what C has found."""
-        raise Suspicion
+    def suspected(self, why: int) -> None:
+        """A checker may report what C has found; 0: the accesses need room, and those that meet are joined."""
+        if why:
+            raise Suspicion
+        rows = joined(self._accesses[1:])
+        if 2 * len(rows) > MOST_ACCESSES:
+            raise Suspicion
+        # The segments begin in an order that the run has had: what is in order with others stays so.
+        self._accesses[1 : 1 + len(rows)] = rows[np.argsort(rows[:, SEGMENT], kind="stable")]
+        self._accesses[0, 0] = len(rows)
 
     # -- what happens ----------------------------------------------------------------------------
 
@@ -161,6 +223,13 @@ class Screen(Observer):
     def _keep_parts(self, core: "NativeCore") -> None:
         assert core.seat is not None
         whole, tables = core.seat.parts_now()
+        more = self._touched.pop(core, {})
+        own = np.zeros(len(more), TOUCHED)
+        for entry, (key, spans) in zip(own, more.items(), strict=True):
+            for name, value in zip(TOUCHED.names or (), (*key, len(spans)), strict=False):
+                entry[name] = value
+            entry["span"][: len(spans)] = sorted(spans)
+        tables[2] = np.concatenate([tables[2], own])
         contexts, kept, touched = tables
         numbers = {
             *touched["alloc"].tolist(),
@@ -217,3 +286,20 @@ def no_values(allocation: Allocation) -> Bytes:
     flags = np.ones(HEAD + allocation.nbytes, np.uint8)
     flags[:HEAD] = 0
     return flags
+
+
+def joined(rows: Rows) -> Rows:
+    """Return *rows*, of which those of one segment that meet in one memory and kind are one; in the order of memory, kind, segment, byte."""
+    rows = rows[np.lexsort((rows[:, LOW], rows[:, SEGMENT], rows[:, KIND], rows[:, KEY]))]
+    if len(rows) < 2:
+        return rows
+    other = np.any(rows[1:, KIND:] != rows[:-1, KIND:], axis=1)
+    group = np.concatenate(([0], np.cumsum(other)))
+    # The highest end so far in each group: groups are set apart by more than any offset.
+    wide = int(rows[:, HIGH].max()) + 1
+    ends = np.maximum.accumulate(rows[:, HIGH] + group * wide) - group * wide
+    first = np.concatenate(([True], other | (rows[1:, LOW] > ends[:-1])))
+    starts = np.flatnonzero(first)
+    made = rows[starts].copy()
+    made[:, HIGH] = np.maximum.reduceat(rows[:, HIGH], starts)
+    return made

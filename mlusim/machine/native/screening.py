@@ -15,6 +15,7 @@ from mlusim.machine.hub import Observer, hears_the_ends
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import Screen
+from mlusim.machine.native.watched_rows import RowWatch
 from mlusim.memory.given import allocations
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Screening:
         if loaded is None:
             return None
         self.told = told
-        screen = Screen(self.looks)
+        screen = Screen(self.looks, RowWatch)
         session = session_of((screen,), None, loaded, meter, screen)
         for observer in self.told:
             observer.launch_begin(session)

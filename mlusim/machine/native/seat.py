@@ -194,6 +194,11 @@ class Seat:
         self._parts[-4 * sum(most for _, _, most in PARTS) :] = 0
         return _where(self._parts)
 
+    def span_words(self) -> "np.ndarray[Any, Any]":
+        """Return what is not over yet, as words: a number for each list, and its spans."""
+        assert self._spans is not None
+        return self._spans.view(np.int64)
+
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was room for all, and copies of the tables that are in the room for parts."""
         assert self._parts is not None

@@ -137,13 +137,13 @@ PART void share_(Core *m, At p, int64_t n, int kind, int site) {
   const int64_t low = p.o, high = p.o + n;
   if (*last) {
     int64_t *row = table + R_COLUMNS * (int64_t)*last;
-    if (row[R_KIND] == kind && row[R_SEGMENT] == m->segment && low <= row[R_HIGH] && row[R_LOW] <= high) {
+    if (row[R_KEY] == p.a->key && row[R_KIND] == kind && row[R_SEGMENT] == m->segment && low <= row[R_HIGH] && row[R_LOW] <= high) {
       if (low < row[R_LOW]) row[R_LOW] = low;
       if (high > row[R_HIGH]) row[R_HIGH] = high;
       return;
     }
   }
-  if (table[0] == table[1]) { suspect_(m, SCREEN_RACE, site); return; }
+  if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes room */
   *last = (int32_t)++table[0];
   int64_t *row = table + R_COLUMNS * (int64_t)*last;
   row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
