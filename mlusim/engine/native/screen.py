@@ -36,6 +36,11 @@ class Screened(IntFlag):
     PARTS = 64  # which pointer variable has which part of an on-chip array; for `programs.native_parts`
 
 
+class Suspicion(Exception):
+    """A checker may have something to report of a run in C."""
+
+
+HEAD = 64  # bytes in front of the flags of an allocation; the last of them says whether something was stored
 LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 """What is not over on a core: in flight on two pipes, computed, accessed by scalar code, stored by it to shared memory."""
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, available
-from mlusim.engine.native.screen import KEPT_PAGE, Mode
+from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
 from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
 from mlusim.machine.limits import Overdue
-from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, Suspicion, joined
+from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr

@@ -18,11 +18,11 @@ from mlusim.engine.contract import Flight
 from mlusim.engine.dropped_calls import has_no_effect
 from mlusim.engine.native import layout
 from mlusim.engine.native.rows import barrier, is_native
+from mlusim.engine.native.screen import Suspicion
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.register import BYTES, Register
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
-from mlusim.machine.native.screen import Suspicion
 from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.machine.task_place import TaskPlace

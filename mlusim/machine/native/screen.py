@@ -12,7 +12,7 @@ import numpy as np
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.door import NUMBERS
 from mlusim.engine.native.layout import OFFSET_BITS
-from mlusim.engine.native.screen import LISTS, MOST_PIECES, TOUCHED, Screened
+from mlusim.engine.native.screen import HEAD, LISTS, MOST_PIECES, TOUCHED, Screened, Suspicion
 from mlusim.machine.events import Sync
 from mlusim.machine.hub import Observer
 from mlusim.machine.task_parts import TaskParts
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
     from mlusim.machine.native.core import NativeCore
 
-HEAD = 64  # bytes in front of the flags of an allocation; the last of them says whether something was stored
 COLUMNS = 5  # of an access:
 LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
 """The bytes [low, high), what was done, the segment, task or union that did it, the memory."""
@@ -35,10 +34,6 @@ WAIT = "sync_io_move_compute"
 HARMLESS = frozenset(
     {"bang_printf", "assert_", "sync_all_mpu"}
 )  # rows that Python executes in a run in C and that touch no memory
-
-
-class Suspicion(Exception):
-    """A checker may have something to report of a run in C."""
 
 
 class Looks(Protocol):

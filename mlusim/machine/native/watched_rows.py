@@ -8,10 +8,19 @@ import numpy as np
 from attrs import define
 
 from mlusim.arch.pipe import Pipe
-from mlusim.engine.native.screen import CHANGES, LISTS, MOST_SPANS, READS, SPAN_LISTS, WRITES, Screened
+from mlusim.engine.native.screen import (
+    CHANGES,
+    HEAD,
+    LISTS,
+    MOST_SPANS,
+    READS,
+    SPAN_LISTS,
+    WRITES,
+    Screened,
+    Suspicion,
+)
 from mlusim.isa.declare import Intrinsic
 from mlusim.machine.announcer import accesses_of
-from mlusim.machine.native.screen import HEAD, Suspicion
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
