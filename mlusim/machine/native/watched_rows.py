@@ -41,7 +41,7 @@ class _Announced:
 
 
 class RowWatch:
-    """Is told of the rows that Python executes on *core*, before they act, and tells *screen*, as `screen.h` does.
+    """Hears of the rows that Python executes on *core*, before they act, and keeps in *screen* what `screen.h` would keep.
 
     Raises `Suspicion` where a checker may have something to report.
     """
