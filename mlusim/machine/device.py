@@ -344,6 +344,7 @@ class Device(Presented):
             engine="python" if session.native is None else session.native.engine,
             threads=session.threads,
             queue=queue_place(),
+            declared=tally.declared,
         )
 
 

@@ -57,6 +57,13 @@ class Kernel:
             )
         return self.body(*args, **kwargs)
 
+    def __getitem__(self, grid: Any) -> "KernelOnGrid":
+        """Return the kernel on a grid: ``kernel[8](z, x, n)``, ``kernel[8, UNION1]``, ``kernel[(4, 2, 1), UNION1, device]``.
+
+        To call that is to launch it on the device of the tensors, or on the one in the brackets; it returns the launch.
+        """
+        return KernelOnGrid.of(self, grid if isinstance(grid, tuple) else (grid,))
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
@@ -144,6 +151,38 @@ UNION4 = Kind("UNION4", 4)
 UNION8 = Kind("UNION8", 8)
 UNION16 = Kind("UNION16", 16)
 KINDS = (BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16)
+
+
+@frozen
+class KernelOnGrid:
+    """A kernel with the grid and the kind of its launches, and the device where it is named; calling it launches."""
+
+    kernel: Kernel
+    dim: Any
+    kind: Kind
+    device: Any = None
+
+    @classmethod
+    def of(cls, kernel: Kernel, words: tuple[Any, ...]) -> "KernelOnGrid":
+        """Return that of ``kernel[words]``: numbers of tasks, then a kind, then a device."""
+        rest = list(words)
+        device = rest.pop() if rest and hasattr(rest[-1], "launch") else None
+        kind = rest.pop() if rest and isinstance(rest[-1], Kind) else BLOCK
+        dim = rest[0] if len(rest) == 1 else (*rest, *(1,) * (3 - len(rest)))
+        if isinstance(dim, tuple):
+            dim = (*dim, *(1,) * (3 - len(dim)))
+        return cls(kernel, dim, kind, device)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Launch with *args*; *options* are those of `Device.launch`.  Raises `UsageError` where no device is known."""
+        known = (getattr(one, "device", None) for one in args)
+        device = self.device or next((one for one in known if hasattr(one, "launch")), None)
+        if device is None:
+            raise UsageError(
+                f"{self.kernel.name} is given no tensor that says on which device it runs; pass one of device.put(), or write "
+                f"{self.kernel.name}[..., device](...)"
+            )
+        return device.launch(self.kernel, self.dim, self.kind, args, **options)
 
 
 def kernel(body: Callable[..., Any]) -> Kernel:

@@ -10,6 +10,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.queue_place import QueuePlace
 from mlusim.machine.tally import Instructions, Usage
+from mlusim.memory.allocation import Allocation
 from mlusim.presenting import Presented, presenter
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import Profile
@@ -26,7 +27,8 @@ class Launch(Presented):
     what the IO-DMA carried for copies, atomics and fills together, ``lanes`` the lanes of the vector unit
     that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
     high-water mark (bytes) of each on-chip memory, ``findings`` what the observers have to say,
-    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native", ``threads`` on how many threads at once its tasks ran; ``queue`` where in a queue of its program it stood, if that is known; ``time_us`` and what
+    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native", ``threads`` on how many threads at once its tasks ran; ``queue`` where in a queue of its program it stood, if that is known; ``declared`` what the first task to end
+    declared in NRAM and WRAM, behind the address at which each begins; ``time_us`` and what
     else is predicted is worked out from ``forecast`` when it is asked for.
     """
 
@@ -50,6 +52,7 @@ class Launch(Presented):
     engine: str = "python"
     threads: int = 1
     queue: QueuePlace | None = None
+    declared: tuple[tuple[int, tuple[Allocation, ...]], ...] = ()
 
     @property
     def tasks(self) -> tuple[TaskWork, ...]:

@@ -60,6 +60,9 @@ class Tally:
         )  # cores that nothing watches write here
         self.lines, self.spare = NOTHING.copy(), NOTHING.copy()  # all cores of the launch write here
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
+        self.declared: tuple[
+            tuple[int, tuple[Allocation, ...]], ...
+        ] = ()  # of the first task, by memory, and its base
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
         self._logs: dict[bytes, CoreLog] = {}  # tasks that do the same share a log
@@ -77,6 +80,11 @@ class Tally:
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
         place = core.place
+        if not self.declared and not place.memory_core:
+            own = (core.used.get(space) for space in (NRAM, WRAM))
+            self.declared = tuple(
+                (a.base, tuple(a.allocations)) for a in own if a is not None and a.allocations
+            )
         log = self._finished(core.log)
         steps = core.log.steps() if isinstance(core.log, NotedLog) else None
         if steps is not None:
@@ -117,6 +125,7 @@ class Tally:
             _add_named(self.scalar_stores, part.scalar_stores)
             for space, high in part._high.items():  # noqa: SLF001 - its own class
                 self._high[space] = max(self._high[space], high)
+            self.declared = self.declared or part.declared
             for task in part.tasks:
                 self.tasks.append(task._replace(log=self._logs.setdefault(task.log.key, task.log)))
         self.tasks.sort(key=lambda task: (task.task, task.memory_core))

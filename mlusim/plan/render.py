@@ -163,6 +163,12 @@ def memory_map(layout: Layout) -> RenderableType:
     return Group(*(_Fitted(partial(_maps, stage, layout, keys)) for stage in layout.stages))
 
 
+def map_text(layout: Layout, columns: int) -> list[str]:
+    """Return the lines of `memory_map` without colours, in so many *columns*."""
+    keys = region_keys(layout)
+    return [row.plain for stage in layout.stages for row in _maps(stage, layout, keys, columns)]
+
+
 def region_keys(layout: Layout) -> dict[str, str]:
     """Return the letter by which the map of *layout* calls each region whose name does not fit in."""
     names = dict.fromkeys(region.name for stage in layout.stages for region in stage.regions)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
+from attrs import frozen
+
 from mlusim.counted import plural
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.segments import BarSegment, lanes, ruler, segments
@@ -29,7 +31,7 @@ def _text(x: float, y: float, words: str, extra: str = "") -> str:
 def _document(height: float, parts: Sequence[str], title: str) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}"'
-        f' height="{height:.0f}" role="img" font-family="ui-monospace, monospace" font-size="11"'
+        f' height="{height:.0f}" role="img" style="max-width:100%" font-family="ui-monospace, monospace" font-size="11"'
         ' fill="currentColor">'
     )
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"]) + "\n"
@@ -52,11 +54,15 @@ def memories_svg(layouts: Sequence[Layout]) -> str:
 def _maps(layout: Layout, y: float, word: str = "") -> tuple[list[str], float]:
     """Return the maps of the stages of *layout* from *y* on, each called a *word*, and where they end."""
     at, parts = ruler(layout, _INNER, 3), []
-    names = list(dict.fromkeys(r.name for s in layout.stages for r in sorted(s.regions, key=_is_rest)))
+    names = _names(layout)
     for stage in layout.stages:
         drawn, y = _stage(stage, layout, at, names, y, word)
         parts += drawn
     return parts, y
+
+
+def _names(layout: Layout) -> list[str]:
+    return list(dict.fromkeys(r.name for s in layout.stages for r in sorted(s.regions, key=_is_rest)))
 
 
 def _is_rest(region: PlacedRegion) -> bool:
@@ -71,9 +77,9 @@ def layout_svg(layout: Layout) -> str:
     drawn, y = _maps(layout, 34.0, "stage ")
     parts += drawn
     told = (
-        f"fits: {layout.slack} of {layout.capacity} bytes to spare"
+        f"fits: {layout.slack:,} of {layout.capacity:,} bytes to spare"
         if layout.fits
-        else f"does not fit: {layout.overflow} {plural(layout.overflow, 'byte')} too many"
+        else f"does not fit: {layout.overflow:,} {plural(layout.overflow, 'byte')} too many"
     )
     parts.append(_text(_LEFT, y + 14, told, f'font-weight="bold" fill="{_verdict_color(layout)}"'))
     return _document(y + 28, parts, title)
@@ -92,12 +98,12 @@ def _stage(
     word: str,
 ) -> tuple[list[str], float]:
     over = stage.used - layout.capacity
-    told = f", {over} too many" if over > 0 else ""
-    parts = [_text(_LEFT, y + 12, f"{word}{stage.name}: {stage.used} of {layout.capacity} bytes{told}")]
+    told = f", {over:,} too many" if over > 0 else ""
+    parts = [_text(_LEFT, y + 12, f"{word}{stage.name}: {stage.used:,} of {layout.capacity:,} bytes{told}")]
     y += 18
     for lane in lanes(stage):
         row = segments(lane, at)
-        parts += [_rectangle(s, y, _FILLS[names.index(s.region.name) % len(_FILLS)]) for s in row]
+        parts += [_rectangle(s, y, _fill(s, names)) for s in row]
         y += _LANE + 2
     gauge = layout.capacity if over <= 0 else stage.used
     parts.append(_gauge(stage.used, layout.capacity, gauge, y + 2))
@@ -107,7 +113,7 @@ def _stage(
 def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
     region = segment.region
     x, width = _LEFT + segment.left, segment.width
-    facts = f"{region.name}: {region.elements} {region.dtype} at byte {region.offset}, {region.bytes} {plural(region.bytes, 'byte')}"
+    facts = _facts(segment)
     opacity = 0.45 if region.kept else 0.85
     painted = (
         'fill="none" stroke-dasharray="3 3"' if region.rest else f'fill="{fill}" fill-opacity="{opacity}"'
@@ -116,12 +122,47 @@ def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
         f'<rect x="{x}" y="{y:.0f}" width="{width}" height="{_LANE}" {painted}'
         ' stroke="currentColor" stroke-width="0.7"/>'
     )
-    room = int((width - 4) / _CHARACTER)
+    room = _room(segment)
     label = ""
     if room >= min(len(region.name), 4):
         name = region.name if len(region.name) <= room else region.name[: room - 1] + "…"
         label = _text(x + width / 2, y + _LANE / 2 + 4, name, 'text-anchor="middle"')
     return f"<g><title>{escape(facts)}</title>{box}{label}</g>"
+
+
+def _room(segment: BarSegment) -> int:
+    """Return the characters that the picture has room for in *segment*."""
+    return int((segment.width - 4) / _CHARACTER)
+
+
+def _facts(segment: BarSegment) -> str:
+    region = segment.region
+    return f"{region.name}: {region.elements:,} {region.dtype} at byte {region.offset:,}, {region.bytes:,} {plural(region.bytes, 'byte')}"
+
+
+def _fill(segment: BarSegment, names: Sequence[str]) -> str:
+    return _FILLS[names.index(segment.region.name) % len(_FILLS)]
+
+
+@frozen
+class Named:
+    """A region that is too small for its name in the picture: its colour, its stage, and what it is."""
+
+    color: str
+    stage: str
+    words: str
+
+
+def legend(layout: Layout) -> list[Named]:
+    """Return the regions whose names the picture has no room for, or cuts, in the order of the picture."""
+    at, names = ruler(layout, _INNER, 3), _names(layout)
+    return [
+        Named(_fill(segment, names), stage.name, _facts(segment))
+        for stage in layout.stages
+        for lane in lanes(stage)
+        for segment in segments(lane, at)
+        if _room(segment) < len(segment.region.name)
+    ]
 
 
 def _gauge(used: int, capacity: int, whole: int, y: float) -> str:

@@ -4,6 +4,7 @@ import io
 import linecache
 from collections.abc import Iterator
 from functools import singledispatch
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,11 @@ from mlusim.plan.layout import Layout
 from mlusim.plan.plan import Plan
 from mlusim.plan.render import plan_view
 from mlusim.plan.svg import layout_svg
-from mlusim.report.launches import launch_view, launches_view
+from mlusim.report.advice import advice
+from mlusim.report.costliest import costliest_line
+from mlusim.report.explain import bottleneck
+from mlusim.report.launches import launch_view, launches_view, time, title
+from mlusim.report.memories import memories_of
 from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.page.pipes import chart_html
 from mlusim.report.profiled import Profiled
@@ -56,7 +61,20 @@ def html_of(value: Any) -> str:
         else []
     )
     excerpts = (excerpt_of(launch) for launch in launches if launch.timeline.named)
-    return "".join(chart_html(excerpt) for excerpt in excerpts if excerpt is not None) + told
+    charts = "".join(chart_html(excerpt) for excerpt in excerpts if excerpt is not None)
+    return (_card(value) if isinstance(value, Launch) else "") + charts + told
+
+
+def _card(launch: Launch) -> str:
+    """Return the head of a launch: its time with the band, what sets it and where, what would help, the map of its memory."""
+    parts = [f"<b>{escape(title(launch))}: {escape(time(launch))}</b>"]
+    parts += [escape(words) for words in (bottleneck(launch),) if words]
+    line = costliest_line(launch)
+    if line is not None:
+        code = f": <code>{escape(line.text)}</code>" if line.text else ""
+        parts.append(f"<b>{escape(line.where)}</b> {escape(line.words)}{code}")
+    parts += [f"What would help most: {escape(str(one))}" for one in advice(launch)[:1]]
+    return f'<div style="margin:4px 0">{"<br>".join(parts)}</div>{memories_of(launch)}'
 
 
 def _console(value: Any) -> Console:

@@ -1,6 +1,7 @@
 """Values show themselves in notebooks, as HTML with plain text beside it; the magics profile and check a cell."""
 
 import linecache
+import re
 
 import numpy as np
 import pytest
@@ -167,3 +168,22 @@ def test_magics_profile_and_check_a_cell(capsys):
     assert "<svg" in profile["text/html"]
     assert "racecheck" in check
     assert "checked by racecheck" in check
+
+
+def test_a_launch_on_a_grid_shows_a_card():
+    """`kernel[dim, kind](...)` is a launch on the tensors' device; its card has time, cause, line, help and memory."""
+    device = mlusim.Device("MLU370-X4")
+    full = device.put(np.arange(16, dtype=np.float32))
+    with mlusim.profiled():
+        launch = load[4, 2, mlusim.BLOCK](full, 16)
+    card = launch._repr_html_().partition("<pre")[0]
+
+    assert ((4, 2, 1), "BLOCK") == (launch.dim, launch.kind)
+    assert (8, 1, 1) == load[8](full, 16).dim
+    assert (2, 3, 1) == load[(2, 3), device](full.ptr, 16).dim
+    assert "load on MLU370-X4, 4,2,1 BLOCK: " in card
+    assert f"{launch.time_us:,.2f} us (" in card
+    assert "b (line " in card
+    assert re.search(r"NRAM: 64 of [\d,]+ bytes", card)
+    with pytest.raises(UsageError, match=r"pass one of device\.put\(\), or write load\[\.\.\., device\]"):
+        load[8](16)

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.report.page.memory_map import WIDTH, map_picture
+from mlusim.plan.svg import WIDTH, layout_svg
 
-LANE = 30  # the height of a region
+INNER = WIDTH - 32  # what the margins leave
 
 
 def layout_of(*sizes, capacity=1000, kept=()):
@@ -23,20 +23,20 @@ def layout_of(*sizes, capacity=1000, kept=()):
 
 def regions_of(picture):
     """The name and the width of each region that is drawn."""
-    found = re.findall(r"<title>(\w+): [^<]*</title>\s*<path d=\"M ([\d.]+) [\d.]+ \s*L ([\d.]+)", picture)
-    return {name: float(right) - float(left) for name, left, right in found}
+    found = re.findall(r'<title>(\w+): [^<]*</title><rect x="[\d.]+" y="\d+" width="([\d.]+)"', picture)
+    return {name: float(width) for name, width in found}
 
 
 @settings(deadline=None, max_examples=20)
 @given(sizes=st.lists(st.integers(50, 200), min_size=1, max_size=5))
 def test_regions_are_true_to_scale(sizes):
     """Widths are in the proportion of the bytes, and fill the picture."""
-    widths = regions_of(map_picture(layout_of(*sizes)))
+    widths = regions_of(layout_svg(layout_of(*sizes)))
     total = sum(sizes)
 
     assert [f"region{n}" for n in range(len(sizes))] == list(widths)
     for n, size in enumerate(sizes):
-        assert WIDTH * size / total == pytest.approx(widths[f"region{n}"], abs=3)
+        assert INNER * size / total == pytest.approx(widths[f"region{n}"], abs=3)
 
 
 @pytest.mark.parametrize(
@@ -44,16 +44,16 @@ def test_regions_are_true_to_scale(sizes):
 )
 def test_it_says_whether_the_plan_fits(capacity, told):
     """What is to spare, or how much is too much."""
-    picture = map_picture(layout_of(100, 200, capacity=capacity))
+    picture = layout_svg(layout_of(100, 200, capacity=capacity))
 
     assert told in picture
     assert f"stage one: 300 of {capacity:,} bytes" in picture
-    assert 'aria-label="plan on MLU370-X4: N=5"' in picture
+    assert "<title>plan on MLU370-X4: N=5</title>" in picture
 
 
 def test_what_a_stage_only_keeps_is_paler():
     """A region that an earlier stage filled is drawn with less of its colour."""
-    plain, kept = map_picture(layout_of(100, 100)), map_picture(layout_of(100, 100, kept={1}))
+    plain, kept = layout_svg(layout_of(100, 100)), layout_svg(layout_of(100, 100, kept={1}))
 
-    assert plain.count("opacity: 0.3") == 0
-    assert kept.count("opacity: 0.3") == 1
+    assert plain.count('fill-opacity="0.45"') == 0
+    assert kept.count('fill-opacity="0.45"') == 1

@@ -11,11 +11,11 @@ from mlusim.arch.dtypes import float32, int32
 from mlusim.operators.campaign import Job, perform
 from mlusim.plan.declare import Region, Stage
 from mlusim.plan.plan import Plan
+from mlusim.plan.svg import legend
 from mlusim.report.acceptance import Rule
 from mlusim.report.baseline import Baseline, entry_of
 from mlusim.report.compare import compare, measured_call
 from mlusim.report.page.html import html_text
-from mlusim.report.page.memory_map import legend
 from tests.report.test_explanation import record
 
 RECORD = perform(Job("tin_shift_forward", "golden_document", "MLU370-X4"))

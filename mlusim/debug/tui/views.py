@@ -18,13 +18,16 @@ from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
+from mlusim.plan.declared import layout_of_regions
+from mlusim.plan.layout import PlacedRegion
+from mlusim.plan.render import map_text, region_keys
 
 if TYPE_CHECKING:
     from mlusim.debug.console.console import Console
     from mlusim.debug.session import DebugSession
 
 MEMORY = 64  # elements that the memory view shows
-BAR = 24  # columns of a bar
+COLUMNS = 48  # of the map of memory
 
 
 @frozen(kw_only=True)
@@ -117,13 +120,17 @@ def _nram(session: "DebugSession") -> str:
     """Return a map of what lies in the task's NRAM, and how much of each memory is declared."""
     lines = [f"{m.name}: {m.text}" for m in values.memories(session.core())]
     rows = [r for r in values.on_chip(session) if r.memory == "NRAM"]
-    extent = max((r.offset + r.nbytes for r in rows), default=1)
-    width = max((len(r.name) for r in rows), default=0)
+    if not rows:
+        return "\n".join(lines)
+    regions = [PlacedRegion(r.name, r.dtype, r.elements, r.offset, r.nbytes) for r in rows]
+    launch = session.look().session
+    capacity = launch.memory_limits["NRAM"]
+    layout = layout_of_regions(launch.request.kernel.name, launch.board.name, "NRAM", capacity, regions)
+    width = max(len(r.name) for r in rows)
     for r in rows:
-        left, filled = r.offset * BAR // extent, max(1, -(-r.nbytes * BAR // extent))
-        bar = (" " * left + "#" * filled)[:BAR].ljust(BAR)
-        lines.append(f"{r.name.ljust(width)} |{bar}| {r.offset:#x}, {r.nbytes} {plural(r.nbytes, 'byte')}")
-    return "\n".join(lines)
+        key = region_keys(layout)[r.name]
+        lines.append(f"{key} {r.name.ljust(width)} {r.offset:#x}, {r.nbytes} {plural(r.nbytes, 'byte')}")
+    return "\n".join([*lines, *map_text(layout, COLUMNS)])
 
 
 def _kernel(console: "Console") -> tuple[str, int]:

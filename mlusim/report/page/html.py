@@ -10,9 +10,9 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.counted import plural
+from mlusim.plan.svg import layout_svg
 from mlusim.report.acceptance import AcceptanceVerdict, Rule, first_words, verdicts
 from mlusim.report.compare import BaselineComparison
-from mlusim.report.page.memory_map import map_picture
 from mlusim.report.page.pictures import (
     color,
     memory,
@@ -118,7 +118,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "clean": sum(record.clean for record in records),
         "total": len(records),
         "engines": engines(records),
-        "draw_layout": map_picture,
+        "draw_layout": layout_svg,
         "draw_timeline": lambda record: timeline(
             f"{record.operator} {record.case}", record.launches, find_board(record.board)
         ),

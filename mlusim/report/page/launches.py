@@ -15,6 +15,7 @@ from mlusim.report.compare import BaselineComparison
 from mlusim.report.costliest import CostliestLine, costliest_line
 from mlusim.report.explain import because, bottleneck
 from mlusim.report.figures import figures
+from mlusim.report.memories import memories_of
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
 from mlusim.report.page.pictures import color
 from mlusim.report.page.render import made, rendered
@@ -41,6 +42,7 @@ class LaunchPart:
     busy: dict[str, float]
     lines: tuple[Line, ...]
     excerpt: Excerpt | None
+    memories: str
     cores: str
     cores_data: str
 
@@ -143,6 +145,7 @@ def _part(number: int, launch: Launch) -> LaunchPart:
         dict(figures(launch, board).busy) if launch.tasks else {},
         launch.lines if named else (),
         excerpt_of(launch) if named else None,
+        memories_of(launch),
         timeline(launch.kernel, rows, board) if many else "",
         timeline_data(rows, board) if many else "",
     )

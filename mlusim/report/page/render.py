@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mlusim.installing import missing_packages
+from mlusim.plan.svg import legend
 from mlusim.report.compare import headline, lines
 from mlusim.report.explain import explained, waves
 from mlusim.report.page.figure import require
 from mlusim.report.page.live import library
-from mlusim.report.page.memory_map import legend
 from mlusim.report.page.pipes import legend_html, pipe_data, pipe_picture
 from mlusim.report.page.source_heat import listings, worth_showing
 from mlusim.report.quantities import count, error, microseconds, percent, share, size, times, whole
