@@ -1,5 +1,6 @@
 """Synchronisation, identification and device print: the rows that act on the core, not on data."""
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -192,17 +193,19 @@ def bang_printf(core: Control, fmt: str, *values: Values) -> None:
         raise Refused(f"{len(values)} {plural(len(values), 'value')} to print; legal: at most 16")
     _check_format(fmt, values)
     try:
-        core.say(fmt % values)
+        core.say(_formatted(fmt, values))
     except (TypeError, ValueError) as error:
         raise Refused(
             f"the format {fmt!r} does not fit its {len(values)} {plural(len(values), 'value')}: {error}"
         ) from None
 
 
-_DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
+_DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
+_LONG = ("ll", "l", "z", "j", "t")  # sizes of 64 bits
+_WHOLE = (int, np.integer)
 _WANTED: Mapping[str, tuple[str, tuple[type, ...]]] = MappingProxyType(
     {
-        **dict.fromkeys("diouxXc", ("an integer", (int, np.integer))),
+        **dict.fromkeys("diouxXc", ("an integer", _WHOLE)),
         # Halves of either kind are floating in NumPy too, or of no kind it knows.
         **dict.fromkeys("eEfFgGaA", ("a float", (float, np.inexact, ml_dtypes.bfloat16))),
         "s": ("a text", (str,)),
@@ -210,17 +213,62 @@ _WANTED: Mapping[str, tuple[str, tuple[type, ...]]] = MappingProxyType(
 )
 
 
+def _formatted(fmt: str, values: Sequence[Any]) -> str:
+    """Return *values* as the *fmt* of C has them, whose sizes and unsigned directives Python does not know."""
+    given, made = iter(values), list[Any]()
+
+    def directive(match: re.Match[str]) -> str:
+        size, letter = match[3], match[4]
+        if letter == "%":
+            return match[0]
+        made.extend(itertools.islice(given, [match[1], match[2]].count("*")))
+        for value in itertools.islice(given, 1):
+            whole = letter in "diuoxX" and isinstance(value, _WHOLE)
+            if letter == "p":
+                made.append(_address(value))
+            else:
+                made.append(_sized(int(value), size, signed=letter in "di") if whole else value)
+        start = match[0][: -1 - len(size or "")]
+        return start + ("s" if letter == "p" else letter)
+
+    text = _DIRECTIVE.sub(directive, fmt)
+    return text % (*made, *given)
+
+
+def _sized(value: int, size: str | None, *, signed: bool) -> int:
+    """*value* as an integer of a *size*, of 32 bits where there is none."""
+    bits = {"hh": 8, "h": 16}.get(size or "", 64 if size in _LONG else 32)
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+def _address(value: Any) -> str:
+    place = getattr(value, "address", value)
+    return hex(place) if isinstance(place, int) and place else "(nil)"
+
+
 def _check_format(fmt: str, values: Sequence[Any]) -> None:
-    """Refuse a value of another kind than its directive takes, of which C says nothing and the device prints something else."""
+    """Refuse a value of another kind or size than its directive takes, of which C says nothing and the device prints something else."""
     given = iter(values)
     for match in _DIRECTIVE.finditer(fmt):
-        if match[3] == "%":
+        size, letter = match[3], match[4]
+        if letter == "%":
             continue
         for width in match.groups()[:2]:
             if width == "*":
                 next(given, None)
         value = next(given, None)
-        wanted, kinds = _WANTED.get(match[3], ("", ()))
+        wanted, kinds = _WANTED.get(letter, ("", ()))
+        if (
+            kinds == _WHOLE
+            and isinstance(value, kinds)
+            and size not in _LONG
+            and not -(1 << 31) <= value < 1 << 32
+        ):
+            raise Refused(
+                f"the format takes an integer of 32 bits for {match[0]!r} and is given {value}",
+                legal=f"'%l{letter}' for an integer of 64 bits",
+            )
         if value is None or not kinds or isinstance(value, kinds):
             continue
         kind = next(

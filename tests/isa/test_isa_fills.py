@@ -311,12 +311,17 @@ def test_printf_takes_up_to_sixteen_values():
     @kernel
     def say(mlu, out):
         mlu.bang_printf("%c%.2f %g", 104, np.float16(0.5), ml_dtypes.bfloat16(2))
+        mlu.bang_printf("%lld %llu %zu|%x %u %hhd|%p %p %*d%%", -(1 << 40), -1, 5, -1, -1, 300, out, 0, 3, 7)
         mlu.bang_printf("task %d of %d: %.1f", mlu.taskId, mlu.taskDim, np.float32(0.5))
         for call, said in (
             (lambda: mlu.bang_printf("%d", *range(17)), "17 values to print; legal: at most 16"),
             (lambda: mlu.bang_printf("%d"), "does not fit its 0 values"),
             (lambda: mlu.bang_printf("%5d", 1.5), "takes an integer for '%5d' and is given a float"),
             (lambda: mlu.bang_printf("%%%*d %f", 4, 1, 2), "takes a float for '%f' and is given an integer"),
+            (
+                lambda: mlu.bang_printf("%ld %d", 1 << 40, -(1 << 40)),
+                "an integer of 32 bits for '%d' and is given -1099511627776",
+            ),
             (lambda: mlu.bang_printf("%s", np.int32(12)), "takes a text for '%s' and is given an integer"),
             (lambda: mlu.bang_printf("%lu", out), "takes an integer for '%lu' and is given a pointer"),
             (lambda: mlu.bang_printf("%d", "text"), "takes an integer for '%d' and is given a text"),
@@ -324,6 +329,8 @@ def test_printf_takes_up_to_sixteen_values():
             with pytest.raises(RuleFault, match=said):
                 call()
 
-    launch = device.launch(say, dim=2, args=[device.empty(4, np.float32)])
+    tensor = device.empty(4, np.float32)
+    launch = device.launch(say, dim=2, args=[tensor])
 
-    assert ("h0.50 2", "task 0 of 2: 0.5", "h0.50 2", "task 1 of 2: 0.5") == launch.printed
+    sized = f"-1099511627776 18446744073709551615 5|ffffffff 4294967295 44|{hex(tensor.address)} (nil)   7%"
+    assert ("h0.50 2", sized, "task 0 of 2: 0.5", "h0.50 2", sized, "task 1 of 2: 0.5") == launch.printed
