@@ -5,6 +5,7 @@ has a part of its array, whereas one that moves belongs to the variable that it 
 never anywhere else than that variable, as a row of the only turn of a loop.  The second run learns what is touched through each of them, and whether one overwrites what another still reads.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -229,9 +230,8 @@ class Extents(Checker):
         self._parts: dict[tuple[DeclaredArray, str, int], ArrayPart] = {}
         self._numbers: list[ArrayPart] = []
         self._written: dict[Allocation, _Written] = {}
-        for name in held.places:
-            if held.stable(name):
-                self._part_of(name)
+        self._known: dict[PointerVariable, ArrayPart | None] = defaultdict(lambda: None)
+        self._known |= {name: self._part_of(name) for name in held.places if held.stable(name)}
 
     def parts(self) -> Iterator[ArrayPart]:
         """Return the parts; an array itself only where it is used by its own name."""
@@ -239,6 +239,8 @@ class Extents(Checker):
 
     def issue(self, effect: Effect) -> None:
         """Give each access to the variable that it goes through."""
+        if not any(on_chip(access.allocation) for access in (*effect.reads, *effect.writes)):
+            return
         ways = list(self._frames.behind(effect))
         for stores, accesses in ((False, effect.reads), (True, effect.writes)):
             for access in accesses:
@@ -303,8 +305,8 @@ class Extents(Checker):
         for step in chain:
             if step.allocation is not allocation:
                 return None
-            if step.name is not None and self._held.stable(step.name):
-                part = self._part_of(step.name)
+            part = None if step.name is None else self._known[step.name]
+            if part is not None:
                 part.moving.update(dict.fromkeys(moving))
                 return part
             if step.name is not None and step.name not in self._held.plain:

@@ -100,7 +100,8 @@ class Frames:
     def __init__(self, kernel: "BangKernel") -> None:
         self.uses: dict[str, FunctionUses] = {}  # by the symbol of the function
         self._codes: dict[int, FunctionUses] = {}
-        self._names: dict[tuple[Any, tuple[str, ...]], PointerVariable] = {}
+        self._roots: dict[tuple[str, int, str | None, int], list[Root]] = {}  # of arguments at lines
+        self._origins: dict[tuple[ir.Local | None, tuple[str, ...]], _Origin] = {}
         for part in kernel.plan.parts:
             for symbol, code in part.code.items():
                 self.uses[symbol] = self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
@@ -124,11 +125,15 @@ class Frames:
     def ways(self, stack: Sequence[FunctionCall], row: str | None, given: int = 0) -> "list[Chain]":
         """Return the ways to the array of argument *given* of *row*, which *stack* calls; without *row* of an element."""
         line, uses = stack[0].line, stack[0].uses
-        if row is None:
-            found = [r for element in uses.elements.get(line, ()) for r in roots(element.pointer)]
-        else:
-            nodes = uses.rows.get((line, row), ())
-            found = [r for node in nodes if given < len(node.arguments) for r in roots(node.arguments[given])]
+        key = uses.function.symbol, line, row, given
+        found = self._roots.get(key)
+        if found is None:
+            if row is None:
+                pointers = [element.pointer for element in uses.elements.get(line, ())]
+            else:
+                nodes = uses.rows.get((line, row), ())
+                pointers = [node.arguments[given] for node in nodes if given < len(node.arguments)]
+            found = self._roots[key] = [r for pointer in pointers for r in roots(pointer)]
         return [c for r in found for c in self._chains(r, stack, 0)]
 
     def _stack(self, frame: FrameType | None) -> Iterator[CalledFunction]:
@@ -152,15 +157,17 @@ class Frames:
         held = stack[depth].held(root)
         if held is None:
             return
-        name = None if _is_array(root) else self._name(uses.function, root)
-        given = [] if root.path else uses.given.get(root.local, [])
-        befores = [r for value in given for r in roots(value) if r.local is not root.local]
-        plain = len(given) == 1 and bool(befores) and befores[0].plain
-        plain = plain and befores[0].local is not None and not _is_array(befores[0])
-        here = PointerStep(name, held[0], held[1], plain, held[2])
-        rests = [c for r in befores[:1] for c in self._chains(r, stack, depth, length + 1)] or [()]
+        key = root.local, root.path
+        origin = self._origins.get(key)
+        if origin is None:
+            origin = self._origins[key] = _origin(uses, root)
+        here = PointerStep(origin.name, held[0], held[1], origin.plain, held[2])
+        rests = () if origin.before is None else self._chains(origin.before, stack, depth, length + 1)
+        rest: Chain | None = None
         for rest in rests:
             yield (here, *rest)
+        if rest is None:
+            yield (here,)
 
     def _through_call(
         self, root: Root, stack: Sequence[FunctionCall], depth: int, length: int
@@ -175,12 +182,22 @@ class Frames:
             for given in roots(call.arguments[at]):
                 yield from self._chains(given.of(*root.path), stack, depth + 1, length + 1)
 
-    def _name(self, function: ir.Function, root: Root) -> PointerVariable:
-        key = root.local, tuple(root.path)
-        found = self._names.get(key)
-        if found is None:
-            found = self._names[key] = _variable(function, root)
-        return found
+
+@frozen(eq=False)
+class _Origin:
+    """What is known of a variable by the source: its name, whether it is the one *before* it, from which it is computed."""
+
+    name: PointerVariable | None
+    plain: bool
+    before: Root | None
+
+
+def _origin(uses: FunctionUses, root: Root) -> _Origin:
+    name = None if _is_array(root) else _variable(uses.function, root)
+    given = [] if root.path or root.local is None else uses.given.get(root.local, [])
+    before = next((r for value in given for r in roots(value) if r.local is not root.local), None)
+    plain = len(given) == 1 and before is not None and before.plain
+    return _Origin(name, plain and before.local is not None and not _is_array(before), before)  # type: ignore[union-attr, arg-type]
 
 
 def _is_array(root: Root) -> bool:
