@@ -5,7 +5,7 @@ The bench's driver loads this file by its path, with its module ``cases`` (input
 
     python bench_peers.py --sizes net --extra native=/path/to/.venv/bin/python:benchmarks/peers.py
 
-``MLUSIM_PEERS_ENGINE=python`` measures the same kernels on the Python engine.
+``MLUSIM_PEERS_ENGINE=python`` measures the same kernels on the Python engine, ``MLUSIM_PEERS_CHECKED=1`` under all checkers.
 """
 
 import functools
@@ -21,10 +21,13 @@ import numpy as np
 import mlusim
 from mlusim import bangc, ops
 from mlusim.host import TensorDescriptor
+from mlusim.machine.hub import attending
+from mlusim.observe.names import CHECKERS
 from mlusim.operators.sources import SourceHandle
 
 BOARD = "MLU370-X4"
 ENGINE = os.environ.get("MLUSIM_PEERS_ENGINE", "native")
+CHECKED = os.environ.get("MLUSIM_PEERS_CHECKED", "") == "1"
 MOST = 81920  # floats of which two vectors fill NRAM
 VECTOR_ADD = f"""\
 __nram__ float na[{bench.TILE}];
@@ -149,7 +152,23 @@ def cases(sizes: list[str]) -> Iterator[tuple[Callable[[str], Any], str]]:
     """The four operators at each of *sizes*."""
     for make in (a_kernel, b_kernel, c_kernel, d_kernel):
         for size in sizes:
-            yield make, size
+            yield (functools.partial(_checked, make) if CHECKED else make), size
+
+
+def _checked(make: Callable[[str], Any], size: str) -> Any:
+    """Return the case of *make* with runs under all checkers, in which they find nothing."""
+    case = make(size)
+    run = case.run
+
+    def checked() -> None:
+        watching = [checker() for checker in CHECKERS.values()]
+        with attending(watching):
+            run()
+        if any(checker.findings for checker in watching):
+            raise RuntimeError(f"the checkers report {case.op}")
+
+    case.run, case.variant = checked, f"{case.variant}, all checkers"
+    return case
 
 
 def micros() -> Iterator[Any]:
