@@ -28,6 +28,7 @@ FAR = Limit(instructions=5e6, growth=1 << 30)
 """How far a launch of the search may go; counted, so that the answer is the same on every machine."""
 MOST_BYTES = 256 << 20
 """Bytes of the arrays of one launch of the search."""
+DIMS = ("dim.x", "dim.y", "dim.z")  # the tasks of a launch
 BRANCHES = 4  # places of branches that are told
 
 
@@ -143,7 +144,9 @@ def largest_value(call: KernelCall, variable: str) -> LargestValue:
     tried = [shape[variable] for shape in shapes.tried]
     if largest is None:
         return LargestValue(kernel, board, variable, None, fails, tuple(tried))
-    more = [value for value in _between(largest, few=shapes.is_macro(variable)) if value not in tried]
+    step = shapes.step(variable)
+    parts = _between(largest // step, few=shapes.is_macro(variable) or variable in DIMS)
+    more = [value * step for value in parts if value * step not in tried]
     below = tuple(failure for value in more if (failure := shapes.fault({variable: value}, variable)))
     binding = None if fails is None else shapes.binding({variable: largest}, fails, variable)
     return LargestValue(
@@ -213,8 +216,19 @@ class Shapes:
                 found[name] = INT32_MAX
         return found | dict.fromkeys(self._macros(), INT32_MAX)
 
+    def top(self, name: str) -> int:
+        """Return the largest value that *name* may have, of a variable or of the tasks."""
+        if name in DIMS:
+            return find_board(self.call.sources.board).max_dim[DIMS.index(name)]
+        return self.variables()[name]
+
     def _macros(self) -> list[str]:
         return [name for name, text in self.call.sources.define.items() if text and text.isdigit()]
+
+    def step(self, name: str) -> int:
+        """Return by how much *name* grows at least: dim.x of a union by its cores."""
+        cores = find_board(self.call.sources.board).arch.cores_per_cluster
+        return max(1, self.call.kind.unions * cores) if name == DIMS[0] else 1
 
     def is_macro(self, name: str) -> bool:
         """Return whether *name* is a macro, each value of which is compiled."""
@@ -222,11 +236,13 @@ class Shapes:
 
     def given(self, name: str) -> int:
         """Return the value that the call gives *name*, at least 1.  Raises `UsageError` where there is no such variable."""
+        if name in DIMS:
+            return self.call.dim[DIMS.index(name)]
         known = self.variables()
         if name not in known:
             legal = ", ".join(known) or "it has none"
             raise UsageError(
-                f"{self.kernel} has no integer {name!r} to look for; its integers, and macros of -D: {legal}"
+                f"{self.kernel} has no integer {name!r} to look for; its integers, and macros of -D: {legal}; besides, {', '.join(DIMS)}"
             )
         if name not in self.call.arguments and name not in self._macros():
             return 1
@@ -242,19 +258,34 @@ class Shapes:
     def of(self, values: Mapping[str, int]) -> KernelCall:
         """Return the call with *values* of its variables."""
         macros = {name: str(value) for name, value in values.items() if self.is_macro(name)}
-        arguments = {name: str(value) for name, value in values.items() if name not in macros}
-        return self.call.with_values(arguments, macros)
+        arguments = {name: str(v) for name, v in values.items() if name not in macros and name not in DIMS}
+        x, y, z = (values.get(name, own) for name, own in zip(DIMS, self.call.dim, strict=True))
+        return evolve(self.call.with_values(arguments, macros), dim=(x, y, z))
 
     def largest(
         self, name: str, fixed: Mapping[str, int], start: int, top: int | None = None
     ) -> tuple[int | None, Failure | None]:
         """Return the largest *name*, the others *fixed*, that ends in no fault and no overlap, and what fails above it."""
-        top = self.variables()[name] if top is None else top
-        largest, fails = ascend(start, top, lambda value: self.fault({**fixed, name: value}, name))
-        if largest is None:
-            return None, fails
-        fitting, overlap = ascend(largest, largest, lambda value: self.overlap({**fixed, name: value}, name))
-        return fitting, overlap or fails
+        top, step = self.top(name) if top is None else top, self.step(name)
+
+        def failing(
+            look: Callable[[Mapping[str, int], str], Failure | None],
+        ) -> Callable[[int], Failure | None]:
+            def steps(many: int) -> Failure | None:
+                found = look({**fixed, name: many * step}, name)
+                return None if found is None else evolve(found, value=many)
+
+            return steps
+
+        largest, fails = ascend(max(1, start // step), top // step, failing(self.fault))
+        fitting, overlap = None, None
+        if largest is not None:
+            fitting, overlap = ascend(largest, largest, failing(self.overlap))
+        beyond = overlap or fails
+        return (
+            None if fitting is None else fitting * step,
+            None if beyond is None else evolve(beyond, value=beyond.value * step),
+        )
 
     def failure(self, values: Mapping[str, int], name: str) -> Failure | None:
         """Return how a launch with *values* fails: by a fault, else by an overlap; told as the value of *name*."""

@@ -304,7 +304,7 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
     assert (True, 4096, 0, 131072, 786432) == tuple(
         nram[key] for key in ("fits", "declared", "stack", "reserve", "limit")
     )
-    assert "<title>right: 64 float at byte 2048, 256 bytes</title>" in drawn.out
+    assert "<title>right: 64 float at byte 2,048, 256 bytes</title>" in drawn.out
     untouched, painted = (
         drawn.out.partition(f"<title>{name}")[2].partition("</g>")[0] for name in ("pool", "right")
     )
@@ -329,6 +329,20 @@ def test_the_largest_value_that_runs_is_found_on_each_board(cli, tmp_path, monke
     assert "K on MLU590-H8: the largest n that runs is 256\n" in shown.out
     assert "n = 257 fails: __bang_add: dst takes elem_count = 257 elements" in shown.out
     assert "Found by sampling" in shown.out
+
+
+def test_the_largest_number_of_tasks_is_found_in_steps_of_a_union(cli, tmp_path, monkeypatch):
+    """Until the array that is given ends; a union has all of its cores."""
+    monkeypatch.chdir(tmp_path)
+    Path("k.mlu").write_text(
+        "__mlu_global__ void K(float *z) { __nram__ float a[64]; __memcpy(z + taskId * 64, a, 256, NRAM2GDRAM); }\n"
+    )
+    call = ("plan", "k.mlu", "--arg", "z=out:float32:640", "--max", "dim.x", "--json")
+    block, union = cli(*call), cli(*call, "--kind", "union1", "--dim", "4")
+
+    assert [(10, 11), (8, 12)] == [
+        (one["largest"], one["fails"]["value"]) for answer in (block, union) for one in [answer.json()]
+    ]
 
 
 CLOSE = """\

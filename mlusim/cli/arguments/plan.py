@@ -63,7 +63,7 @@ def _add_questions(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--max",
         metavar="VAR",
-        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg or a macro of -D, found by running",
+        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg, a macro of -D or dim.x, found by running",
     )
     what.add_argument(
         "--frontier", metavar="X,Y", help="for every X the largest Y; of a BANG C file for sampled X"
