@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import os
+import select
 import sys
 import tempfile
 import threading
@@ -140,6 +141,33 @@ def test_what_compilers_leave_goes(environ, monkeypatch):
     assert [False, False, True, True] == [path.exists() for path in left]
     assert clean_cache(environ) == 2
     assert [folder / "making-new"] == list(folder.iterdir())  # where a compiler may be at work
+
+
+def test_a_compiler_that_is_abandoned_leaves_nothing(environ, tmp_path):
+    """Its programs end with it, and its folder goes at once."""
+    os.mkfifo(tmp_path / "begun")
+    script = tmp_path / "cc"
+    script.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! > {tmp_path}/begun\nwait\n")
+    script.chmod(0o755)
+    raised = []
+
+    def compiled():
+        with pytest.raises(BuildError) as found:
+            build("int x;", {**environ, "MLUSIM_CC": str(script)})
+        raised.append(found)
+
+    thread = threading.Thread(target=compiled)
+    thread.start()
+    asleep = int((tmp_path / "begun").read_text())
+    ends = os.pidfd_open(asleep)
+    folders = list(native.cache_folder(environ).glob("making-*"))
+    native.abandon()
+    select.select([ends], [], [])  # until it has ended
+    os.close(ends)
+    thread.join()
+
+    assert len(folders) == len(raised) == 1
+    assert not folders[0].exists()
 
 
 def test_no_compiler_is_said_in_one_sentence(tmp_path):

@@ -144,20 +144,25 @@ def _until(terminal, pattern):
     return said
 
 
-def test_an_interruption_ends_the_program(native):
-    """Ctrl-C of the command ends the program, too."""
+def test_signals_end_the_program(native):
+    """Ctrl-C of the command ends the program, too, and so does what ends the command or kills it."""
     program = native.compile(
         '#include "cnrt.h"\n#include <unistd.h>\nint main() { void *d; cnrtMalloc(&d, 8); puts("on"); fflush(stdout); for (;;) pause(); }'
     )
     words = [sys.executable, "-m", "mlusim", "run", str(program)]
     # A suite in the background of a shell ignores the key, and so would what it starts.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    commands = {
+        number: subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+    }
     signal.signal(signal.SIGINT, before)
-    assert running.stdout.readline() == "on\n"
-    os.kill(running.pid, signal.SIGINT)
+    for number, running in commands.items():
+        assert running.stdout.readline() == "on\n"
+        os.kill(running.pid, number)
 
-    assert running.wait() == 130
-    assert running.stdout.read() == ""  # ends when the program has ended
-    with contextlib.closing(running.stderr), contextlib.closing(running.stdout):
-        assert running.stderr.read() == "error: interrupted\n"
+    said = {signal.SIGINT: (130, "error: interrupted\n"), signal.SIGTERM: (143, ""), signal.SIGKILL: (-9, "")}
+    for number, running in commands.items():
+        with contextlib.closing(running.stderr), contextlib.closing(running.stdout):
+            assert running.stdout.read() == ""  # ends when the program has ended
+            assert (running.wait(), running.stderr.read()) == said[number]

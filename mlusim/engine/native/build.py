@@ -9,11 +9,12 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlusim.errors import MlusimError, Remark
@@ -45,6 +46,10 @@ OPTIMISED = ("-O2", "-ftree-vectorize")  # unless the command says how much
 UNGUARDED = ("-fno-sanitize=undefined",)  # unless the command names a sanitizer: zig looks by itself
 NEEDED = frozenset({"avx2", "f16c", "fma", "bmi1", "bmi2", "movbe"})  # of a processor of x86-64-v3
 FAST = ("-mavx2", "-mf16c", "-mfma", "-mbmi", "-mbmi2", "-mlzcnt", "-mmovbe", "-mpopcnt", "-msse4.2")
+
+
+_RUNNING: dict[int, str] = {}
+"""The folder of each compiler that runs now, by its process group."""
 
 
 class BuildError(MlusimError):
@@ -244,19 +249,11 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
         whole = (*command, *flags, str(source), "-o", str(made), "-lm")
         try:
             environ = {ZIG_FOLDER: str(target.parent / ZIG), **os.environ}
-            done = subprocess.run(  # noqa: S603 - the user's
-                whole,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                check=False,
-                env=environ,
-            )
+            code, output = _run(whole, environ, folder)
         except OSError as error:
             raise BuildError(f"{shlex.join(command)} cannot be run: {error}") from None
-        if done.returncode:
-            said = (done.stderr or done.stdout).strip().splitlines()
+        if code:
+            said = output.strip().splitlines()
             wrong = next((line for line in said if "error" in line), said[0] if said else "it said nothing")
             raise BuildError(
                 f"{shlex.join(command)} failed on the C of a kernel: {wrong}; name another compiler in {CHOICE}, "
@@ -269,6 +266,41 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
             made.write_bytes(content + _sum(content))
         made.chmod(0o700)  # whatever the umask: a file that others may write is not read again
         made.replace(target)
+
+
+def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple[int, str]:
+    """Run a compiler for *folder*; return its exit code and what it says."""
+    with subprocess.Popen(  # noqa: S603 - the user's
+        whole,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env=environ,
+        process_group=0,  # the compiler with the programs that it starts
+    ) as running:
+        _RUNNING[running.pid] = folder
+        try:
+            output, errors = running.communicate()
+        except BaseException:
+            _stop(running.pid)
+            raise
+        finally:
+            del _RUNNING[running.pid]
+    return running.returncode, errors or output
+
+
+def abandon() -> None:
+    """End the compilers that run, and remove their folders: for a process that ends at once."""
+    for group, folder in list(_RUNNING.items()):
+        _stop(group)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stop(group: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGTERM)  # upon which compilers remove their files
 
 
 def _bound(folder: Path, keep: Path) -> None:

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <csignal>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -152,6 +153,12 @@ int connect_to(const char *name, int memory) {
   memcpy(address.sun_path + 1, name, length);
   if (connect(own, (sockaddr *)&address, offsetof(sockaddr_un, sun_path) + 1 + length) != 0)
     give_up("the command of mlusim that started this program has ended (MLUSIM_SERVER): " + why());
+  ucred simulator{};
+  socklen_t bytes = sizeof simulator;
+  if (getsockopt(own, SOL_SOCKET, SO_PEERCRED, &simulator, &bytes) == 0 && simulator.pid == getppid()) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // whoever started this program for its kernels may be killed
+    if (getppid() != simulator.pid) give_up("the command of mlusim that started this program has ended");
+  }
   std::string board = settings().board;
   char control[CMSG_SPACE(sizeof(int))] = {};
   iovec text{(void *)board.data(), board.size()};

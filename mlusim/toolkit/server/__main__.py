@@ -23,6 +23,9 @@ def leave_with(end: socket.socket) -> None:
     poll.register(end, 0)
     while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):
         pass
+    building = sys.modules.get("mlusim.engine.native.build")  # only if something was compiled
+    if building is not None:
+        building.abandon()
     os._exit(0)
 
 

@@ -10,7 +10,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 from mlusim.errors import Fault, UsageError
@@ -21,6 +23,7 @@ from mlusim.toolkit.server.session import ProgramSession
 
 SERVER = "MLUSIM_SERVER"  # tells the driver's library at which name the simulator waits
 PATIENCE = 5.0  # seconds until a program that was asked to end is killed
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
 
 
@@ -49,7 +52,7 @@ class NativeCommand:
         Raises `UsageError` where it cannot be started.
         """
         name = f"mlusim-{secrets.token_hex(16)}"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        with _ended_in_order(), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{name}")  # a name without a file: nothing is left of it
             listener.listen(64)
             printed = [PrintedStream(sys.stdout), PrintedStream(sys.stderr)]
@@ -143,6 +146,29 @@ class NativeCommand:
             return
         connection.answer(session.handle(request))
         self.fault = self.fault or session.fault
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let the signals that end this process leave the block by `SystemExit`, so that the program ends with it and no file stays.
+
+    A handler of somebody else is kept, and so are all outside of the main thread, which has the signals.
+    """
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        del frame
+        raise SystemExit(128 + number)
+
+    ours = [one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        ours = []
+    for one in ours:
+        signal.signal(one, leave)
+    try:
+        yield
+    finally:
+        for one in ours:
+            signal.signal(one, signal.SIG_DFL)
 
 
 class PrintedStream:

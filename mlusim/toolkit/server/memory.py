@@ -168,9 +168,9 @@ class MappedMemory:
         """Return the piece that has *nbytes* bytes at *address*.  Raises `UsageError` with *what* wants them where none has."""
         piece = self.find(address)
         if piece is None or address == piece.stop:
-            raise self.mistaken(
-                address, f"{what} {nbytes} {plural(nbytes, 'byte')} at {address:#x}, {self.told(address)}"
-            )
+            where = self.told(address)
+            place = where if where.startswith(f"{address:#x}") else f"{address:#x}, {where}"
+            raise self.mistaken(address, f"{what} {nbytes} {plural(nbytes, 'byte')} at {place}")
         if address + nbytes > piece.stop:
             raise HostMistake(
                 "hostcheck-beyond-allocation",
