@@ -300,7 +300,7 @@ def abandon() -> None:
 
 def _stop(group: int) -> None:
     with contextlib.suppress(OSError):
-        os.killpg(group, signal.SIGTERM)  # upon which compilers remove their files
+        os.killpg(group, signal.SIGTERM)  # compilers remove their files then
 
 
 def _bound(folder: Path, keep: Path) -> None:

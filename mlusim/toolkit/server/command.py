@@ -152,7 +152,7 @@ class NativeCommand:
 def _ended_in_order() -> Iterator[None]:
     """Let the signals that end this process leave the block by `SystemExit`, so that the program ends with it and no file stays.
 
-    A handler of somebody else is kept, and so are all outside of the main thread, which has the signals.
+    Handlers that are there stay, and outside of the main thread nothing is changed: Python lets that one alone set handlers.
     """
 
     def leave(number: int, frame: FrameType | None) -> None:
