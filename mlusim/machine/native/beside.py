@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
-from mlusim.memory.given import allocations
+from mlusim.memory.given import allocation_of, allocations
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Request, Session
     from mlusim.machine.tally import Tally
 
+READ = (1 << 64) - 1  # the number of what is only read: -1 in C
 LARGE = 1 << 20  # bytes that a launch is given, from which on "auto" takes more than one thread
 MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
 MANY_TOUCHES = 1 << 16  # of a thread, from which on they are joined where they meet
-MOST_JOINED = 1 << 21  # that may be left then; more take longer than the tasks
+MOST_JOINED = 1 << 19  # that may be left then; more take longer than the tasks
 KEPT_BYTES = (
     64 << 20
 )  # of copies of pages that a process keeps for its next launches: the system takes long to provide them
@@ -91,12 +92,16 @@ class _Kept:
 
 
 class _Memory:
-    """The GDRAM of a launch: the numbers of its allocations, what they held before, and whether the threads are to stop."""
+    """The GDRAM of a launch: the numbers of its allocations, what they held before, and whether the threads are to stop.
 
-    def __init__(self, given: Sequence[Allocation]) -> None:
-        self.keys = {allocation: key for key, allocation in enumerate(given)}
+    *read* are those that the kernel takes as const: what it reads there is in no record, and a store ends the attempt.
+    """
+
+    def __init__(self, given: Sequence[Allocation], read: Collection[Allocation]) -> None:
+        self.keys = {a: READ if a in read else key for key, a in enumerate(given)}
         self._fresh = [a for a in given if a.writable and _is_fresh(a)]
-        self.kept = {a: _Kept(a) for a in given if a.writable and a.nbytes and not _is_fresh(a)}
+        changing = [a for a in given if a.writable and a.nbytes and a not in read]
+        self.kept = {a: _Kept(a) for a in changing if not _is_fresh(a)}
         self.stopped = False
 
     def end(self) -> None:
@@ -117,6 +122,24 @@ def _within_reach(session: "Session") -> list[Allocation]:
     given = allocations(session.request)
     heaps = {a.heap for a in given if a.heap is not None} if session.native.program.follows else ()
     return list(dict.fromkeys((*given, *(a for heap in heaps for a in heap.kept.values()))))
+
+
+def _only_read(session: "Session") -> set[Allocation]:
+    """Return the memories that the kernel of *session* takes by pointers to const, and by no other argument."""
+    request = session.request
+    pairs = list(zip(request.arguments, request.kernel.native.constants, strict=False))
+    read = {allocation_of(argument) for argument, constant in pairs if constant}
+    others = (a for argument, constant in pairs if not constant for a in _allocations_in(argument))
+    return {a for a in read.difference(others) if a is not None}
+
+
+def _allocations_in(argument: Any) -> Iterator[Allocation]:
+    """Yield the allocations that *argument*, or the members of a structure, lead to."""
+    for part in argument if isinstance(argument, tuple | list) else (argument,):
+        if isinstance(part, tuple | list):
+            yield from _allocations_in(part)
+        elif (found := allocation_of(part)) is not None:
+            yield found
 
 
 def _is_fresh(allocation: Allocation) -> bool:
@@ -176,8 +199,9 @@ class Notes:
         return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in given)
 
     def suspected(self, why: int) -> None:
-        """Make room in the record."""
-        del why
+        """Make room in the record; *why* is not 0 where something is stored to what is only read."""
+        if why:
+            raise Suspicion
         self._pieces.append(self._table[1:].copy())
         self._table[0, 0] = 0
         self._many += MOST_TOUCHES
@@ -245,7 +269,7 @@ def run_beside(session: "Session", many: int) -> bool:
     limit = None if session.meter is None else session.meter.limit
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
-    memory = _Memory(_within_reach(session))
+    memory = _Memory(_within_reach(session), _only_read(session))
     try:
         parts = _Threads(session, memory, many).run()
         alone = parts is not None and apart(np.concatenate([notes.touched() for _, notes in parts]))

@@ -130,6 +130,10 @@ class NativeForm(Protocol):
     ) -> Loaded | None:
         """Return that C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
 
+    @property
+    def constants(self) -> tuple[bool, ...]:
+        """For each parameter, whether it is written as a pointer to what is const; a kernel may store there all the same."""
+
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """Return the arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
 

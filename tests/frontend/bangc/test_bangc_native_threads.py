@@ -50,6 +50,7 @@ SHARED = (
     "__memcpy(b, inout + (at + reach) % n, 32, GDRAM2NRAM);",
     "__memcpy(out + (at + reach) % n, a, 32, NRAM2GDRAM);",
     "out[(at + reach) % n] = taskId;",
+    "((float *)x)[at] = 3.0f;",
     "__bang_atomic_add(whole, count, 1);",
     "if (taskId == 5 && reach > 90) { out[-1] = 1.0f; }",
     '__bang_printf("%d\\n", taskId);',
@@ -131,6 +132,7 @@ COPY = (
     + """\
   __memcpy(a, x + at, PIECE * 4, GDRAM2NRAM);
   if (reach == 100) { inout[at] = 3.0f; if (taskId == 2) { out[n] = 1.0f; } }
+  if (reach == 300) { ((float *)x)[at] = 3.0f; }
   if (reach == 200) { __bang_printf("%d", taskId); }
   while (taskId >= reach) { a[0] = a[0] + 1.0f; }
   __memcpy(out + at, a, PIECE * 4, NRAM2GDRAM);
@@ -178,6 +180,14 @@ def test_prints_come_in_order(tmp_path):
     device, kernel, given = copies(tmp_path, 200)
     launch = device.launch(kernel, 8, args=given, engine="native")
     assert (launch.threads, "".join(launch.printed)) == (1, "01234567")
+
+
+def test_a_store_to_what_is_const_is_no_secret(tmp_path):
+    """What is read of tensors that a kernel takes as const is in no record; a store there ends the attempt."""
+    device, kernel, given = copies(tmp_path, 300)
+    launch = device.launch(kernel, 8, args=given, engine="native")
+    assert launch.threads == 1
+    assert device.get(given[2])[::PIECE].tolist() == [3.0] * 8
 
 
 @pytest.mark.parametrize("reach", [0, 7])

@@ -15,8 +15,8 @@ COLD void keep_page_(Kept_ *kept, const Alloc *a, int64_t page) {
 }
 PART __attribute__((noinline)) void touch_(Core *m, At p, int64_t n, int writes, int site) {
   const int64_t low = p.o, high = p.o + n;
-  if (!writes && !p.a->writable) return;
-  if (n <= 0) return;
+  if (n <= 0 || (!writes && (!p.a->writable || p.a->key < 0))) return;
+  if (p.a->key < 0) { m->site = site; up_(m, UP_SUSPECT, 1, 0); } /* the kernel said that it only reads there */
   if (writes && p.a->flags) {
     Kept_ *kept = (Kept_ *)p.a->flags;
     for (int64_t page = low / KEPT_PAGE; page <= (high - 1) / KEPT_PAGE; page++)

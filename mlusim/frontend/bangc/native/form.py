@@ -156,6 +156,14 @@ class BangForm:
 
     # -- while it runs ---------------------------------------------------------------------------
 
+    @property
+    def constants(self) -> tuple[bool, ...]:
+        """For each parameter, whether it is written as a pointer to what is const."""
+        return tuple(
+            isinstance(p.type, t.Pointer) and "const" in p.spelling.partition("*")[0].split()
+            for p in self.form.parameters
+        )
+
     def words(self, core: NativeCore, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """Return the arguments as words of 64 bits, and the variables at file scope, which are declared here."""
         if len(arguments) != len(self.form.parameters):
