@@ -29,7 +29,7 @@ COLUMNS = 5  # of an access:
 LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
 """The bytes [low, high), what was done, the segment, task or union that did it, the memory."""
 Rows = np.ndarray[Any, np.dtype[np.int64]]
-MOST_ACCESSES = 1 << 20  # of which half may be left once they are joined
+MOST_ACCESSES = 1 << 22  # of which half may be left once they are joined
 WAIT = "sync_io_move_compute"
 HARMLESS = frozenset(
     {"bang_printf", "assert_", "sync_all_mpu"}
