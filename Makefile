@@ -40,7 +40,7 @@ no-compiler: $(VENV)/test.stamp
 
 # The fuzz tests in full, more than twenty thousand tries, and ten thousand planted faults; `make test` makes a share of them.
 attack: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -m attack -o faulthandler_timeout=0 -n auto tests/fuzz tests/frontend/bangc tests/ops
+	$(BIN)/python -m pytest -q -m attack -o faulthandler_timeout=0 -n auto tests/fuzz tests/frontend/bangc tests/ops tests/observe tests/check
 
 # The C of kernels under gcc's sanitizers: an access outside of memory or undefined behaviour ends the run.  `make sanitize SANITIZED=tests/isa` runs a part.
 SANITIZED := tests/isa/test_isa_native.py tests/isa/test_isa_native_calls.py tests/frontend/bangc/test_bangc_native*.py tests/machine/test_native*.py tests/ops/test_operator_sources.py

@@ -1,7 +1,8 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge] [--page FILE]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, or `names FOLDER`."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -22,6 +23,7 @@ from benchmarks.timing import Row
 from benchmarks.toolkit import toolkit
 from benchmarks.vendor import __main__ as vendor
 
+BEGIN, END = "<!-- python -m benchmarks -->", "<!-- end -->"
 GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "hot": hot_path,
     "native": native,
@@ -34,18 +36,22 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "toolkit": toolkit,
     "judge": judging,
 }
+OTHERS: Mapping[str, Callable[[list[str]], int]] = {
+    "calibration": calibration.main,
+    "vendor": vendor.main,
+    "names": missing_names.main,
+    "contest": contest.main,
+}
 
 
 def main(names: list[str]) -> int:
     """Measure the named groups, or all, and print one table; or judge the predicted times."""
-    if names[:1] == ["calibration"]:
-        return calibration.main(names[1:])
-    if names[:1] == ["vendor"]:
-        return vendor.main(names[1:])
-    if names[:1] == ["names"]:
-        return missing_names.main(names[1:])
-    if names[:1] == ["contest"]:
-        return contest.main(names[1:])
+    if names and names[0] in OTHERS:
+        return OTHERS[names[0]](names[1:])
+    page = None
+    if "--page" in names[:-1]:
+        at = names.index("--page")
+        page, names = Path(names[at + 1]), names[:at] + names[at + 2 :]
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         print(f"{__doc__}\nno group is called {', '.join(unknown)}", file=sys.stderr)
@@ -53,16 +59,27 @@ def main(names: list[str]) -> int:
     table = Table(title="mlusim benchmarks: medians of this run")
     for column in ("work", "measured", "limit", "unit", "detail"):
         table.add_column(column, justify="right" if column in ("measured", "limit") else "left")
-    over = 0
+    over, rows = 0, []
     for name in names or GROUPS:
         for row in GROUPS[name]():
             over += not row.holds
+            rows.append(row)
             colour = "green" if row.holds else "red"
             table.add_row(
                 row.work, f"[{colour}]{row.measured:.2f}[/]", f"{row.limit:.2f}", row.unit, row.detail
             )
     Console(width=None if sys.stdout.isatty() else 140).print(table)
+    if page is not None:
+        write(page, rows)
     return 1 if over else 0
+
+
+def write(page: Path, rows: Sequence[Row]) -> None:
+    """Put *rows* into *page*, between its marks."""
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    lines = ["| work | measured | limit | unit | detail |", "| --- | ---: | ---: | --- | --- |"]
+    lines += [f"| {r.work} | {r.measured:.2f} | {r.limit:.2f} | {r.unit} | {r.detail} |" for r in rows]
+    page.write_text("\n".join((f"{head}{BEGIN}", *lines, f"{END}{rest.partition(END)[2]}")), encoding="utf-8")
 
 
 if __name__ == "__main__":

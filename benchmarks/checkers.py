@@ -22,7 +22,9 @@ from mlusim.operators.runner import case_generator, run_case
 from mlusim.operators.spec import Case, Operator
 
 BOARD = "MLU370-X4"
-LIMITS = {"memcheck": 1.3, "initcheck": 2.0, "racecheck": 2.5, "synccheck": 1.3, "plancheck": 2.0}
+LIMITS = {
+    "memcheck": 1.3, "initcheck": 2.0, "racecheck": 2.5, "synccheck": 1.3, "plancheck": 2.0, "valuecheck": 2.5,
+}  # fmt: skip
 ALL = 4.0
 MEMORY = 4.0
 ROUNDS = 7

@@ -159,6 +159,8 @@ class _Call:
         assert root.local is not None
         if isinstance(root.local.type, t.Array) and not root.path:
             return None, 0, False
+        if not _leads(root.local.type):  # a number, to which something refers
+            return None
         if not followed(root):
             raise UnclearPart(root.local.source_name)
         return self.places.get(root.local)
