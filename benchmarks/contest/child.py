@@ -46,7 +46,7 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     torch.set_default_dtype(torch.float16)
     torch.manual_seed(seed)
     drawn, draw = _loaded("reference", reference), torch.set_rng_state
-    with _older_draws():
+    with older_draws():
         init_inputs = [_as(torch.float16, value) for value in drawn.get_init_inputs()]
         wide, state = [_as(torch.float32, value) for value in init_inputs], torch.get_rng_state()
         model = drawn.Model(*wide).to(torch.float32)
@@ -105,7 +105,7 @@ def benchmark_hardware_time_once(function: Any, inputs: list[Any]) -> tuple[floa
 
 
 @contextlib.contextmanager
-def _older_draws() -> Iterator[None]:
+def older_draws() -> Iterator[None]:
     """While it lasts, ``torch.randn`` draws numbers of half as the PyTorch of the contest's machines does, up to 2.9 on the CPU.
 
     Their logarithm is of one of 2048 numbers, so that none is beyond 3.91 and the deviation is 0.9988: BatchNorm takes 1.001

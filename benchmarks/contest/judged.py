@@ -98,7 +98,7 @@ class Court:
             settle(verdict, folder, code, said, seconds)
             if first:
                 verdict.remark = "; ".join(filter(None, (verdict.remark, "memory cores begin first")))
-            if found.is_file():
+            if found.is_file() and verdict.outcome != "not built":
                 findings = json.loads(found.read_text(encoding="utf-8"))["findings"]
                 verdict.findings = dict(Counter(one["id"] for one in findings))
                 for one in findings:

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.contest import judged
 from benchmarks.contest.checkout import problems
+from benchmarks.contest.child import older_draws
 from mlusim.toolkit import folder
 
 ROW = "| {index} | [{name}]({name}.mlu) | someone | [done](https://there/commit/{old}) [again](https://there/commit/{commit}) |\n"
@@ -161,3 +162,19 @@ def test_differences_are_those_of_the_contest() -> None:
     assert judged.difference("Cos", [near], [np.float32([40, 1])]) > 0.01
     with pytest.raises(ValueError, match=r"a result of \[1\] instead of \[2\]"):
         judged.difference("Cos", [best], [best[:1]])
+
+
+def test_numbers_of_half_are_drawn_as_before() -> None:
+    """Within what a logarithm of one of 2048 numbers gives, with the deviation of that; other types as they are."""
+    torch = pytest.importorskip("torch")
+    own = torch.randn
+    with older_draws():
+        torch.manual_seed(0)
+        drawn, wide = torch.randn(2, 1 << 17, dtype=torch.float16), torch.randn(8, 4, dtype=torch.float32)
+    assert drawn.shape == (2, 1 << 17)
+    assert drawn.dtype == torch.float16
+    assert wide.shape == (8, 4)
+    assert 3.7 < float(drawn.abs().max()) < 3.91
+    assert float(drawn.float().std()) == pytest.approx(0.9988, abs=0.004)
+    assert abs(float(drawn.float().mean())) < 0.01
+    assert torch.randn is own
