@@ -73,7 +73,11 @@ class Results:
         checked = [run for run in runs if run.findings is not None]
         if checked:
             clean = sum(not run.findings for run in checked)
-            lines.append(f"{len(checked)} cases ran under all checkers, {clean} of them without a finding.")
+            spent = sum(run.check_cpu or 0 for run in checked)
+            took = f", in {spent:.0f} s of CPU" if spent else ""
+            lines.append(
+                f"{len(checked)} cases ran under all checkers{took}, {clean} of them without a finding."
+            )
         if self.api:
             every = sum(self.api.values())
             lines.append(f"{self.api.get('passed', 0)} of {every} tests of the entry points pass.")

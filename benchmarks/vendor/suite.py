@@ -38,6 +38,7 @@ class CaseRun:
     remark: str = ""
     findings: dict[str, int] | None = None  # None: not run under the checkers
     examples: dict[str, str] = field(factory=dict)
+    check_cpu: float | None = None  # seconds, under the checkers
 
 
 def run_case(checkout: Checkout, operator: str, name: str, timeout: float) -> CaseRun:
@@ -79,7 +80,8 @@ def check_case(checkout: Checkout, run: CaseRun, timeout: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "findings.json"
         words = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(out)]
-        code, said = checkout.run([*words, "./mluop_gtest", "--", f"--gtest_filter={run.filter}"], timeout)
+        words += ["./mluop_gtest", "--", f"--gtest_filter={run.filter}"]
+        (code, said), run.check_cpu = cpu_of(lambda: checkout.run(words, timeout))
         if not out.is_file():
             run.remark = f"under checkers: {'timed out' if code is None else said.strip()[-200:]}"
             return
