@@ -17,7 +17,7 @@ from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import condition, evaluate, names_of_code, parse, unknown_names
 from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
-from mlusim.debug.run.program_run import HEARD
+from mlusim.debug.run.counted_moments import HEARD
 from mlusim.debug.source.core_names import name_of, parse_name
 from mlusim.debug.source.frames import variables_of
 from mlusim.debug.source.functions import (

@@ -143,6 +143,8 @@ class DebugSession(Standing):
                 self._leave_host()
             elif not armed and not steps and not self.recorded.edits:
                 self._run_free()
+                if self.host.state in (FAILED, INTERRUPTED):
+                    return self.stop
             else:
                 self._attended()
                 assert self._run is not None
@@ -172,7 +174,7 @@ class DebugSession(Standing):
         """Let the program itself run, without a breakpoint or a step."""
         self._forget()
         if not self.ended:
-            self._advance()
+            self._advance(stop_at_faults=self.host.state != FAILED)
         self._settle()
 
     def _advance(self, *, stop_at_faults: bool = True) -> None:
@@ -206,12 +208,17 @@ class DebugSession(Standing):
         last = self.launches[-1]
         if self.host.state == LAUNCH:
             self._stand(Stop(Position(last.index, 0), LAUNCH_BEGIN))
+        elif self.host.state == FAILED and last.session.native is not None:
+            self.travel(Position(last.index, END))  # C has no frames to look at; a run in Python has
         elif self.host.state == FAILED:
             self._stand(Stop(Position(last.index, END), FAULT, self.host.failed, error=self.host.raised))
         else:
             core = last.session.scheduler.running
             why = TRAPPED if self.host.trapped else "interrupted"
             self._stand(Stop(Position(last.index, END), INTERRUPTED, core, reasons=(why,)))
+            if last.session.native is not None:
+                self.leave_interrupt()
+                self.stop.reasons = (why,)
 
     def _settle_at_end(self) -> None:
         last = self.launches[-1] if self.launches else None

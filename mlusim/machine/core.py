@@ -289,6 +289,11 @@ class Core:
         if self.session.meter is not None:
             self.session.meter.grows(self, len(text))
 
+    @property
+    def in_flight(self) -> bool:
+        """Return whether an effect has been issued that has not landed."""
+        return bool(self.flights)
+
     # -- pipes ---------------------------------------------------------------------------------
 
     def fly(self, flight: Flight, load: CopyLoad) -> None:

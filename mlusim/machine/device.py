@@ -15,7 +15,15 @@ from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
-from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_fetched, turn
+from mlusim.machine.hub import (
+    Observer,
+    attendants,
+    handed,
+    hears_of_instructions,
+    looks_inside,
+    tell_fetched,
+    turn,
+)
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
@@ -224,7 +232,9 @@ class Device(Presented):
         screening = screening_of(engine, request, self.board, watching, **how) if inside else None
         native, many = None, self.threads if threads is None else threads_of(threads)
         if screening is None:
-            native = choose(engine, request.kernel, self.board, watched=inside, **how)
+            native = choose(
+                engine, request.kernel, self.board, watched=hears_of_instructions(watching), **how
+            )
         many = threads_for(request, self.board, native, engine, many)
         written = set(allocations(request))
         self._running.append(written)

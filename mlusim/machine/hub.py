@@ -55,6 +55,9 @@ class Observer:
     name = "observer"
     every_step = False  # whether launches keep every instruction for their timeline and lines
     afterwards = False  # whether it only looks at launches that are over, so that any engine may run them
+    between = (
+        False  # whether it hears only that launches and tasks begin and end, so that any engine may run them
+    )
     screens = 0
     """What C has to look for in a launch that it runs for this class, not for one derived of it (`engine.native.screen.Screened`).
 
@@ -222,6 +225,11 @@ def hears_the_ends(observer: Observer) -> bool:
 def looks_inside(observers: Iterable[Observer]) -> bool:
     """Return whether any of *observers* wants to know what happens during a launch."""
     return any(observer.every_step or not observer.afterwards for observer in observers)
+
+
+def hears_of_instructions(observers: Iterable[Observer]) -> bool:
+    """Return whether any of *observers* hears of what a task does, which C does not tell."""
+    return any(o.every_step or not (o.afterwards or o.between) for o in observers)
 
 
 def handed(observers: Iterable[Observer], launch: "Result") -> "Result":

@@ -116,6 +116,9 @@ class Session:
         self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
         self.threads = 1  # that ran its tasks
         self.skip = 0  # groups of tasks that are left out
+        self.native_groups: int | None = (
+            None  # of the first so many C runs the tasks, Python those of the rest
+        )
         self._bind = bind
         self._routes: dict[bool, Routes] = {}  # of an IPU core and of a memory core
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
@@ -141,7 +144,8 @@ class Session:
         if self.hub.launch_begin is not None:
             self.hub.launch_begin(self)
         if threaded is None or not threaded():
-            groups = itertools.islice(self._groups(), self.skip, None)
+            every = self._groups() if self.native_groups is None else self._by_engine(self.native_groups)
+            groups = itertools.islice(every, self.skip, None)
             self._run_groups(groups, self.board.places(self.kind.unions))
         if self.hub.launch_end is not None:
             self.hub.launch_end(self)
@@ -173,15 +177,20 @@ class Session:
         choices: Choices | None = None,
         *,
         timing: bool = False,
+        native_groups: int = 0,
     ) -> "Session":
         """Return the same launch once more, not yet run, with *timing* or without: *arguments* stand for those of the request.
 
-        The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.
+        The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.  Where C ran the launch,
+        it runs the first *native_groups* again, those left out among them, and announces nothing that their tasks do.
         *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
         """
         request = evolve(self.request, arguments=tuple(arguments), timing=timing)
-        session = Session(self.board, request, observers, self._bind, choices)
+        native = self.native.again() if self.native is not None and native_groups > skip else None
+        session = Session(self.board, request, observers, self._bind, choices, native)
         session.skip = skip
+        if native is not None:
+            session.native_groups = native_groups
         return session
 
     def _run(self, core: Core) -> None:
@@ -250,6 +259,16 @@ class Session:
 
     def _groups(self) -> Iterator[list[Core] | UnionToCome | Callable[[], Core]]:
         return self._blocks() if self.kind.unions == 0 else self._unions()
+
+    def _by_engine(self, many: int) -> Iterator[list[Core] | UnionToCome | Callable[[], Core]]:
+        """Yield the groups of tasks, the first *many* on cores that run C."""
+        groups = self._groups()
+        for number in itertools.count():
+            self._core_class = self.native.core_class if number < many else Core
+            group = next(groups, None)
+            if group is None:
+                return
+            yield group
 
     def _blocks(self) -> Iterator[list[Core] | Callable[[], Core]]:
         x, y, z = self.dim

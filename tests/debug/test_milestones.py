@@ -95,7 +95,7 @@ def test_marks_keep_to_their_number():
         milestones.note(rare, rare * 3)
 
     assert len(milestones._marks) <= 1 << 16
-    moment, rare = milestones.mark(600_000)
+    moment, rare, _ = milestones.mark(600_000)
     assert (moment, True) == (rare * 3, 600_000 - moment < 100)
     assert milestones.mark(0) is None
 

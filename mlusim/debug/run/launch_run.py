@@ -44,11 +44,15 @@ class LaunchRun:
         self.tracer.ear.loud = loud
         snapshot = recorded.milestones.snapshot(since)
         mark = recorded.milestones.mark(since)
-        if since >= END or (snapshot is not None and mark is not None and mark[0] <= snapshot.moment):
+        if since >= END or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
+        native = recorded.unwatched(mark) if mark is not None or since >= END else 0
         self.tracer.begin_at(snapshot, mark, asleep=mark is not None or since >= END)
-        self.since = max(mark[0] if mark is not None else 0, snapshot.moment if snapshot is not None else 0)
-        self.session, self.tracer.copies = recorded.again([*self.checkers, self.tracer, *beside], snapshot)
+        self.since = max(
+            mark.moment if mark is not None else 0, snapshot.moment if snapshot is not None else 0
+        )
+        observers = [*self.checkers, self.tracer, *beside]
+        self.session, self.tracer.copies = recorded.again(observers, snapshot, native_groups=native)
         self.stop: Stop | None = None
         self.error: BaseException | None = None
         self.inside = False

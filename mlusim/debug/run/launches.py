@@ -9,7 +9,7 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType
 from mlusim.debug.run.bindings import Pins
 from mlusim.debug.run.edits import Edit
-from mlusim.debug.run.milestones import Milestones, Snapshot
+from mlusim.debug.run.milestones import Mark, Milestones, Snapshot
 from mlusim.debug.run.output import ShownOutput
 from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction, reachable
@@ -36,6 +36,8 @@ class KeptLaunch:
     has, once they are counted; ``shown`` what its kernels have printed to the user; ``clock`` the
     predicted time of its moments, once it is asked for (`mlusim.debug.look.clock`).  ``edits`` are the changes that
     the user has made by hand, in their order: with any, a run of the launch is no longer what the program does.
+    ``groups`` is how many groups of tasks (Block tasks, or unions) the program's own run has begun, ``ended`` how many of them
+    had ended, the first ones, where it came to its end or to a fault.
     """
 
     index: int
@@ -50,6 +52,8 @@ class KeptLaunch:
     shown: ShownOutput = field(factory=ShownOutput)
     clock: Any = None
     edits: list[Edit] = field(factory=list)
+    groups: int = 0
+    ended: int = 0
 
     @classmethod
     def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
@@ -67,6 +71,14 @@ class KeptLaunch:
         self.edits = [one for one in self.edits if one.position <= edit.position] + [edit]
         self.milestones = Milestones(0)
         self.moments = self.clock = None
+
+    def unwatched(self, mark: Mark | None) -> int:
+        """Return how many groups of tasks C may run on the way to *mark*, or to the launch's end (None)."""
+        if self.session.native is None or self.edits or explored(self.session):
+            return 0
+        if mark is not None:
+            return max(mark.groups, 0)
+        return self.ended
 
     @property
     def nbytes(self) -> int:
@@ -97,9 +109,14 @@ class KeptLaunch:
         return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
 
     def again(
-        self, observers: Iterable[Any], snapshot: Snapshot | None = None, *, timing: bool = False
+        self,
+        observers: Iterable[Any],
+        snapshot: Snapshot | None = None,
+        *,
+        timing: bool = False,
+        native_groups: int = 0,
     ) -> "tuple[Session, dict[Allocation, Allocation]]":
-        """Return the same launch once more, not yet run, from its beginning or from *snapshot*.
+        """Return the same launch once more, not yet run, from its beginning or from *snapshot*; C runs the first *native_groups*.
 
         It works on copies of the tensors; the second value says which copy stands for which tensor.
         Raises `UsageError` where the tensors' first bytes have been given up.
@@ -116,7 +133,14 @@ class KeptLaunch:
             for argument in request.arguments
         ]
         groups = 0 if snapshot is None else snapshot.groups
-        session = self.session.again(arguments, observers, groups, copy.deepcopy(self.choices), timing=timing)
+        session = self.session.again(
+            arguments,
+            observers,
+            groups,
+            copy.deepcopy(self.choices),
+            timing=timing,
+            native_groups=native_groups,
+        )
         session.printed += () if snapshot is None else snapshot.printed
         return session, copies
 

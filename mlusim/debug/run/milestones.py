@@ -5,7 +5,8 @@ go unwatched, at full speed, up to a mark before the moment asked for.  A snapsh
 moment at which no task was under way, so that a run may leave out everything before it.
 """
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
+from typing import NamedTuple
 
 from attrs import define, field, frozen
 
@@ -14,6 +15,17 @@ from mlusim.memory.allocation import Allocation, Bytes
 MARKS = 1 << 16  # marks kept of a launch; every other one is given up when there are more
 SNAPSHOTS = 12  # snapshots kept of a launch
 SPACING = 2000  # moments between two snapshots, at least
+
+
+class Mark(NamedTuple):
+    """The moment of the *rare*-th rare event, and how many groups of tasks had ended before it where no more than one was under way.
+
+    -1 groups: several were under way.
+    """
+
+    moment: int
+    rare: int
+    groups: int = -1
 
 
 @frozen(eq=False)
@@ -45,21 +57,28 @@ class Milestones:
     """The marks and snapshots of one launch; snapshots take at most *room* bytes."""
 
     room: int
-    _marks: list[tuple[int, int]] = field(factory=list, init=False)  # moment, and which rare event it is
+    _marks: list[Mark] = field(factory=list, init=False)
     _snapshots: list[Snapshot] = field(factory=list, init=False)
     _stride: int = field(default=1, init=False)
     _spacing: int = field(default=SPACING, init=False)
 
-    def note(self, rare: int, moment: int) -> None:
-        """Note that the *rare*-th rare event is at *moment*, with nothing in flight there."""
-        if rare % self._stride or (self._marks and moment <= self._marks[-1][0]):
+    def note(self, rare: int, moment: int, groups: int = -1) -> None:
+        """Note that the *rare*-th rare event is at *moment*, with nothing in flight there; *groups* as a `Mark` has them."""
+        if rare % self._stride:
             return
-        self._marks.append((moment, rare))
+        mark = Mark(moment, rare, groups)
+        if not self._marks or moment > self._marks[-1].moment:
+            self._marks.append(mark)
+        else:
+            at = bisect_right(self._marks, (moment, 1 << 62))
+            if at and self._marks[at - 1].moment == moment:
+                return
+            insort(self._marks, mark)
         if len(self._marks) > MARKS:
             self._marks, self._stride = self._marks[1::2], self._stride * 2
 
-    def mark(self, moment: int) -> tuple[int, int] | None:
-        """Return the last mark at or before *moment*: its moment, and which rare event it is."""
+    def mark(self, moment: int) -> Mark | None:
+        """Return the last mark at or before *moment*."""
         at = bisect_right(self._marks, (moment, 1 << 62))
         return self._marks[at - 1] if at else None
 

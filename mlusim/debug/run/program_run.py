@@ -7,10 +7,11 @@ itself goes on only where the debugger has nothing to stop for.
 from typing import TYPE_CHECKING, Any, cast
 
 from mlusim.debug.run.bindings import Holder
+from mlusim.debug.run.counted_moments import counts_tell, elapsed, issues, under_way
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
+from mlusim.debug.run.milestones import Snapshot
 from mlusim.debug.run.output import Ear, ShownOutput
 from mlusim.debug.run.run_observer import RunObserver, whole
-from mlusim.isa.table import ISA
 from mlusim.machine.scheduling.carrier import Strand
 from mlusim.memory.allocation import Allocation, Bytes
 
@@ -24,19 +25,9 @@ if TYPE_CHECKING:
 LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
 
 
-ANNOUNCED = tuple(
-    number
-    for number, row in enumerate(ISA.values())
-    if row.form in ("copy", "gather", "discrete") or (row.operands and row.form not in ("load", "store"))
-)
-
-
-HEARD = frozenset(
-    name
-    for number, name in enumerate(ISA)
-    if number in ANNOUNCED or name.startswith("sync") or name in ("bang_lock", "bang_unlock")
-)
-"""Intrinsics that the machine announces by name; of others only their lines are known."""
+NOTED = 512  # rare events that are noted before every other one is left out
+FEW = 16  # cores under way, of which counters are read at a rare event
+COPIED = 500  # bytes that snapshots copy for each moment of the program's own run, at most
 
 
 class Abandoned(BaseException):
@@ -46,8 +37,11 @@ class Abandoned(BaseException):
 class ProgramRun(RunObserver):
     """Runs the program; ``state`` says where it has come to, ``result`` and ``failure`` how it ended.
 
-    It observes the launches of the program: their beginning, where it pauses, their end, and faults.
+    It observes the launches of the program: their beginning, where it pauses, their end, and faults; and where no task is
+    under way it notes the moment, by the counters.  So C may run them.
     """
+
+    between = True
 
     def __init__(self, program: "Program", history: int = DEFAULT_HISTORY) -> None:
         super().__init__()
@@ -64,6 +58,7 @@ class ProgramRun(RunObserver):
         self._ear.aside = True  # until a launch begins
         self.results: dict[Allocation, Bytes] = {}  # what the launch's tensors are to hold at its end instead
         self._issued = 0
+        self._events, self._noted, self._stride, self._copied = 0, 0, 1, 0
         self._stop_at_faults = True
         self._strand = Strand(self._body)
 
@@ -84,7 +79,7 @@ class ProgramRun(RunObserver):
     @property
     def issued(self) -> int:
         """How many instructions and scalar accesses the launch has begun, by the counts of its cores."""
-        return self._issued + sum(_issued(core) for core in self.cores)
+        return self._issued + sum(issues(core) for core in self.cores)
 
     def interrupt(self) -> None:
         """Pause where the program is; called from inside, by a signal."""
@@ -124,18 +119,63 @@ class ProgramRun(RunObserver):
             KeptLaunch.of(len(self.launches) + 1, cast("Session", launch), self.history // 4)
         )
         trim(self.launches, self.history)
-        self._issued = 0
+        for earlier in self.launches[:-1]:
+            earlier.milestones.forget()
+        self._issued, self._copied, self.latest = 0, 0, None
+        self._events, self._noted, self._stride = 0, 0, 1
         self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
         self._pause(LAUNCH)
+
+    def task_begin(self, core: "observed.Core") -> None:
+        """Note the moment now and then; where a group of tasks begins and no other is under way, keep a snapshot."""
+        first = whole(core).union is not self.latest
+        super().task_begin(core)
+        self.launches[-1].groups += first
+        self._rare_event(snapshot=first and len(self.cores) == 1)
+
+    def _rare_event(self, *, snapshot: bool = False, ending: "Core | None" = None) -> None:
+        """Note the moment of a rare event, of one in so many where there are many."""
+        self._events += 1
+        if self._events % self._stride:
+            return
+        kept, session = self.launches[-1], self.session
+        if kept.edits or session is None or not counts_tell(session) or len(self.cores) > FEW:
+            return
+        found = under_way(self.cores)
+        if found is None:
+            return
+        self._noted += 1
+        self._stride <<= self._noted % NOTED == 0
+        rare, moments = (a + b for a, b in zip(elapsed(session), found, strict=True))
+        kept.milestones.note(rare, moments, kept.groups - 1 if self.only_latest(ending) else -1)
+        if snapshot:
+            self._snapshot(kept, session, moments, rare - 1)
+
+    def _snapshot(self, kept: KeptLaunch, session: "Session", moment: int, rare: int) -> None:
+        """Keep a snapshot at the beginning of a group, where copying the tensors costs little beside the run."""
+        cheap = self._copied + kept.nbytes <= moment * COPIED
+        if cheap and kept.milestones.wanted(moment, kept.nbytes):
+            self._copied += kept.nbytes
+            tensors = {allocation: allocation.raw.copy() for allocation in kept.tensors or ()}
+            ended, printed = frozenset(self.ended), tuple(session.printed)
+            groups, pieces = kept.groups - 1, self._ear.count
+            kept.milestones.keep(
+                Snapshot(moment, rare, groups, self.finished, tensors, ended, pieces, printed)
+            )
 
     def task_end(self, core: "observed.Core") -> None:
         """Add the core's counts to the launch's."""
         super().task_end(core)
-        self._issued += _issued(whole(core))
+        self._issued += issues(whole(core))
+        self._rare_event(ending=whole(core))
 
     def launch_end(self, launch: "observed.Launch") -> None:
         """Give the program the tensors of a run that was changed by hand; output is its own from here on."""
         super().launch_end(launch)
+        kept, session = self.launches[-1], self.session
+        kept.ended = kept.groups
+        if not kept.edits and session is not None and counts_tell(session):
+            kept.moments = elapsed(session)[1] + 1
         for original, raw in self.results.items():
             original.raw[:] = raw
         self.results = {}
@@ -153,11 +193,7 @@ class ProgramRun(RunObserver):
 
     def _fail(self) -> None:
         self._ear.aside = True
-        self.launches[-1].error = self.raised
+        kept = self.launches[-1]
+        kept.error, kept.ended = self.raised, kept.groups - 1 if self.only_latest() else 0
         if self._stop_at_faults:
             self._pause(FAILED)
-
-
-def _issued(core: "Core") -> int:
-    scalars = sum(core.loads) + sum(core.stores)
-    return scalars + sum(core.mlu.counts[number] for number in ANNOUNCED)

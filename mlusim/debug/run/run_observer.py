@@ -8,6 +8,7 @@ from mlusim.machine.hub import Observer
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine import observed
+    from mlusim.machine.cluster import Union
     from mlusim.machine.core import Core
     from mlusim.machine.session import Session
 
@@ -24,14 +25,20 @@ class RunObserver(Observer):
         self.ended: set[str] = set()  # their names, as far as they were seen
         self.raised: BaseException | None = None
         self.failed: Core | None = None
+        self.latest: Union | None = None  # the group of tasks that has begun last
 
     def launch_begin(self, launch: "observed.Launch") -> None:
         """Note whose launch it is."""
         self.session = cast("Session", launch)
 
     def task_begin(self, core: "observed.Core") -> None:
-        """Note the core that runs the task."""
+        """Note the core that runs the task, and its group."""
         self.cores.append(whole(core))
+        self.latest = whole(core).union
+
+    def only_latest(self, ending: "Core | None" = None) -> bool:
+        """Return whether no group of tasks but the one that has begun last is under way, *ending* among its cores."""
+        return all(core.union is self.latest for core in (*self.cores, *([ending] if ending else ())))
 
     def task_end(self, core: "observed.Core") -> None:
         """Forget the core that ran the task."""

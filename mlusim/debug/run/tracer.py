@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, cast
 
+from mlusim.debug.run.counted_moments import elapsed
 from mlusim.debug.run.launches import KeptLaunch, explored
-from mlusim.debug.run.milestones import Snapshot
+from mlusim.debug.run.milestones import Mark, Snapshot
 from mlusim.debug.run.output import Ear
 from mlusim.debug.run.run_observer import RunObserver, whole
 from mlusim.debug.stop.breakpoints import Stopper
@@ -61,7 +62,8 @@ class Tracer(RunObserver):
         self.copies: dict[Allocation, Allocation] = {}
         self.ear = Ear(recorded.shown)
         self._milestones = recorded.milestones
-        self._wake: tuple[int, int] | None = None
+        self._wake: Mark | None = None
+        self._base = 0, 0  # rare events and moments before the snapshot that the run began with
         self._watches: dict[Core, tuple[Any, Any]] = {}
         self._rare_events = self._groups = 0
         self._recent: deque[Effect | Op] = deque(maxlen=HISTORY)
@@ -91,12 +93,13 @@ class Tracer(RunObserver):
 
     # -- what is asked -------------------------------------------------------------------------
 
-    def begin_at(self, snapshot: Snapshot | None, wake: tuple[int, int] | None, *, asleep: bool) -> None:
+    def begin_at(self, snapshot: Snapshot | None, wake: Mark | None, *, asleep: bool) -> None:
         """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all."""
         if snapshot is not None:
             self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
             self._groups, self.finished = snapshot.groups, snapshot.finished
             self.ended, self.ear.count = set(snapshot.ended), snapshot.pieces
+            self._base = snapshot.rare, self.moment
         self.asleep, self._wake = asleep, wake
 
     def arm(
@@ -196,7 +199,8 @@ class Tracer(RunObserver):
         self.moment += 1
         self.lines = 0
         if not any(c.flights for c in self.cores):
-            self._milestones.note(self._rare_events, self.moment)
+            groups = self._groups - 1 if self.only_latest() else -1
+            self._milestones.note(self._rare_events, self.moment, groups)
         op = Op(self.moment, kind, core, name)
         self._recent.append(op)
         if self._armed or self.moment >= self._alarm:
@@ -204,9 +208,9 @@ class Tracer(RunObserver):
 
     def _awakes(self) -> bool:
         """Return whether this is the mark to wake at: every instruction is announced from here on."""
-        if self._wake is None or self._rare_events != self._wake[1]:
+        if self._wake is None or self._rare_events != self._wake.rare:
             return False
-        self.asleep, self.moment = False, self._wake[0] - 1
+        self.asleep, self.moment = False, self._wake.moment - 1
         for core, (watch, scalars) in self._watches.items():
             if core in self.cores:
                 core.listen(watch, scalars)
@@ -216,6 +220,8 @@ class Tracer(RunObserver):
     def _begin_group(self) -> None:
         """Begin a group of tasks; where no other is under way, a snapshot may be made."""
         session, milestones = self.session, self._milestones
+        if self.asleep and session is not None and self._groups == session.native_groups:
+            self._rare_events = self._base[0] + elapsed(session)[0]  # of waits in C nothing was heard
         quiescent = (
             session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
         )

@@ -419,6 +419,11 @@ class NativeCore(Core):
         elif flight.inside and self.session.compiled:
             self._act(self._loaded.library.mlusim_land_inside, 0)
 
+    @property
+    def in_flight(self) -> bool:
+        """Return whether an effect has been issued that has not landed, by C or by Python."""
+        return bool(self.flights) or (self.c is not None and self.c.nflights > 0)
+
     def flight_inside(self, number: int) -> bool:
         """Return whether effect *number* of Python's is a copy from NRAM to NRAM."""
         return self._pythons[number].inside

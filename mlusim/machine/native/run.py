@@ -89,6 +89,10 @@ class Loaded:
         self._sums: tuple[int, int] | None = None
         self._at = ctypes.cast(self.entry, ctypes.c_void_p).value
 
+    def again(self) -> "Loaded":
+        """Return the program for one more launch."""
+        return Loaded(self.form, self.program)
+
     @staticmethod
     def directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
         """Return the directions of copies that C performs, as bits: blocking ones, those of rows, asynchronous ones."""

@@ -1,0 +1,78 @@
+"""The moments of a core by its counters: how many a run has passed in which nothing was announced, on either engine."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mlusim.isa.table import ISA
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+    from mlusim.machine.session import Session
+
+ANNOUNCED = tuple(
+    number
+    for number, row in enumerate(ISA.values())
+    if row.form in ("copy", "gather", "discrete", "async")
+    or (row.operands and row.form not in ("load", "store"))
+)
+"""Rows whose issue is announced with their operands."""
+
+WAITING = tuple(
+    number
+    for number, name in enumerate(ISA)
+    if number not in ANNOUNCED and (name.startswith("sync") or name in ("bang_lock", "bang_unlock"))
+)
+"""Rows that begin a wait, for pipes, for other cores or for a mutex."""
+
+FLYING = tuple(
+    number
+    for number, (name, row) in enumerate(ISA.items())
+    if row.form == "async" or (row.form in ("copy", "gather") and name.endswith("_async"))
+)
+"""Rows whose effect lands behind their issue, which is a moment of its own."""
+
+HEARD = frozenset(name for number, name in enumerate(ISA) if number in ANNOUNCED or number in WAITING)
+"""Intrinsics that the machine announces by name; of others only their lines are known."""
+
+
+LOCKING = tuple(number for number, name in enumerate(ISA) if name in ("bang_lock", "bang_unlock"))
+
+
+def counts_tell(session: "Session") -> bool:
+    """Return whether the counters of *session* tell its moments so far.
+
+    They do not on boards of MLU2xx, which may copy on the vector pipe where others have an effect in flight.
+    """
+    return session.board.arch.generation != 2 and session.choices is None
+
+
+def issues(core: "Core") -> int:
+    """How many instructions and scalar accesses *core* has begun that are announced with their operands."""
+    counts = core.mlu.counts
+    return sum(core.loads) + sum(core.stores) + sum(counts[number] for number in ANNOUNCED)
+
+
+def elapsed(session: "Session") -> tuple[int, int]:
+    """Return how many rare events and how many moments the tasks of *session* have had that have ended, by its tally."""
+    tally = session.tally
+    counts, ended = tally.counts, len(tally.tasks)
+    scalars = sum(tally.scalar_loads.values()) + sum(tally.scalar_stores.values())
+    rare = 2 * ended + sum(counts[number] for number in WAITING)
+    issued = scalars + sum(counts[number] for number in ANNOUNCED)
+    return rare, rare + issued + sum(counts[number] for number in FLYING)
+
+
+def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
+    """Return how many rare events and moments *cores* have had that have begun and not ended.
+
+    None where that is not known: one has an effect in flight, or has asked for a mutex, for which it may wait.
+    """
+    rare = moments = 0
+    for core in cores:
+        counts = core.mlu.counts
+        if core.in_flight or any(counts[number] for number in LOCKING):
+            return None
+        waits = sum(counts[number] for number in WAITING)
+        rare += 1 + waits
+        moments += 1 + waits + issues(core) + sum(counts[number] for number in FLYING)
+    return rare, moments

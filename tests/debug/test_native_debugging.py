@@ -1,0 +1,173 @@
+"""The debugger on a kernel that C runs up to the place of interest: the same moments, bytes, faults and stops as in Python."""
+
+import random
+
+import numpy as np
+import pytest
+from debug_kernels import counting_program, staged_program
+from debug_tools import console_on, place, refuses, says
+
+import mlusim
+from mlusim import bangc
+from mlusim.debug import Position
+from mlusim.debug.run.launch_run import LaunchRun
+from mlusim.debug.run.milestones import Milestones
+from mlusim.debug.stop.moments import END
+from mlusim.engine.native.build import available
+from mlusim.machine.hub import Observer
+
+pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
+SOURCE = """\
+__nram__ float row[64];
+__nram__ float other[64];
+__mlu_shared__ float shared[64];
+__mlu_global__ void K(float *out, const float *in, int rounds, int wrong) {
+  for (int i = 0; i < rounds; i++) {
+    __memcpy_async(row, in, 256, GDRAM2NRAM);
+    if (coreId == 0x80) __memcpy_async(shared, in, 256, GDRAM2SRAM);
+    __sync_cluster();
+    __memcpy(other, shared, 256, SRAM2NRAM);
+    __bang_add(row, row, other, 64);
+    out[taskId] = out[taskId] + row[i];
+    if (taskId == wrong) {
+      __bang_add(row, row, other, 65);
+    }
+    __memcpy_async(other, row, 256, NRAM2NRAM);
+    __sync();
+  }
+  if (coreId == 0x80) return;
+  __bang_lock(0, 0);
+  out[0] += 1;
+  __bang_unlock(0, 0);
+}
+__mlu_global__ void B(float *out, const float *in, int rounds, int wrong) {
+  for (int i = 0; i < rounds; i++) {
+    __memcpy(row, in, 256, GDRAM2NRAM);
+    __bang_add(row, row, row, taskId == wrong ? 65 : 64);
+    out[taskId] = out[taskId] + row[i];
+    __sync();
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """A kernel of unions, and one of Block tasks; translated once."""
+    path = tmp_path_factory.mktemp("c") / "k.mlu"
+    path.write_text(SOURCE)
+    return bangc.load([path])
+
+
+def _native(kernels, name="K", *, wrong=-1, beside=(), engine="auto"):
+    def program(observe):
+        kind = mlusim.UNION1 if name == "K" else mlusim.BLOCK
+        device = mlusim.Device("MLU370-X4")
+        out, data = device.put(np.zeros(64, np.float32)), device.put(np.arange(64, dtype=np.float32))
+        for rounds in (3, 9):
+            device.launch(
+                kernels[name],
+                (16, 1, 1),
+                kind,
+                (out, data, rounds, wrong),
+                observe=(*observe, *beside),
+                engine=engine,
+            )
+        return device.get(out)
+
+    return program
+
+
+def _watched(recorded):
+    """A run of the launch that is watched from the beginning to the end, with marks of its own."""
+    kept, recorded.milestones = recorded.milestones, Milestones(0)
+    run = LaunchRun(recorded)
+    run.go(goal=Position(recorded.index, END))
+    found, recorded.milestones = recorded.milestones, kept
+    run.abandon()
+    return run.tracer.moment, {mark.moment: mark for mark in found._marks}
+
+
+@pytest.mark.parametrize("name", ["native", "python", "block", "staged"])
+def test_marks_by_the_counters_are_those_of_a_watched_run(kernels, name):
+    """The program's own run, of which nothing is announced, knows its moments by the counters of the cores."""
+    programs = {
+        "native": _native(kernels),
+        "python": _native(kernels, engine="python"),
+        "block": lambda observe: counting_program(observe, tasks=9, rounds=4),
+        "staged": lambda observe: staged_program(observe, tasks=8),
+    }
+    with console_on(programs[name]) as console:
+        says(console, "run")
+        last = console.session.launches[-1]
+        assert (last.session.native is not None) == (name == "native")
+        moments, marks = _watched(last)
+        known = last.milestones._marks
+        assert last.moments == moments
+        assert len(known) > 3
+        assert [marks[mark.moment] for mark in known] == known
+
+
+def test_native_ways_lead_to_the_same_bytes(kernels):
+    """C runs the groups of tasks before a moment; from there on the machine is what it is from the beginning."""
+    answers = [
+        _walk(_native(kernels, "B", engine=engine), native=engine == "auto") for engine in ("auto", "python")
+    ]
+    assert answers[0] == answers[1]
+
+
+def _walk(program, *, native):
+    """The state at moments all over the last launch, and what the console says on a way back from its end."""
+    draw = random.Random(5)
+    with console_on(program) as console:
+        session = console.session
+        says(console, "run")
+        count = session.runs.moments(2)
+        found = [count]
+        for moment in [draw.randrange(count // 2, count) for _ in range(6)]:
+            session.travel(Position(2, moment))
+            found.append(session.digest())
+            assert (session._run.session.native is not None) == native
+        commands = (
+            "reverse-step",
+            "reverse-stepi",
+            "goto end",
+            "reverse-stepi",
+            "where",
+            "print i",
+            "reverse-next 3",
+        )
+        return found + [says(console, command) for command in commands]
+
+
+def test_a_fault_of_c_has_its_frame(kernels):
+    """The run in C tells that there is a fault; what is looked at is a run in Python that stands at it."""
+    with console_on(_native(kernels, "B", wrong=6)) as console:
+        text = says(console, "run")
+        assert "task 6 in B at" in text
+        assert place(console)[:2] == ("task 6", 26)
+        assert says(console, "print i") == "i = 0"
+        assert place(console) == (says(console, "reverse-stepi", "stepi") and place(console))
+        assert "has ended with" in says(console, "continue")
+        assert "has ended" in refuses(console, "continue")
+
+
+def test_an_interrupt_of_c_stands_at_the_instruction(kernels):
+    """Ctrl-C in a run of C stands behind the last instruction that had begun, and the program goes on from there."""
+
+    class Press(Observer):
+        between = True
+
+        def task_end(self, core):
+            if core.place.task == 5 and not core.place.memory_core and held[0].host.inside:
+                held[0].interrupt()
+
+    held = []
+    with console_on(_native(kernels, "B", beside=(Press(),))) as console:
+        held.append(console.session)
+        assert says(console, "run").startswith("interrupted")
+        assert place(console)[:2] == ("task 5", 27)
+        assert "5 ended, 10 not begun" in says(console, "info tasks")
+        says(console, "stepi", "reverse-stepi", "disable")
+        held[:] = [type("Nobody", (), {"host": type("Idle", (), {"inside": False})})]
+        assert "the program has ended" in says(console, "continue")
