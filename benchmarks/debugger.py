@@ -1,5 +1,6 @@
 """What it costs to run a program under the debugger, ready to go back anywhere, against a plain run."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,12 @@ WATCHED = (
     ("a function is waited for", "break computePGrad if False"),
     ("findings are waited for", "break finding synccheck"),
 )
+NATIVE_CASE = "border_align_backward", "network_2x70x4x256_float"
+NATIVE_COMMANDS = (
+    ("to its end and a step back", ("run", "reverse-stepi")),
+    ("findings are waited for", ("break finding", "run")),
+)
+NATIVE_LIMIT = 0.3  # of 0.9 with the start, whose limit is 0.6
 WATCHED_LIMIT = 16.0  # a first run of small instructions, each of which is announced, and lines followed
 
 
@@ -29,8 +36,29 @@ def debugger() -> Iterator[Row]:
     """A whole run at the debugger's console, without breakpoints and while something is waited for."""
     for name, case in CASES:
         yield _row(f"{name} {case} under the debugger", name, case, ("run",), LIMIT)
+    yield from _natively()
     for what, command in WATCHED:
         yield _row(f"{CASES[0][0]}, {what}", *CASES[0], (command, "run"), WATCHED_LIMIT)
+
+
+def _natively() -> Iterator[Row]:
+    """Seconds of CPU, without those of the start, of a long launch that C runs up to the place of interest."""
+    name, case = NATIVE_CASE
+    found = find_case(find_operator(name), case)
+    inputs, params = found.make(case_generator(found))
+    ops.run(name, inputs, params, board=BOARD, engine="native")
+    for what, commands in NATIVE_COMMANDS:
+        begun = time.process_time()
+        session = DebugSession(
+            lambda observe: ops.run(name, inputs, params, board=BOARD, observe=observe, engine="native")
+        )
+        for command in commands:
+            Console(session).execute(command)
+        session.close()
+        taken = time.process_time() - begun
+        yield Row(
+            f"{name} [2,70,4,256] in C, {what}", taken, NATIVE_LIMIT, "s of CPU", "the start is not in it"
+        )
 
 
 def _row(work: str, name: str, case: str, commands: tuple[str, ...], limit: float) -> Row:

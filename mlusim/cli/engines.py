@@ -8,23 +8,17 @@ from typing import Any
 
 from mlusim.cli.plain_text import remark
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
-from mlusim.errors import Remark, UsageError
+from mlusim.errors import Remark
 
 
 def settled(args: argparse.Namespace) -> str:
     """Return the engine that the launches of this command prefer; ``args.engine`` becomes it.
 
-    Where it was asked for and there is no compiler, one line on standard error says so, and Python runs.  Raises
-    `UsageError` for the native engine on a verb that watches.
+    Where it was asked for and there is no compiler, one line on standard error says so, and Python runs.
     """
-    asked, watched = getattr(args, "engine", None), getattr(args, "watched", False)
-    if asked == NATIVE and watched:
-        raise UsageError(
-            f"mlusim {args.verb} watches every instruction, and the native engine cannot be watched; "
-            "leave --engine native out"
-        )
+    asked = getattr(args, "engine", None)
     chosen = asked or AUTO
-    if asked in (AUTO, NATIVE) and not watched and getattr(args, "launches", True):
+    if asked in (AUTO, NATIVE) and getattr(args, "launches", True):
         from mlusim.engine.native.build import available, no_compiler  # noqa: PLC0415 - few commands ask
 
         if available() is None:

@@ -17,11 +17,13 @@ from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.run.program_run import FAILED, INTERRUPTED, LAUNCH, ProgramRun
 from mlusim.debug.run.runs import LOOKBACK, RunMaker
+from mlusim.debug.run.screened import finds_nothing
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import line_of
 from mlusim.debug.standing import Standing
 from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLocation, Stopper
 from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
+from mlusim.debug.stop.reach import reaching
 from mlusim.debug.stop.steppers import Interrupt
 from mlusim.errors import UsageError
 from mlusim.observe.names import checkers
@@ -141,7 +143,7 @@ class DebugSession(Standing):
         while True:
             if self.at_host:
                 self._leave_host()
-            elif not armed and not steps and not self.recorded.edits:
+            elif not steps and not self.recorded.edits and not self._stopping(armed):
                 self._run_free()
                 if self.host.state in (FAILED, INTERRUPTED):
                     return self.stop
@@ -152,9 +154,19 @@ class DebugSession(Standing):
                 if stop is not None:
                     return self._arrived(stop)
                 self._leave_launch()
-            if steps or self.at_host or self.ended:
+            if steps or self.at_host or (self.ended and self.position.at_end):
                 return self.stop
             armed = self.armed()
+
+    def _stopping(self, armed: list[Breakpoint]) -> list[Breakpoint]:
+        """Return those of the breakpoints that can stop from here on in the launch; a launch that begins without any runs free."""
+        if self.position.moment or self.at_host:
+            return armed
+        able = reaching(armed, self.recorded)
+        findings = [made for made in able if isinstance(made.location, FindingLocation)]
+        if findings and len(findings) == len(able) and finds_nothing(self.recorded, self._checks()):
+            return []
+        return able
 
     def armed(self) -> list[Breakpoint]:
         """Return the breakpoints that stop; those that wait for their file are looked up again."""
@@ -171,8 +183,11 @@ class DebugSession(Standing):
             self.travel(self.position)
 
     def _run_free(self) -> None:
-        """Let the program itself run, without a breakpoint or a step."""
+        """Let the program itself run where nothing can stop in the launch, or pass a launch that it has run."""
         self._forget()
+        if self.recorded is not self.launches[-1]:
+            self.stop = Stop(Position(self.recorded.index + 1, 0), LAUNCH_BEGIN)
+            return
         if not self.ended:
             self._advance(stop_at_faults=self.host.state != FAILED)
         self._settle()

@@ -13,6 +13,7 @@ from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import depth_of
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, Stop
+from mlusim.debug.stop.reach import reaching
 from mlusim.debug.stop.steppers import (
     Finish,
     Intrinsics,
@@ -193,8 +194,9 @@ def _previous_stop(session: "DebugSession") -> bool:
     limit = session.position
     armed = session.armed()
     while True:
-        if armed and limit.moment:
-            found = session.last_before(limit, armed)
+        able = reaching(armed, session.runs.recorded(limit.launch))
+        if able and limit.moment:
+            found = session.last_before(limit, able)
             if found is not None:
                 session.travel(found.position, found.reasons, found.hits)
                 return True

@@ -193,6 +193,12 @@ class Session:
             session.native_groups = native_groups
         return session
 
+    def screened(
+        self, observers: Iterable[Any], choices: Choices | None, native: Any, meter: Meter | None, screen: Any
+    ) -> "Session":
+        """Return the same launch once more, not yet run, with the same arguments, in C that looks for what is in *screen*."""
+        return Session(self.board, self.request, observers, self._bind, choices, native, meter, screen)
+
     def _run(self, core: Core) -> None:
         """Run the life of one core, inside its own strand."""
         try:

@@ -48,6 +48,7 @@ __mlu_global__ void B(float *out, const float *in, int rounds, int wrong) {
     __sync();
   }
 }
+__mlu_global__ void U(float *out) { out[0] = row[3]; }
 """
 
 
@@ -171,3 +172,32 @@ def test_an_interrupt_of_c_stands_at_the_instruction(kernels):
         says(console, "stepi", "reverse-stepi", "disable")
         held[:] = [type("Nobody", (), {"host": type("Idle", (), {"inside": False})})]
         assert "the program has ended" in says(console, "continue")
+
+
+def test_launches_in_which_nothing_can_stop_are_not_watched(kernels, monkeypatch):
+    """C runs a launch that has none of the lines, and one in which it finds what no checker reports; a finding stops as ever."""
+    made = []
+
+    def run_of(recorded, *given, **options):
+        made.append(recorded.index)
+        return LaunchRun(recorded, *given, **options)
+
+    monkeypatch.setattr("mlusim.debug.run.runs.LaunchRun", run_of)
+
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        out, data = device.put(np.zeros(64, np.float32)), device.put(np.arange(64, dtype=np.float32))
+        for name, arguments in (("B", (out, data, 3, -1)), ("U", (out,)), ("B", (out, data, 2, -1))):
+            device.launch(kernels[name], (4, 1, 1), mlusim.BLOCK, arguments, observe=observe)
+
+    with console_on(program) as console:
+        assert "initcheck" in says(console, "break finding initcheck", "run")
+        assert console.session.position.launch == 2
+        assert set(made) == {2}
+        while not console.session.ended:
+            says(console, "continue")
+        assert set(made) == {2}
+        says(console, "delete", "goto 2:end", "break U", "goto 1:begin")
+        made.clear()
+        assert "launch 2" in says(console, "continue", "info launch")
+        assert set(made) == {2}

@@ -6,9 +6,9 @@ from mlusim.cli.arguments.shared import (
     add_call,
     add_call_arguments,
     add_checkers,
+    add_engine,
     add_program,
     add_schedule,
-    add_watched_engine,
     whole,
 )
 from mlusim.cli.trust import TRUST
@@ -19,8 +19,8 @@ EXAMPLES = """examples:
   mlusim debug my_script.py --script commands.txt
   mlusim debug scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
 Without --command and --script it reads commands from the terminal, or from a pipe; `help` lists them.
-A launch with breakpoints takes a multiple of its time in `mlusim run`; with `break findings` the checkers run as well, and a
-large case takes a minute or more: what goes on is shown, and Ctrl-C stops it where it is."""
+A launch in which a breakpoint may stop takes a multiple of its time in `mlusim run`, and lines that are followed more; what goes
+on is shown, and Ctrl-C stops it where it is."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,7 +36,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_call(parser)
     add_checkers(parser)
     add_schedule(parser)
-    add_watched_engine(parser)
+    add_engine(
+        parser,
+        "what runs the kernels up to the place of interest, where Python takes over: auto takes C for kernels of BANG C, "
+        "native the kernel.mlu of an operator too (default: auto)",
+    )
     add(
         "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
     )

@@ -106,12 +106,6 @@ def add_threads(parser: ArgumentParser) -> None:
     )
 
 
-def add_watched_engine(parser: ArgumentParser) -> None:
-    """Declare ``--engine`` of a verb that watches every instruction, which only the Python engine lets one do."""
-    add_engine(parser, "auto or python, which are the same here: only the Python engine can be watched")
-    parser.set_defaults(watched=True)
-
-
 def add_limit(parser: ArgumentParser, base: Limit) -> None:
     """Declare ``--limit``; what it does not name is as in *base*."""
     parser.add_argument(
