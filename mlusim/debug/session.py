@@ -16,6 +16,7 @@ from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.run.program_run import FAILED, INTERRUPTED, LAUNCH, ProgramRun
+from mlusim.debug.run.reach import reaching
 from mlusim.debug.run.runs import LOOKBACK, RunMaker
 from mlusim.debug.run.screened import finds_nothing
 from mlusim.debug.source.core_names import name_of
@@ -23,7 +24,6 @@ from mlusim.debug.source.frames import line_of
 from mlusim.debug.standing import Standing
 from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLocation, Stopper
 from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
-from mlusim.debug.stop.reach import reaching
 from mlusim.debug.stop.steppers import Interrupt
 from mlusim.errors import UsageError
 from mlusim.observe.names import checkers

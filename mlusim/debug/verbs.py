@@ -8,12 +8,12 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mlusim.debug.look.clock import clock_of
+from mlusim.debug.run.reach import reaching
 from mlusim.debug.session import PROGRAM_ENDED
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import depth_of
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, Stop
-from mlusim.debug.stop.reach import reaching
 from mlusim.debug.stop.steppers import (
     Finish,
     Intrinsics,
