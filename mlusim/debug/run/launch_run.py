@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mlusim.debug.run.bindings import Holder
+from mlusim.debug.run.counted_moments import elapsed
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.program_run import Abandoned
 from mlusim.debug.run.tracer import Tracer
@@ -47,7 +48,7 @@ class LaunchRun:
         if since >= END or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
         native = recorded.unwatched(mark) if mark is not None or since >= END else 0
-        self.tracer.begin_at(snapshot, mark, asleep=mark is not None or since >= END)
+        self.tracer.begin_at(snapshot, mark, elapsed, asleep=mark is not None or since >= END)
         self.since = max(
             mark.moment if mark is not None else 0, snapshot.moment if snapshot is not None else 0
         )

@@ -8,9 +8,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from mlusim.debug.run.counted_moments import elapsed
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.milestones import Mark, Snapshot
 from mlusim.debug.run.output import Ear
@@ -40,6 +39,9 @@ from mlusim.machine.core import Core
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation, Bytes
 
+if TYPE_CHECKING:
+    from mlusim.machine.session import Session
+
 HISTORY = 1000  # moments that a run remembers
 STEPS = 4096  # steps whose stoppers are remembered
 
@@ -63,6 +65,7 @@ class Tracer(RunObserver):
         self.ear = Ear(recorded.shown)
         self._milestones = recorded.milestones
         self._wake: Mark | None = None
+        self._elapsed: Callable[[Session], tuple[int, int]] = lambda _: (0, 0)
         self._base = 0, 0  # rare events and moments before the snapshot that the run began with
         self._watches: dict[Core, tuple[Any, Any]] = {}
         self._rare_events = self._groups = 0
@@ -93,14 +96,24 @@ class Tracer(RunObserver):
 
     # -- what is asked -------------------------------------------------------------------------
 
-    def begin_at(self, snapshot: Snapshot | None, wake: Mark | None, *, asleep: bool) -> None:
-        """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all."""
+    def begin_at(
+        self,
+        snapshot: Snapshot | None,
+        wake: Mark | None,
+        elapsed: "Callable[[Session], tuple[int, int]]",
+        *,
+        asleep: bool,
+    ) -> None:
+        """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all.
+
+        *elapsed* tells the rare events and the moments of the tasks of a session that have ended.
+        """
         if snapshot is not None:
             self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
             self._groups, self.finished = snapshot.groups, snapshot.finished
             self.ended, self.ear.count = set(snapshot.ended), snapshot.pieces
             self._base = snapshot.rare, self.moment
-        self.asleep, self._wake = asleep, wake
+        self.asleep, self._wake, self._elapsed = asleep, wake, elapsed
 
     def arm(
         self, stoppers: Iterable[Stopper], goal: Position | None = None, trace_from: int | None = None
@@ -221,7 +234,7 @@ class Tracer(RunObserver):
         """Begin a group of tasks; where no other is under way, a snapshot may be made."""
         session, milestones = self.session, self._milestones
         if self.asleep and session is not None and self._groups == session.native_groups:
-            self._rare_events = self._base[0] + elapsed(session)[0]  # of waits in C nothing was heard
+            self._rare_events = self._base[0] + self._elapsed(session)[0]  # of waits in C nothing was heard
         quiescent = (
             session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
         )
