@@ -65,7 +65,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
 def _meant(arguments: Mapping[str, Any]) -> str:
     """Return which key of a launch an option among its ``args`` belongs to, as the rest of a sentence; "" where none does."""
     words = _many(arguments, "args")
-    for word, behind in zip(words, [*words[1:], "..."], strict=True):
+    for word, behind in zip(words, [*words, "..."][1:], strict=True):
         short = {"-D": "define", "-I": "include"}.get(word[:2])
         name, _, value = (short, "", word[2:]) if short else word.partition("=")
         key = name.removeprefix("--")
