@@ -72,6 +72,7 @@ docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.manual.driver > docs/reference/driver.md.new
 	mv docs/reference/driver.md.new docs/reference/driver.md
 	$(BIN)/python -m mlusim.manual.time_page
+	$(BIN)/python -m mlusim.manual.checkers_page
 	$(BIN)/python -m mlusim.manual.predicted_tables
 	$(BIN)/python -m mlusim.manual.listing_pages
 	$(BIN)/python -m tests.notebooks.run_gallery
