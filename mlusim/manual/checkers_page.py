@@ -29,7 +29,7 @@ def _limits(arch: Arch) -> Iterator[tuple[str, str]]:
     partial = [row for row in rows if any(o.partial for o in row.operands.values())]
     yield (
         "initcheck tries several contents of what has no value, which could agree by chance",
-        f"{len(mixing)} instructions that mix lanes: {_named(mixing)}",
+        f"those that mix lanes: {_named(mixing)}",
     )
     yield "the data decide how much is written: what had no value may still have none", _named(partial)
     without = [row for row in rows if not is_native(row, arch) and row.name not in REGISTERS]
