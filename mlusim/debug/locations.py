@@ -112,6 +112,18 @@ def watch_at(
     return _add(session, Breakpoint(0, location, task=task, ignore=ignore, words=place), text)
 
 
+def watched_as(session: "DebugSession", place: str) -> str:
+    """Return what `watch_at` would watch at *place*, in words; raises `UsageError` where it is neither bytes nor a value."""
+    try:
+        span = resolve(place, session.look(), session.core(), session.frame())
+    except UsageError:
+        found = _value_watch(session, place, reads=False, anyone=False)
+        if found is None:
+            raise
+        return f"the value in {found.code.co_name} of {found.label}"
+    return str(span)
+
+
 def _value_watch(session: "DebugSession", place: str, *, reads: bool, anyone: bool) -> ValueWatch | None:
     """Return the watch of an expression's value in the frame in focus; None where it has none there."""
     try:

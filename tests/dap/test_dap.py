@@ -235,6 +235,10 @@ def test_bytes_functions_moments_and_findings(script):
         assert (3, "breakpoint") == (stop["threadId"], stop["reason"])
         editor.ask("setFunctionBreakpoints", breakpoints=[])
         frame = editor.top(3)
+        scalar = editor.ask("dataBreakpointInfo", name="mlu.taskId + 1", frameId=frame["id"])
+        assert ["write"] == scalar["accessTypes"]
+        assert "the value in" in scalar["description"]
+        assert editor.ask("dataBreakpointInfo", name="3", frameId=frame["id"])["dataId"] is None
         info = editor.ask("dataBreakpointInfo", name="out[16]", frameId=frame["id"])
         assert ["read", "write", "readWrite"] == info["accessTypes"]
         editor.ask("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"], "accessType": "write"}])

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.dap.naming import FrameAt, name_in
 from mlusim.debug.dap.state import Arguments, Asked, Body, Handler, State, breakpoint_body
-from mlusim.debug.locations import break_at, watch_at
+from mlusim.debug.locations import break_at, watch_at, watched_as
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse
-from mlusim.debug.look.places import resolve
 from mlusim.debug.source.functions import code_lines
 from mlusim.debug.stop.breakpoints import Breakpoint
 from mlusim.errors import MlusimError, UsageError
@@ -90,14 +89,14 @@ def _data_info(state: State, arguments: Arguments) -> Body:
     if arguments.get("asAddress"):
         name = f"{name}:{arguments.get('bytes', 1)}"
     try:
-        span = resolve(name, session.look(), session.core(), session.frame())
+        watched = watched_as(session, name)
     except MlusimError as error:
         return {"dataId": None, "description": " ".join(str(error).split())}
     task = session.focus or ""
     return {
         "dataId": f"{task}|{name}",
-        "description": f"{name} ({span})",
-        "accessTypes": ["read", "write", "readWrite"],
+        "description": f"{name} ({watched})",
+        "accessTypes": ["write"] if watched.startswith("the value") else ["read", "write", "readWrite"],
         "canPersist": False,
     }
 
