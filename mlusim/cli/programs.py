@@ -179,6 +179,19 @@ def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
     return call
 
 
+def program_to_try(args: argparse.Namespace, board: str) -> "HostProgram | CommandProgram | None":
+    """Return the program with a ``main`` that *args* name, for *board*; None where they name a call of a kernel."""
+    plain_args = argparse.Namespace(**{**vars(args), "board": board, "jobs": None, "param": []})
+    if is_native(args.program):
+        return _native(plain_args, (), (*args.arguments, *behind(args)))
+    if not is_source(args.program) or any(getattr(args, o, None) for o in OF_KERNELS):
+        return None
+    from mlusim.programs.kernel_call import KernelCall  # noqa: PLC0415 - see above
+
+    made = source_program(plain_args, ())
+    return None if isinstance(made, KernelCall) else made
+
+
 def _refuse_options(args: argparse.Namespace, who: str) -> None:
     unfit = next((o for o in OF_CALLS if getattr(args, o, None)), None)
     if unfit is not None:

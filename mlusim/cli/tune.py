@@ -15,7 +15,7 @@ from mlusim.cli.collected import collected
 from mlusim.cli.dask import cluster
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.plain_text import remark, wrote
-from mlusim.cli.programs import kernel_call
+from mlusim.cli.programs import kernel_call, program_to_try
 from mlusim.cli.reference import expectation_of
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output, progress
@@ -23,16 +23,19 @@ from mlusim.cli.sources import is_cases
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import usual_workers
+from mlusim.programs.command_program import CommandProgram
 from mlusim.programs.expectation import CLOSE
+from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, named_values
 from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
+from mlusim.tune.programs import ProgramTask, program_parameters, program_task
 from mlusim.tune.ranking import able, alike, notes, ranked, settings_told
-from mlusim.tune.search import HALVING, TPE, drawn, halved, proposed
+from mlusim.tune.search import HALVING, RANDOM, TPE, drawn, halved, proposed
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of
-from mlusim.tune.tuning import REFUSED, Criterion, SearchFile, TuneTask, compared_to, task_of, tune
+from mlusim.tune.tuning import REFUSED, Criterion, SearchFile, TriedTask, TuneTask, compared_to, task_of, tune
 
 OF_OPERATORS = ("case", "group", "policy", "check")
 
@@ -65,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(
-    args: argparse.Namespace, board: str, task: TuneTask, found: Sequence[Mapping[str, Any]]
+    args: argparse.Namespace, board: str, task: TriedTask, found: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     rows = ranked(found, args.objective)
     best = rows[0] if rows[0]["rank"] is not None else None
@@ -77,6 +80,7 @@ def _document(
         "objective": args.objective,
         "reference": task.criterion.reference,
         "expect": [f"{name}={text}" for name, text in task.criterion.expect],
+        "judged_by": "exit code" if isinstance(task, ProgramTask) else "results",
         "compared_with": None if task.first is None else {s.name: s.value for s in task.first},
         "best": None if best is None else best["parameters"],
         "candidates": rows,
@@ -163,7 +167,7 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
         console.print("", made, sep="\n")
 
 
-def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, list[dict[str, Any]]]:
+def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
     """Return the task, and the documents of its candidates: those of each board, in the order of the grid.
 
     Raises `UsageError` where none of them can be called.
@@ -172,6 +176,9 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, li
         raise UsageError("--restart starts a file over; name it with -o")
     if args.dask is not None and args.jobs is not None:
         raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    program = program_to_try(args, boards[0]) if args.param and not is_cases(args.program) else None
+    if program is not None:
+        return _tried_programs(args, program, boards)
     call, criterion = kernel_call(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
@@ -202,6 +209,29 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TuneTask, li
         else:
             task = compared_to(task, wanted)
             found = _collected(args, task, wanted, boards, executor, args.output)
+    if all(one["verdict"] == REFUSED for one in found):
+        raise UsageError(found[0]["why"])
+    return task, found
+
+
+def _tried_programs(
+    args: argparse.Namespace, program: HostProgram | CommandProgram, boards: Sequence[str]
+) -> tuple[ProgramTask, list[dict[str, Any]]]:
+    """Return the task of trying *program*, and the documents of its candidates."""
+    search = getattr(args, "search", None)
+    unfit = "reference" if args.reference else "expect" if args.expect else None
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with a kernel; a program ends with exit code 0 where it is right")
+    if search not in (None, RANDOM):
+        raise UsageError(f"--search {search} goes with a kernel; a program takes a grid, or random")
+    if (search is None) != (getattr(args, "trials", None) is None):
+        raise UsageError("--search and --trials go together, as in --search random --trials 50")
+    parameters = program_parameters(args.param, program)
+    wanted = grid(parameters) if search is None else drawn(parameters, args.trials, args.draws or 0)
+    task = program_task(program, wanted, args.limit, boards[0])
+    where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
+    with where as executor:
+        found = _collected(args, task, wanted, boards, executor, args.output)
     if all(one["verdict"] == REFUSED for one in found):
         raise UsageError(found[0]["why"])
     return task, found
@@ -264,7 +294,7 @@ def _space(
 
 def _collected(
     args: argparse.Namespace,
-    task: TuneTask,
+    task: TriedTask,
     wanted: Sequence[Settings],
     boards: Sequence[str],
     executor: Executor | None,

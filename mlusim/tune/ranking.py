@@ -70,6 +70,11 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         told.append(EQUAL)
     if len(good) > 1:
         told.append(BESIDE)
+    if document["judged_by"] == "exit code":
+        return [
+            *told,
+            "Right is what ends with exit code 0: the program compares its results itself.  Times are of all its launches.",
+        ]
     if document["compared_with"] is not None:
         first = settings_told({"parameters": document["compared_with"]})
         told.append(f"Right is what gives the same as {first}; --reference says what is right by itself.")

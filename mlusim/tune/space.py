@@ -13,6 +13,7 @@ from mlusim.errors import UsageError
 from mlusim.files.paths import shown
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.near import near
+from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, dim_of, kind_of
 
 MACRO, ARGUMENT, DIM, KIND = "macro", "argument", "dim", "kind"
@@ -44,7 +45,7 @@ Settings = tuple[Setting, ...]
 
 
 @frozen
-class _Word:
+class ParameterWord:
     """A word of ``--param``; *macro*: it was written with ``-D``."""
 
     name: str
@@ -59,7 +60,7 @@ def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter
     name, or else a macro that the source uses.  Raises `UsageError` for anything else, and `SourceError` where the source does not
     compile even with those macros.
     """
-    found = [_word(word) for word in words]
+    found = [word_of(word) for word in words]
     names = [word.name for word in found]
     for name in names:
         if names.count(name) > 1:
@@ -74,7 +75,8 @@ def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter
     return made
 
 
-def _word(text: str) -> _Word:
+def word_of(text: str) -> ParameterWord:
+    """Return the name and the values of a word of ``--param``.  Raises `UsageError` for one of another form."""
     name, equals, values = text.partition("=")
     macro = name.startswith("-D")
     name = name.removeprefix("-D").strip()
@@ -85,7 +87,7 @@ def _word(text: str) -> _Word:
     if not all(each):
         raise UsageError(f"--param {text!r} has an empty value; {FORM}")
     every = itertools.chain.from_iterable(_values(one, text) for one in each)
-    return _Word(name, macro, tuple(dict.fromkeys(every)))
+    return ParameterWord(name, macro, tuple(dict.fromkeys(every)))
 
 
 def _values(text: str, word: str) -> Sequence[str]:
@@ -101,7 +103,7 @@ def _values(text: str, word: str) -> Sequence[str]:
     return [str(value) for value in range(low, high + 1, step)]
 
 
-def _compiling(call: KernelCall, words: Sequence[_Word]) -> KernelCall:
+def _compiling(call: KernelCall, words: Sequence[ParameterWord]) -> KernelCall:
     """*call* with first values for the macros without which its source does not compile."""
     macros = {word.name: word.values[0] for word in words if word.macro}
     both = next((name for name in macros if name in call.sources.define), None)
@@ -124,11 +126,11 @@ def _compiling(call: KernelCall, words: Sequence[_Word]) -> KernelCall:
             return made
 
 
-def _parameter(word: _Word, own: Sequence[str], call: KernelCall) -> TuneParameter:
+def _parameter(word: ParameterWord, own: Sequence[str], call: KernelCall) -> TuneParameter:
     """Return the parameter that *word* is for a kernel with parameters called *own*."""
     name, values = word.name, word.values
     if word.macro:
-        _refuse_unused(name, own, call)
+        refuse_unused(name, own, call)
         return TuneParameter(name, MACRO, values)
     if name in (DIM, KIND):
         if name in own:
@@ -142,11 +144,11 @@ def _parameter(word: _Word, own: Sequence[str], call: KernelCall) -> TuneParamet
     formulas = re.findall(r"\b[A-Za-z_]\w*\b", " ".join(call.arguments.values()))
     if name in own or (name in formulas and name not in _identifiers(_texts(call))):
         return TuneParameter(name, ARGUMENT, values)
-    _refuse_unused(name, own, call)
+    refuse_unused(name, own, call)
     return TuneParameter(name, MACRO, values)
 
 
-def _refuse_unused(name: str, own: Sequence[str], call: KernelCall) -> None:
+def refuse_unused(name: str, own: Sequence[str], call: KernelCall | HostProgram) -> None:
     """Raise `UsageError` where no source of *call* uses a macro *name*, or one defines it whatever ``-D`` says."""
     texts = _texts(call)
     identifiers = _identifiers(texts)
@@ -168,7 +170,7 @@ def _refuse_unused(name: str, own: Sequence[str], call: KernelCall) -> None:
             )
 
 
-def _texts(call: KernelCall) -> dict[str, str]:
+def _texts(call: KernelCall | HostProgram) -> dict[str, str]:
     """Return the user's files that the source of *call* consists of."""
     facts = call.recorded()[0]["sources"]
     paths = [Path(facts["folder"]) / path for path in facts["digests"]]

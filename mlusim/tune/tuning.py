@@ -10,7 +10,7 @@ import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -108,6 +108,33 @@ class TuneTask:
         )
         return with_settings(own, settings)
 
+    def tried(self, job: "TuneJob") -> dict[str, Any]:
+        """Return the document of one candidate, here and now."""
+        return tried(job)
+
+
+class TriedTask(Protocol):
+    """The part that all candidates of a run share, whatever is run: one call of a kernel, or a whole program."""
+
+    @property
+    def sources(self) -> str:
+        """A word for the sources of mlusim and, behind a hyphen, for those that are tried."""
+
+    @property
+    def board(self) -> str:
+        """The board where none is named."""
+
+    @property
+    def criterion(self) -> Criterion:
+        """The criterion of right results."""
+
+    @property
+    def first(self) -> Settings | None:
+        """The settings that others are compared with."""
+
+    def tried(self, job: "TuneJob") -> dict[str, Any]:
+        """Return the document of one candidate, here and now."""
+
 
 @frozen
 class TuneJob:
@@ -115,7 +142,7 @@ class TuneJob:
 
     settings: Settings
     board: str
-    task: TuneTask = field(repr=False)
+    task: Any = field(repr=False)  # a `TriedTask`
 
     def __str__(self) -> str:
         return f"{told(self.settings)} on {self.board}"
@@ -176,7 +203,7 @@ def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criter
 
 def tried(job: TuneJob) -> dict[str, Any]:
     """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
-    found = _empty(job)
+    found = empty(job)
     try:
         with limiting(job.task.limit):
             call = job.task.call(job.settings, job.board)
@@ -200,7 +227,7 @@ def tried(job: TuneJob) -> dict[str, Any]:
     return document
 
 
-def _empty(job: TuneJob) -> dict[str, Any]:
+def empty(job: TuneJob) -> dict[str, Any]:
     """Return the document of a candidate of which nothing is known yet."""
     return {
         "parameters": {s.name: s.value for s in job.settings}, "board": job.board, "verdict": OK, "fits": True, "right": None,
@@ -310,7 +337,7 @@ def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
 
 
 def tune(
-    task: TuneTask,
+    task: TriedTask,
     wanted: Sequence[Settings],
     executor: Executor | None = None,
     *,
@@ -368,7 +395,7 @@ class SearchFile:
 def _work(job: TuneJob) -> TuneAnswer:
     task = job.task
     same = task.sources.partition("-")[0] == sources_of(())
-    return TuneAnswer(platform.node(), tried(job) if same else None)
+    return TuneAnswer(platform.node(), job.task.tried(job) if same else None)
 
 
 def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any], bool]:
@@ -376,7 +403,7 @@ def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any]
     try:
         answer = future.result()
     except WorkerDied as error:
-        return _empty(job) | {"verdict": DIED, "fits": False, "why": said(error)}, True
+        return empty(job) | {"verdict": DIED, "fits": False, "why": said(error)}, True
     if answer.document is None:
         raise UsageError(
             f"a worker on {answer.machine} has other sources of mlusim or NumPy; install the same everywhere, and keep the files in a "
@@ -385,12 +412,12 @@ def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any]
     return dict(answer.document), False
 
 
-def _word(task: TuneTask, *more: object) -> str:
+def _word(task: TriedTask, *more: object) -> str:
     """Return a word that changes with whatever a document depends on beside the settings."""
     return hashlib.sha256(repr((task, *more)).encode()).hexdigest()[:16]
 
 
-def _kept_work(task: TuneTask, last: str = " or limit") -> KeptWork[TuneJob]:
+def _kept_work(task: TriedTask, last: str = " or limit") -> KeptWork[TuneJob]:
     def job(facts: Mapping[str, Any]) -> TuneJob:
         return TuneJob(tuple(Setting(*map(str, row)) for row in facts["settings"]), str(facts["board"]), task)
 

@@ -1,5 +1,6 @@
 """``mlusim tune``: candidates of a kernel that fit, are right and take least time; what is out, and why."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -262,3 +263,77 @@ def test_wrong_input_is_one_sentence(cli, scale):
         assert (2, "") == (done.code, done.out)
         assert done.err.startswith("error: ")
         assert sentence in done.err
+
+
+PROGRAM = """#include <bang.h>
+#include <cnrt.h>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+#ifndef TILE
+#define TILE 64
+#endif
+__nram__ float buffer[TILE];
+__mlu_entry__ void twice(float *x, int n) {
+  for (int i = taskId * TILE; i < n; i += taskDim * TILE) {
+    __memcpy(buffer, x + i, TILE * sizeof(float), GDRAM2NRAM);
+    __bang_add(buffer, buffer, buffer, TILE);
+    __memcpy(x + i, buffer, TILE * sizeof(float), NRAM2GDRAM);
+  }
+}
+int main(int argc, char **argv) {
+  int n = atoi(argv[1]);
+  std::vector<float> h(n, 1.5f);
+  float *d;
+  cnrtMalloc(&d, n * sizeof(float));
+  cnrtMemcpy(d, h.data(), n * sizeof(float), cnrtMemcpyHostToDev);
+  cnrtDim3_t dim = {(unsigned)atoi(getenv("TASKS")), 1, 1};
+  twice<<<dim, cnrtFuncTypeBlock, nullptr>>>(d, n);
+  cnrtMemcpy(h.data(), d, n * sizeof(float), cnrtMemcpyDevToHost);
+  for (float one : h)
+    if (one != 3) { printf("%g is wrong\\n", one); return 1; }
+}
+"""
+
+
+def test_a_program_with_a_main_is_tried_whole(cli, tmp_path, monkeypatch):
+    """Macros, words behind -- and variables: one run each, right where it ends with 0, out with the driver's sentence where not."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TASKS", raising=False)
+    (tmp_path / "lab.mlu").write_text(PROGRAM)
+    (tmp_path / "other.sh").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "other.sh").chmod(0o755)
+    words = (
+        "tune",
+        "lab.mlu",
+        "--param",
+        "TILE=64,100",
+        "--param",
+        "env:TASKS=4,1",
+        "--param",
+        "n=1024",
+        "--jobs",
+        1,
+    )
+    found = cli(*words, "--json", "--", "{n}").json()
+    rows = found["candidates"]
+
+    assert [row["parameters"] for row in rows[:2]] == [
+        {"TILE": "64", "env:TASKS": tasks, "n": "1024"} for tasks in ("4", "1")
+    ]
+    assert rows[0]["time_us"] < rows[1]["time_us"]
+    assert [(row["verdict"], row["rank"]) for row in rows[2:]] == [("wrong", None)] * 2
+    assert rows[2]["why"].startswith("it ends with exit code 1: __memcpy: ")
+    assert "TASKS" not in os.environ
+    for wrong, sentence in (
+        (("--param", "N=1", "lab.mlu"), "its source uses no such macro"),
+        (
+            ("--param", "n=1", "./other.sh"),
+            "no word of other.sh has {n}; write it as {NAME} behind --, or as",
+        ),
+        (("--param", "env:n=1", "./other.sh"), "it launches no kernel"),
+        (("--param", "env:n=1", "--search", "tpe", "--trials", 2, "./other.sh"), "takes a grid, or random"),
+        (("--param", "env:n=1", "--reference", "a:b", "./other.sh"), "--reference goes with a BANG C file"),
+    ):
+        done = cli("tune", "--jobs", 1, *wrong)
+        assert (done.code, sentence in done.err) == (2, True), done.err

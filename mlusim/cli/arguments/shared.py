@@ -193,7 +193,7 @@ def add_param(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         help="values to try: of an argument, a macro (-DNAME always is one), dim or kind; LOW..HIGH:STEP is a range, and ; stands "
-        "between values with commas, as 'dim=4,1,1;4,8,1'",
+        "between values with commas, as 'dim=4,1,1;4,8,1'; of a program with a main: a macro, {NAME} in a word behind --, or env:NAME",
     )
 
 

@@ -24,13 +24,19 @@ EXAMPLES = """examples:
   mlusim tune scale.mlu --param -DUNROLL=1,2 --param 'dim=4,1,1;4,8,1' --param kind=block,union1 --arg n=8192 ... --html tiles.html
   mlusim tune scale.mlu --param tile=64..1024:64 --arg n=8192 ... --reference reference:scale -o tiles.jsonl
   mlusim tune scale.mlu --param tile=16..4096:16 --param 'dim=4;4,2;4,4' --search halving --trials 60 --rungs n=4096,65536 ...
+  mlusim tune lab.mlu --param TILE=64,128 --param env:TASKS=4,16 --param n=4096,65536 -- {n}
 exit codes: 0 a candidate fits and is right, 1 none does, 2 usage"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add_program(parser, "FILE", "BANG C files with the kernel, or a TOML file of cases", "more files")
+    add_program(
+        parser,
+        "FILE",
+        "BANG C files with the kernel or a main, a native program, or a TOML file of cases",
+        "more files, or arguments of the program",
+    )
     add_param(parser)
     add("--case", metavar="NAME", help="of a file of cases, where it holds several")
     add_call_arguments(parser)

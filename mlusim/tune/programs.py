@@ -1,0 +1,203 @@
+"""Native programs with other macros, words and variables of the environment: each candidate is a run of the whole program.
+
+A candidate is right where the program ends with exit code 0: it compares its results itself.
+"""
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import Fault, LimitReached, UsageError, said
+from mlusim.machine.launch import Launch
+from mlusim.machine.limits import Limit, limiting
+from mlusim.operators.source_digest import sources_of
+from mlusim.programs.command_program import CommandProgram
+from mlusim.programs.host_program import HostProgram
+from mlusim.programs.kernel_call import Sources
+from mlusim.report.achieved import shares
+from mlusim.report.explain import because
+from mlusim.report.json_values import plain
+from mlusim.report.profiled import Profiled
+from mlusim.tune.mechanisms import mechanisms
+from mlusim.tune.space import MACRO, Settings, TuneParameter, refuse_unused, word_of
+from mlusim.tune.tuning import FAULT, LIMIT, REFUSED, USUAL_CRITERION, WRONG, Criterion, TuneJob, empty
+
+WORD, VARIABLE = "word", "variable"
+ENVIRONMENT = "env:"
+"""Before the name of a variable of the environment."""
+BEHIND = "write it as {NAME} behind --, or as env:NAME"
+
+
+def program_parameters(
+    words: Sequence[str], program: HostProgram | CommandProgram
+) -> tuple[TuneParameter, ...]:
+    """Return the parameters that *words* of ``--param`` name of *program*: macros, words behind ``--`` and variables.
+
+    ``{NAME}`` in a word stands for a value, ``env:NAME`` is a variable of the environment; any other name is a macro of the sources.
+    Raises `UsageError` for anything else.
+    """
+    made: list[TuneParameter] = []
+    for text in words:
+        variable = text.startswith(ENVIRONMENT)
+        word = word_of(text.removeprefix(ENVIRONMENT))
+        name = f"{ENVIRONMENT}{word.name}" if variable else word.name
+        if any(name == one.name for one in made):
+            raise UsageError(f"--param gives {name} twice; give it once, with all of its values")
+        if variable:
+            role = VARIABLE
+        elif not word.macro and any(f"{{{word.name}}}" in one for one in program.arguments):
+            role = WORD
+        elif isinstance(program, HostProgram):
+            role = MACRO
+            if name in program.sources.define:
+                raise UsageError(f"--param and -D both give {name}; leave the -D out")
+        else:
+            raise UsageError(f"--param {name}: no word of {program.name} has {{{name}}}; {BEHIND}")
+        made.append(TuneParameter(name, role, word.values))
+    macros = {one.name: one.values[0] for one in made if one.role == MACRO}
+    if isinstance(program, HostProgram) and macros:
+        compiled = _with_macros(program, macros)
+        for name in macros:
+            refuse_unused(name, (), compiled)
+    return tuple(made)
+
+
+def _with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
+    sources = evolve(program.sources, define={**program.sources.define, **macros})
+    return HostProgram(
+        sources, program.arguments, program.checks, program.seed, program.effects, program.engine
+    )
+
+
+@frozen
+class ProgramTask:
+    """The part that all candidates of a program share: the program without its settings; ``sources`` is a word for its files."""
+
+    paths: tuple[str, ...]
+    words: tuple[str, ...]
+    include: tuple[str, ...]
+    define: tuple[tuple[str, str | None], ...]
+    options: tuple[tuple[str, Any], ...]
+    sources: str
+    board: str
+    limit: Limit
+    criterion: Criterion = USUAL_CRITERION
+    first: Settings | None = None
+    main: bool = True  # the paths are sources of BANG C, and not a program
+
+    def program(self, settings: Settings, board: str) -> HostProgram | CommandProgram:
+        """Return the program with *settings* on *board*."""
+        words = tuple(_filled(one, settings) for one in self.words)
+        options = dict(self.options)
+        if not self.main:
+            return CommandProgram(self.paths[0], words, (), (board,), options)
+        macros = {one.name: one.value for one in settings if one.role == MACRO}
+        sources = Sources(self.paths, find_board(board), self.include, {**dict(self.define), **macros})
+        return HostProgram(sources, words, (), options["seed"], options["effects"], options["engine"])
+
+    def tried(self, job: TuneJob) -> dict[str, Any]:
+        """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
+        found, kept, printed = empty(job), Profiled(lines=False), io.StringIO()
+        try:
+            with limiting(self.limit), _variables(job.settings), _printing_to(printed):
+                self.program(job.settings, job.board).run([kept])
+        except LimitReached as fault:
+            found |= {"verdict": LIMIT, "fits": False, "why": said(fault)}
+        except Fault as fault:
+            found |= {"verdict": FAULT, "fits": False, "why": said(fault)}
+        except UsageError as error:
+            found |= {"verdict": REFUSED, "fits": False, "why": said(error)}
+        except SystemExit as leaving:
+            why = f"it ends with exit code {leaving.code}{_why(printed.getvalue())}"
+            found |= {"verdict": WRONG, "right": False, "why": why}
+        else:
+            found |= {"right": True}
+            found |= _timed(kept.launches) if kept.launches else {"verdict": REFUSED, "fits": False, "why": "it launches no kernel"}  # fmt: skip
+        document: dict[str, Any] = plain(found)
+        return document
+
+
+def program_task(program: HostProgram | CommandProgram, wanted: Sequence[Settings], limit: Limit, board: str) -> ProgramTask:  # fmt: skip
+    """Return the task of trying *wanted* of *program*, each launch under *limit*."""
+    if isinstance(program, HostProgram):
+        macros = {one.name: one.value for one in wanted[0] if one.role == MACRO}
+        digests = _with_macros(program, macros).recorded()[0]["sources"]["digests"]
+        options = {"seed": program.seed, "effects": program.effects, "engine": program.engine}
+        sources = program.sources
+        paths, include, define = sources.paths, sources.include, tuple(sources.define.items())
+    else:
+        place = shutil.which(program.path) or program.path
+        digests, options = hashlib.sha256(Path(place).read_bytes()).hexdigest(), dict(program.options)
+        paths, include, define = (program.path,), (), ()
+    word = hashlib.sha256(repr(digests).encode()).hexdigest()[:16]
+    files = f"{sources_of(())}-{word}"
+    main = isinstance(program, HostProgram)
+    return ProgramTask(
+        paths, program.arguments, include, define, tuple(options.items()), files, board, limit, main=main
+    )
+
+
+def _why(printed: str) -> str:
+    """Return the line of *printed* that says why a program failed: the first error of the driver's, or else the last line."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    said_first = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
+    return f": {said_first or lines[-1]}" if lines else ""
+
+
+def _filled(word: str, settings: Settings) -> str:
+    """*word* with the values of *settings* for the names that stand in braces."""
+    values = {one.name: one.value for one in settings if one.role == WORD}
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), word)
+
+
+@contextlib.contextmanager
+def _printing_to(printed: io.StringIO) -> Iterator[None]:
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        yield
+
+
+@contextlib.contextmanager
+def _variables(settings: Settings) -> Iterator[None]:
+    """Set the variables of *settings* for the block."""
+    values = {one.name.removeprefix(ENVIRONMENT): one.value for one in settings if one.role == VARIABLE}
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _timed(launches: Sequence[Launch]) -> dict[str, Any]:
+    """Return the facts of *launches* together; what bounds them is that of the longest."""
+    longest = max(launches, key=lambda launch: launch.time_us)
+    io_share, compute = shares(launches)
+    memory: dict[str, dict[str, int]] = {}
+    for launch in launches:
+        for name, use in launch.memory.items():
+            most = max(use.high_water, memory.get(name, {}).get("high_water", 0))
+            memory[name] = {"capacity": use.capacity, "high_water": most}
+    return {
+        "time_us": sum(launch.time_us for launch in launches),
+        "time_band": [sum(launch.time_band[side] for launch in launches) for side in (0, 1)],
+        "bound": longest.bound,
+        "because": list(because(longest)),
+        "io_efficiency": io_share,
+        "compute_efficiency": compute,
+        "memory": memory,
+        "mechanisms": mechanisms(launches),
+        "engine": longest.engine,
+    }
