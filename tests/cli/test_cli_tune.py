@@ -68,7 +68,7 @@ def test_the_best_comes_first_and_what_is_out_last(cli, scale):
     assert "IO-DMA +" in able[3]["why"]
     assert "1 core works, not 4" in able[3]["why"]
     assert able[3]["mechanisms"]["IO-DMA"] > 3 * able[0]["mechanisms"]["IO-DMA"]
-    assert [("fault", False, None), ("fault", False, None)] == [
+    assert [("refused", False, None), ("refused", False, None)] == [
         (o["verdict"], o["fits"], o["rank"]) for o in out
     ]
     assert "scale.mlu:" in out[0]["why"]
@@ -137,7 +137,7 @@ def test_sweep_and_what_if_take_the_same_words(cli, scale):
     ).json()
 
     assert 1 == swept.code
-    assert [("64", "MLU370-X4", "ok"), ("100000", "MLU370-X4", "fault"), ("64", "MLU370-X8", "ok"), ("100000", "MLU370-X8", "fault")] == [
+    assert [("64", "MLU370-X4", "ok"), ("100000", "MLU370-X4", "refused"), ("64", "MLU370-X8", "ok"), ("100000", "MLU370-X8", "refused")] == [
         (one["parameters"]["TILE"], one["board"], one["verdict"]) for one in rows
     ]  # fmt: skip
     assert 0 == asked.code
