@@ -143,7 +143,7 @@ def test_sweep_and_what_if_take_the_same_words(cli, scale):
     assert 0 == asked.code
     assert ["recorded", "re-timed"] == [row["how"] for row in first["rows"]]
     assert rows[2]["time_us"] == first["rows"][1]["time_us"]
-    assert "does not fit" in other["failure"]
+    assert "declares 800,000 bytes of NRAM" in other["failure"]
     assert ("twice:same", {"FACTOR": "2.0f"}) == (told["reference"], told["best"])
     assert "--param goes with a BANG C file" in cli("what-if", "tin_shift_forward", "--param", "a=1").err
     assert "--param goes with a BANG C file" in cli("sweep", "tin_shift_forward", "--param", "a=1").err
