@@ -35,7 +35,8 @@ from mlusim.tune.programs import ProgramTask, program_parameters, program_task
 from mlusim.tune.ranking import able, alike, notes, ranked, settings_told
 from mlusim.tune.search import HALVING, RANDOM, TPE, drawn, halved, proposed
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of
-from mlusim.tune.tuning import REFUSED, Criterion, SearchFile, TriedTask, TuneTask, compared_to, task_of, tune
+from mlusim.tune.tuning import Criterion, SearchFile, TriedTask, TuneTask, compared_to, task_of, tune
+from mlusim.tune.verdicts import REFUSED
 
 OF_OPERATORS = ("case", "group", "policy", "check")
 
@@ -228,7 +229,7 @@ def _tried_programs(
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
     parameters = program_parameters(args.param, program)
     wanted = grid(parameters) if search is None else drawn(parameters, args.trials, args.draws or 0)
-    task = program_task(program, wanted, args.limit, boards[0])
+    task = program_task(program, wanted, args.limit, boards[0], Criterion())
     where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
     with where as executor:
         found = _collected(args, task, wanted, boards, executor, args.output)

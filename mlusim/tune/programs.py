@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -29,7 +29,10 @@ from mlusim.report.json_values import plain
 from mlusim.report.profiled import Profiled
 from mlusim.tune.mechanisms import mechanisms
 from mlusim.tune.space import MACRO, Settings, TuneParameter, refuse_unused, word_of
-from mlusim.tune.tuning import FAULT, LIMIT, REFUSED, USUAL_CRITERION, WRONG, Criterion, TuneJob, empty
+from mlusim.tune.verdicts import FAULT, LIMIT, REFUSED, WRONG
+
+if TYPE_CHECKING:
+    from mlusim.tune.tuning import Criterion, TuneJob
 
 WORD, VARIABLE = "word", "variable"
 ENVIRONMENT = "env:"
@@ -90,7 +93,7 @@ class ProgramTask:
     sources: str
     board: str
     limit: Limit
-    criterion: Criterion = USUAL_CRITERION
+    criterion: "Criterion"
     first: Settings | None = None
     main: bool = True  # the paths are sources of BANG C, and not a program
 
@@ -104,9 +107,9 @@ class ProgramTask:
         sources = Sources(self.paths, find_board(board), self.include, {**dict(self.define), **macros})
         return HostProgram(sources, words, (), options["seed"], options["effects"], options["engine"])
 
-    def tried(self, job: TuneJob) -> dict[str, Any]:
+    def tried(self, job: "TuneJob") -> dict[str, Any]:
         """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
-        found, kept, printed = empty(job), Profiled(lines=False), io.StringIO()
+        found, kept, printed = job.empty(), Profiled(lines=False), io.StringIO()
         try:
             with limiting(self.limit), _variables(job.settings), _printing_to(printed):
                 self.program(job.settings, job.board).run([kept])
@@ -126,7 +129,13 @@ class ProgramTask:
         return document
 
 
-def program_task(program: HostProgram | CommandProgram, wanted: Sequence[Settings], limit: Limit, board: str) -> ProgramTask:  # fmt: skip
+def program_task(
+    program: HostProgram | CommandProgram,
+    wanted: Sequence[Settings],
+    limit: Limit,
+    board: str,
+    criterion: "Criterion",
+) -> ProgramTask:
     """Return the task of trying *wanted* of *program*, each launch under *limit*."""
     if isinstance(program, HostProgram):
         macros = {one.name: one.value for one in wanted[0] if one.role == MACRO}
@@ -142,7 +151,16 @@ def program_task(program: HostProgram | CommandProgram, wanted: Sequence[Setting
     files = f"{sources_of(())}-{word}"
     main = isinstance(program, HostProgram)
     return ProgramTask(
-        paths, program.arguments, include, define, tuple(options.items()), files, board, limit, main=main
+        paths,
+        program.arguments,
+        include,
+        define,
+        tuple(options.items()),
+        files,
+        board,
+        limit,
+        criterion,
+        main=main,
     )
 
 

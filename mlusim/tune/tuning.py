@@ -35,10 +35,8 @@ from mlusim.report.explain import because
 from mlusim.report.json_values import plain
 from mlusim.tune.mechanisms import mechanisms
 from mlusim.tune.space import Setting, Settings, told, with_settings
+from mlusim.tune.verdicts import DIED, FAULT, LIMIT, OK, OVERLAP, REFUSED, UNTRANSLATED, WRONG
 
-OK, FAULT, LIMIT, OVERLAP, WRONG, UNTRANSLATED, REFUSED, DIED = (
-    "ok", "fault", "limit", "overlap", "wrong", "untranslated", "refused", "died",
-)  # fmt: skip
 CARVED = Limit(instructions=2e4, growth=1 << 28)
 """How far the runs go that show how a kernel divides its arrays: they run in Python, under observers, for some seconds."""
 MOST_RUN = 16
@@ -147,6 +145,14 @@ class TuneJob:
     def __str__(self) -> str:
         return f"{told(self.settings)} on {self.board}"
 
+    def empty(self) -> dict[str, Any]:
+        """Return the document of a candidate of which nothing is known yet."""
+        return {
+            "parameters": {s.name: s.value for s in self.settings}, "board": self.board, "verdict": OK, "fits": True, "right": None,
+            "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
+            "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
+        }  # fmt: skip
+
 
 @frozen
 class TuneAnswer:
@@ -203,7 +209,7 @@ def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criter
 
 def tried(job: TuneJob) -> dict[str, Any]:
     """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
-    found = empty(job)
+    found = job.empty()
     try:
         with limiting(job.task.limit):
             call = job.task.call(job.settings, job.board)
@@ -225,15 +231,6 @@ def tried(job: TuneJob) -> dict[str, Any]:
             found |= _carved(call) or {"why": why}
     document: dict[str, Any] = plain(found)
     return document
-
-
-def empty(job: TuneJob) -> dict[str, Any]:
-    """Return the document of a candidate of which nothing is known yet."""
-    return {
-        "parameters": {s.name: s.value for s in job.settings}, "board": job.board, "verdict": OK, "fits": True, "right": None,
-        "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
-        "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
-    }  # fmt: skip
 
 
 def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
@@ -403,7 +400,7 @@ def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any]
     try:
         answer = future.result()
     except WorkerDied as error:
-        return empty(job) | {"verdict": DIED, "fits": False, "why": said(error)}, True
+        return job.empty() | {"verdict": DIED, "fits": False, "why": said(error)}, True
     if answer.document is None:
         raise UsageError(
             f"a worker on {answer.machine} has other sources of mlusim or NumPy; install the same everywhere, and keep the files in a "
