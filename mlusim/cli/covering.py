@@ -28,6 +28,7 @@ def covering(args: argparse.Namespace) -> Iterator[None]:
         with attending([counting]):
             yield
     finally:
+        counting.stop()
         if counting.launches:
             record = keep_record(name, record_of(counting.lines, counting.launches, counting.branches))
             for line in coverage_text(record).splitlines():

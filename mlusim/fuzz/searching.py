@@ -150,8 +150,11 @@ class Workplace:
     def run(self, call: KeptCall, arrays: Mapping[str, Array], *, plans: bool) -> "TriedCall":
         """Run *call* under the checkers and compare it with the reference."""
         quiet = np.errstate(all="ignore")  # of a reference that meets NaN and infinity
-        with limiting(self.task.limit), attending([self._reached]), quiet:
-            return self.subject.run(call, arrays, self.task.checkers, plans=plans)
+        try:
+            with limiting(self.task.limit), attending([self._reached]), quiet:
+                return self.subject.run(call, arrays, self.task.checkers, plans=plans)
+        finally:
+            self._reached.stop()
 
     def fresh(self) -> dict[Met, bool]:
         """Return which lines and outcomes of tests came in this process, and which could, where that is news."""

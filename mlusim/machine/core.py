@@ -61,6 +61,7 @@ class Owner(Protocol):
     alone: bool
     policies: tuple[LaunchPolicy, LaunchPolicy]
     meter: Any
+    counts: Any
     rows: int
     shared_rows: tuple[int, ...]
     shared_directions: tuple[int, ...]

@@ -4,13 +4,14 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype, uint8
 from mlusim.counted import counted
+from mlusim.engine.native.screen import Mode
 from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
@@ -23,13 +24,15 @@ from mlusim.machine.hub import (
     looks_inside,
     tell_fetched,
     turn,
+    wants_counts,
 )
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
-from mlusim.machine.native.screening import Screening, note_watched, screening_of
+from mlusim.machine.native.counts import CoverCounts
+from mlusim.machine.native.screening import Screening, note_watched, screening_of, worth_a_compiler
 from mlusim.machine.queue_place import queue_place
 from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
 from mlusim.machine.session import Request, Session
@@ -43,6 +46,9 @@ from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
 from mlusim.presenting import Presented
 from mlusim.time.timeline import Forecast
+
+if TYPE_CHECKING:
+    from mlusim.machine.native.run import Loaded
 
 
 class Device(Presented):
@@ -231,11 +237,18 @@ class Device(Presented):
         how = {"counted": bound.instructions is not None, "drawn": drawn}
         screening = screening_of(engine, request, self.board, watching, **how) if inside else None
         native, many = None, self.threads if threads is None else threads_of(threads)
+        counting = inside and wants_counts(watching) and worth_a_compiler(engine, request)
         if screening is None:
+            mode = Mode.COVERED if counting else Mode.ALONE
             native = choose(
-                engine, request.kernel, self.board, watched=hears_of_instructions(watching), **how
+                engine,
+                request.kernel,
+                self.board,
+                watched=not counting and hears_of_instructions(watching),
+                mode=mode,
+                **how,
             )
-        many = threads_for(request, self.board, native, engine, many)
+        many = 1 if counting else threads_for(request, self.board, native, engine, many)
         written = set(allocations(request))
         self._running.append(written)
         try:
@@ -260,11 +273,24 @@ class Device(Presented):
         with _metered(bound) as meter:
             return screening.run(lambda *given: self._session(screening.request, *given), meter)
 
-    def _ran(self, bound: Limit, *given: Any, told: Sequence[Observer], threads: int) -> Session:
+    def _ran(
+        self,
+        bound: Limit,
+        request: Request,
+        watching: Sequence[Observer],
+        choices: Any,
+        native: "Loaded | None",
+        *,
+        told: Sequence[Observer],
+        threads: int,
+    ) -> Session:
         """Return the session of a launch, after its run on at most so many *threads*."""
+        counting = [o for o in watching if o.counts and native is not None]
+        others = [o for o in watching if o not in counting]
         with _metered(bound) as meter:
-            session = self._session(*given, meter, told=told)
-            session.run(None if threads < 2 else functools.partial(run_beside, session, threads))
+            session = self._session(request, others, choices, native, meter, told=told)
+            with _counting(session, counting):
+                session.run(None if threads < 2 else functools.partial(run_beside, session, threads))
         if not session.alone:
             note_watched(session)
         return session
@@ -367,6 +393,23 @@ def _metered(bound: Limit) -> Iterator[Meter | None]:
     meter = Meter(bound)
     with meter:
         yield meter
+
+
+@contextlib.contextmanager
+def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
+    """Let C count in the block for *counting*, which hear of nothing else but the beginning of the launch."""
+    if not counting:
+        yield
+        return
+    x, y, z = session.dim
+    session.counts = counts = CoverCounts(session.native.program.covers, x * y * z)
+    for observer in counting:
+        observer.launch_begin(session)
+    try:
+        yield
+    finally:
+        for observer in counting:
+            observer.counted(counts.covers, counts.counts)
 
 
 def _bound(core: Core, argument: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -23,6 +23,7 @@ EVENTS = (
     "scalar",
     "value",
     "taken",
+    "passed",
     "branch",
     "issue",
     "effect",
@@ -58,6 +59,8 @@ class Observer:
     between = (
         False  # whether it hears only that launches and tasks begin and end, so that any engine may run them
     )
+    counts = False
+    """Whether it wants, of kernels of BANG C, no more than how often statements and outcomes of tests came; C counts them for ``counted``."""
     screens = 0
     """What C has to look for in a launch that it runs for this class, not for one derived of it (`engine.native.screen.Screened`).
 
@@ -99,6 +102,9 @@ class Observer:
         With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
         Code that asks is made only for launches that someone with this method watches; the first of them is asked.
         """
+
+    def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
+        """Control in code of BANG C on *core* has come to the statement, or the function, at *place* (file, line, column)."""
 
     def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
         """The test at *place* (file, line, column) in code of BANG C on *core* had this *outcome*.
@@ -161,6 +167,9 @@ class Observer:
     def screened(self, screen: "Screen") -> None:
         """Nothing was found, and the launch is over: take over what *screen* knows."""
 
+    def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: Any) -> None:
+        """The statements (None) and outcomes of tests of *covers* came so often: an array with a row for each task, the last for memory cores."""
+
     def launched(self, launch: "LaunchResult") -> None:
         """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""
 
@@ -177,6 +186,7 @@ class Hub:
     scalar: Listener
     value: Listener
     taken: Listener
+    passed: Listener
     branch: Listener
     issue: Listener
     effect: Listener
@@ -230,6 +240,12 @@ def looks_inside(observers: Iterable[Observer]) -> bool:
 def hears_of_instructions(observers: Iterable[Observer]) -> bool:
     """Return whether any of *observers* hears of what a task does, which C does not tell."""
     return any(o.every_step or not (o.afterwards or o.between) for o in observers)
+
+
+def wants_counts(observers: Iterable[Observer]) -> bool:
+    """Return whether what *observers* want to know of what is in a launch is counted by C."""
+    inside = [o for o in observers if o.every_step or not (o.afterwards or o.between)]
+    return bool(inside) and all(o.counts and not o.every_step for o in inside)
 
 
 def handed(observers: Iterable[Observer], launch: "Result") -> "Result":

@@ -115,6 +115,7 @@ class Session:
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
         self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
         self.threads = 1  # that ran its tasks
+        self.counts: Any = None  # where C counts what it passes, for those who want that
         self.skip = 0  # groups of tasks that are left out
         self.native_groups: int | None = (
             None  # of the first so many C runs the tasks, Python those of the rest

@@ -5,9 +5,9 @@ import functools
 import linecache
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
 
@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 
 Trace = Callable[[FrameType, str, Any], Any]
 Lines = dict[str, dict[int, Counter[int]]]
+Cover = tuple[str, int, int, bool | None]
 Place = tuple[int, int]
 """The line and the column of a test."""
 Outcomes = dict[bool, Counter[int]]
+
+
+def _task(core: "Core") -> int:
+    return -1 if core.place.memory_core else core.place.task
 
 
 def _outcomes() -> Outcomes:
@@ -36,53 +41,69 @@ class LineCoverage(Observer):
     and was not has none.  ``launches`` counts.  A memory core counts as task -1.  With *once* a line or an outcome is counted the
     first time alone, and functions in which all were met are followed no more, so that many launches cost little.
 
-    Tests of BANG C are those of if, loops and ``?:``, and the operands of ``&&`` and ``||``; of Python those of ``if``, ``while`` and
-    ``for`` whose body stands in lines of its own.
+    A line of BANG C runs as often as the statement or test in it that comes most often; the code tells it, or C counts it.  Tests are
+    those of if, loops and ``?:``, and the operands of ``&&`` and ``||``; of Python those of ``if``, ``while`` and ``for`` whose body
+    stands in lines of its own.
     """
 
     name = "coverage"
+    counts = True
 
     def __init__(self, *, once: bool = False) -> None:
-        self.lines: Lines = defaultdict(lambda: defaultdict(Counter))
-        self.branches: dict[str, dict[Place, Outcomes]] = defaultdict(lambda: defaultdict(_outcomes))
+        self._pending: dict[Any, tuple[Sequence[Cover], Any]] = {}
+        self._branches: dict[str, dict[Place, Outcomes]] = defaultdict(lambda: defaultdict(_outcomes))
         self.launches = 0
+        self._steps: dict[str, dict[Place, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
+        self._lines: Lines = defaultdict(lambda: defaultdict(Counter))  # of Python
         self._once = once
         self._whole: set[CodeType] = set()
         self._bodies: set[Any] = set()
         self._satisfied = False
         self._known: set[CodeType] = set()
         self._traces: dict[tuple[CodeType, int], Callable[[], Trace] | None] = {}
-        self._told: set[str] = set()  # files of BANG C, whose code tells outcomes
         self._before: dict[Core, Any] = {}
 
+    @property
+    def lines(self) -> Lines:
+        """The runs of each line by task, by file."""
+        self._take_apart()
+        found = {file: {line: Counter(ran) for line, ran in of.items()} for file, of in self._lines.items()}
+        for file, steps in self._steps.items():
+            into = found.setdefault(file, {})
+            for (line, _), ran in steps.items():
+                into[line] = into.get(line, Counter()) | ran  # the larger of both
+            for (line, _), outcomes in self._branches.get(file, {}).items():
+                if line in into:
+                    into[line] |= outcomes[True] + outcomes[False]
+        return found
+
     def launch_begin(self, launch: "Launch") -> None:
-        """Note the lines that the kernel, and what else is in its files, could run."""
+        """Note what the kernel, and what else is in its files, could run."""
         self.launches += 1
-        self._before.clear()  # of a launch that ended in a fault
+        self.stop()
         body = launch.request.kernel.body
+        told = hasattr(body, "coverable")
         if body in self._bodies:
-            self._satisfied = self._once and self._all_ran()
+            self._satisfied = told or (self._once and self._all_ran())
             return
-        self._satisfied = False
+        self._satisfied = told
         self._bodies.add(body)
-        if hasattr(body, "coverable"):
-            for file, lines in body.coverable().items():
-                for line in lines:
-                    _ = self.lines[file][line]
-            tests: Mapping[str, set[Place]] = body.branches()  # type: ignore[attr-defined]  # as it has `coverable`
-            self._told.update(tests)
-            for file, places in tests.items():
-                for place in () if own_file(file) else places:
-                    _ = self.branches[file][place]
+        if told:
+            may_run = cast("Any", body).coverable()
+            for file, (steps, tests) in may_run.items():
+                for place in steps:
+                    _ = self._steps[file][place]
+                for place in tests:
+                    _ = self._branches[file][place]
         elif isinstance(getattr(body, "__code__", None), CodeType):
             self._meet(body.__code__)
 
     def _all_ran(self) -> bool:
         """Return whether nothing is left to be met by following lines."""
-        return all(ran for lines in self.lines.values() for ran in lines.values()) and all(
+        return all(ran for lines in self._lines.values() for ran in lines.values()) and all(
             counter
-            for file, tests in self.branches.items()
-            if file not in self._told
+            for file, tests in self._branches.items()
+            if file in self._lines
             for outcomes in tests.values()
             for counter in outcomes.values()
         )
@@ -92,13 +113,19 @@ class LineCoverage(Observer):
         if self._satisfied:
             return
         self._before[core] = sys.gettrace()
-        task = -1 if core.place.memory_core else core.place.task
-        sys.settrace(functools.partial(self._called, task))
+        sys.settrace(functools.partial(self._called, _task(core)))
 
     def task_end(self, core: "Core") -> None:
         """Restore the trace function that was there before."""
         if core in self._before:
             sys.settrace(self._before.pop(core))
+
+    def stop(self) -> None:
+        """Follow nothing more: a launch whose time was over ended without a word."""
+        for before in self._before.values():
+            sys.settrace(before)
+            break
+        self._before.clear()
 
     def fault(self, core: "Core", fault: "Fault") -> None:
         """Restore it where the launch ends."""
@@ -110,12 +137,41 @@ class LineCoverage(Observer):
         del error
         self.task_end(core)
 
+    def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
+        """Count a statement of BANG C."""
+        file, line, column = place
+        self._count(self._steps[file][line, column], _task(core))
+
     def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
         """Count the outcome of a test of BANG C."""
-        file, *at = place
-        tests = self.branches.get(file)
-        if tests is not None:
-            self._count(tests[at[0], at[1]][outcome], -1 if core.place.memory_core else core.place.task)
+        file, line, column = place
+        self._count(self._branches[file][line, column][outcome], _task(core))
+
+    def counted(self, covers: Sequence[Cover], counts: Any) -> None:
+        """Keep what C has counted; it is taken apart when somebody asks."""
+        key = id(covers), counts.shape
+        if key in self._pending:
+            self._pending[key][1][...] += counts
+        else:
+            self._pending[key] = covers, counts
+
+    def _take_apart(self) -> None:
+        """Take over what C has counted."""
+        pending, self._pending = [*self._pending.values()], {}
+        for covers, counts in pending:
+            for row, number in zip(*(places.tolist() for places in counts.nonzero()), strict=True):
+                file, line, column, outcome = covers[number]
+                tests = self._branches[file]
+                of = self._steps[file][line, column] if outcome is None else tests[line, column][outcome]
+                task = row if row < len(counts) - 1 else -1
+                if not (self._once and of):
+                    of[task] += int(counts[row, number])
+
+    @property
+    def branches(self) -> dict[str, dict[Place, Outcomes]]:
+        """The outcomes of each test by task, by file."""
+        self._take_apart()
+        return self._branches
 
     def _count(self, counter: "Counter[int]", task: int) -> None:
         if not (self._once and counter):
@@ -143,12 +199,12 @@ class LineCoverage(Observer):
         if generated or own_file(name) or name.startswith(LIBRARIES):
             return None
         self._meet(code)
-        lines = self.lines[file_of(code)]
+        lines = self._lines[file_of(code)]
         tests = tests_of(code)
         counted = self._reaching(code, task, lines) if self._once else self._counting(task, lines)
         if not tests:
             return lambda: counted
-        branches = self.branches[file_of(code)]
+        branches = self._branches[file_of(code)]
         return lambda: self._testing(counted, tests, branches, task)
 
     @staticmethod
@@ -204,7 +260,7 @@ class LineCoverage(Observer):
         """Return whether each outcome of the tests of *code* was met."""
         file = file_of(code)
         places = ((test.line, test.column) for test in tests_of(code).values())
-        return all(counter for place in places for counter in self.branches[file][place].values())
+        return all(counter for place in places for counter in self._branches[file][place].values())
 
     def _meet(self, code: CodeType) -> None:
         """Note the lines, and the tests, that *code* could run."""
@@ -212,9 +268,9 @@ class LineCoverage(Observer):
             self._known.add(code)
             file = file_of(code)
             for line in lines_of(code):
-                _ = self.lines[file][line]
+                _ = self._lines[file][line]
             for test in tests_of(code).values():
-                _ = self.branches[file][test.line, test.column]
+                _ = self._branches[file][test.line, test.column]
 
 
 @frozen

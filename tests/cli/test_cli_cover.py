@@ -126,7 +126,7 @@ def test_outcomes_of_tests_are_counted(cli, tmp_path, monkeypatch):
     rest = ["--arg", "n=9", "--arg", "more=null"]
 
     plain = cli("cover", *call, *rest)
-    checked = cli("check", *call, *rest, "--coverage", "c.json")
+    checked = cli("check", *call, *rest, "--only", "memcheck,valuecheck", "--coverage", "c.json")
     python = cli("cover", "branches.py")
     record = json.loads((tmp_path / "c.json").read_text())
 
@@ -134,8 +134,79 @@ def test_outcomes_of_tests_are_counted(cli, tmp_path, monkeypatch):
     assert f"  10 of 16 branches taken, 62.5 %; never: {never}\n" in plain.out
     assert [0, plain.out.splitlines()[:2]] == [plain.code, checked.err.splitlines()[:2]]
     (tests,) = record["branches"].values()
-    assert [{"true": {"0": 3, "1": 3}, "false": {"0": 27, "1": 27}}] == [tests["8:9"]]
+    assert [{"true": {"0": 1, "1": 1}, "false": {"0": 9, "1": 9}}] == [tests["8:9"]]
     assert "  6 of 8 branches taken, 75.0 %; never: 7 true, 9 false\n" in python.out
+
+
+EVERY = """\
+#define PICK(a, b) ((a) > (b) ? (a) : (b))
+__nram__ float part[64];
+template <typename T> __mlu_device__ T twice(T x) { return x > 0 ? x * 2 : x; }
+__mlu_device__ int deep(int n) {
+  if (n <= 0) return 0;
+  return 1 + deep(n - 1);
+}
+struct Pair { int a; float b; };
+__mlu_global__ void All(int *out, float *f, int n, int *none, Pair p) {
+  int sum = 0, k = n;
+  switch (n) {
+    case 1: sum += 1; break;
+    case 9:
+      sum += 2;
+    case 3: sum += 3; break;
+    default: sum = -1;
+  }
+  for (int i = 0; i < n; ++i) {
+    if (i % 3 == 0) continue;
+    if (i == 7) break;
+    for (int j = i; j--;) { sum += PICK(i, j); }
+    i & 1 ? sum++ : sum--;
+  }
+  do {
+    if (--k < 3) continue;
+    sum += k;
+  } while (k > 0 && sum < 1000);
+  while (true) {
+    if (k++ > 4) goto done;
+  }
+done:
+  if (!none || p.a) sum += twice(p.a) + (int)twice(p.b) + deep(3);
+  bool flag = n && sum;
+  if (flag) {
+    __memcpy(part, f, 64 * sizeof(float), GDRAM2NRAM);
+    __bang_add(part, part, part, 64);
+    __memcpy(f, part, 64 * sizeof(float), NRAM2GDRAM);
+  }
+  int *at = n > 4 ? out : none;
+  if (at) at[taskId] = sum;
+  const char *text = flag ? "yes" : "no";
+  if (coreId == 0x80) { sum = 0; }
+  __sync_cluster();
+  if (f[0] > 1.0f) out[taskId] += 1;
+}
+__mlu_global__ void Beside(int *out) { out[0] = 1; }
+"""
+
+
+def test_both_engines_count_the_same(cli, tmp_path, monkeypatch):
+    """To the byte: statements, tests, tasks; in C as soon as it is asked for, of memory cores too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "every.mlu").write_text(EVERY)
+    given = ("out=out:int32:4", "f=inout:ones:float32:64", "none=null", "p=3,1.5")
+    call = ["run", "every.mlu", "--kernel", "All", "--dim", "4", "--kind", "union1"]
+    call += [word for one in given for word in ("--arg", one)]
+    ran = [
+        cli(*call, "--arg", f"n={n}", "--engine", engine, "--coverage", f"{engine}.json")
+        for engine in ("native", "python")
+        for n in (9, -1)
+    ]
+    records = [(tmp_path / f"{engine}.json").read_text() for engine in ("native", "python")]
+
+    assert [0, 0, 0, 0] == [done.code for done in ran]
+    assert records[0] == records[1]
+    (lines,) = json.loads(records[0])["files"].values()
+    assert {"-1", "0", "1", "2", "3"} == set(lines["19"])
+    assert "every.mlu: " in ran[0].err
 
 
 def test_python_kernels_are_counted(cli, tmp_path, monkeypatch):

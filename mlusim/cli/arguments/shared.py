@@ -203,7 +203,7 @@ def add_coverage(parser: ArgumentParser) -> None:
         "--coverage",
         dest="record_of_lines",
         metavar="F.json",
-        help="add the lines and branches of kernels that ran to this record, which `mlusim cover` shows; one process, and the Python engine",
+        help="add the lines and branches of kernels that ran to this record, which `mlusim cover` shows; in one process",
     )
 
 

@@ -103,6 +103,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("records", "ptr", 1),
     ("cell_flags", "ptr", 1),
     ("parts", "ptr", 1),
+    ("cover", "ptr", 1),
     ("context", "i32", 1),
     ("jump", "u64", 64),
 )

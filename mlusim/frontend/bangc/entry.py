@@ -13,7 +13,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.declared_memory import declared_memory, too_large
 from mlusim.frontend.bangc.fitting import Fitting
-from mlusim.frontend.bangc.ir.walk import branches, statement_lines
+from mlusim.frontend.bangc.ir.walk import branches, steps
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.frontend.bangc.stack_frames import StackFrames
 from mlusim.frontend.bangc.structures import check, made
-from mlusim.kernel_frames import SCOPES
+from mlusim.kernel_frames import SCOPES, own_file
 from mlusim.machine.kernel import Kernel
 from mlusim.memory.declaration import StackVariable
 
@@ -61,33 +61,26 @@ class Body:
         found: dict[str, Any] = self.__wrapped__.__globals__
         return found
 
-    def coverable(self) -> dict[str, set[int]]:
-        """Return the lines that may run, by file: of what the function reaches, and of the kernels and device functions beside it."""
-        found: dict[str, set[int]] = {}
-        reached = set()
-        for value in self.__globals__.values():
-            if isinstance(value, FunctionType):
-                reached.add((value.__code__.co_filename, value.__code__.co_firstlineno))
-                lines = (line for _, _, line in value.__code__.co_lines() if line)
-                found.setdefault(value.__code__.co_filename, set()).update(lines)
+    @cached_property
+    def _coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
+        """What `coverable` returns, found once.
+
+        That is what is in all that the function reaches, and in the kernels and device functions beside it.
+        """
+        found: dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
         for part in self.plan.parts:
             for function in part.file.form.functions.values():
                 span = function.span
                 beside = span.file == part.file.form.path and function.kind in ("kernel", "device")
-                if beside and not function.external and (span.file, span.line) not in reached:
-                    found.setdefault(span.file, set()).update({span.line, *statement_lines(function.body)})
-        return found
-
-    def branches(self) -> dict[str, set[tuple[int, int]]]:
-        """Return the tests that may run, by file, each by its line and column: of what the function reaches, and of what is beside it."""
-        found: dict[str, set[tuple[int, int]]] = {}
-        for part in self.plan.parts:
-            for function in part.file.form.functions.values():
-                beside = function.span.file == part.file.form.path and function.kind in ("kernel", "device")
                 if function.symbol in part.code or (beside and not function.external):
-                    for span in branches(function.body):
-                        found.setdefault(span.file, set()).add((span.line, span.column))
-        return found
+                    for n, spans in enumerate(([span, *steps(function.body)], branches(function.body))):
+                        for at in spans:
+                            found.setdefault(at.file, (set(), set()))[n].add((at.line, at.column))
+        return {file: both for file, both in found.items() if not own_file(file)}
+
+    def coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
+        """Return what may run, by file: the places of statements and of tests, each by its line and column."""
+        return self._coverable
 
     def __call__(self, mlu: Any, *arguments: Any) -> None:
         """Run the function on the core of *mlu*."""
@@ -102,7 +95,10 @@ class Body:
             )
         plan, scopes = self.plan, self.__globals__[SCOPES]
         hub = mlu.core.session.hub
-        checked, covered = hub.value is not None or hub.taken is not None, hub.branch is not None
+        checked, covered = (
+            hub.value is not None or hub.taken is not None,
+            (hub.branch is not None or hub.passed is not None),
+        )
         if checked or covered:
             plan = plan.watched(checked=checked, covered=covered)
             scopes = _scopes(plan)

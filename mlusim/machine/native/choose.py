@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
+from mlusim.engine.native.screen import Mode
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
 from mlusim.errors import UsageError
 
@@ -20,11 +21,18 @@ _failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakK
 
 
 def choose(
-    engine: str, kernel: Any, board: Board, *, watched: bool, counted: bool, drawn: bool
+    engine: str,
+    kernel: Any,
+    board: Board,
+    *,
+    watched: bool,
+    counted: bool,
+    drawn: bool,
+    mode: Mode = Mode.ALONE,
 ) -> "Loaded | None":
     """Return the compiled program of *kernel* where C runs it, None where Python does.
 
-    *watched* launches have observers, *counted* ones a limit of instructions, *drawn* ones another schedule; all are Python's.  "native" raises `UsageError`
+    In the *mode* `COVERED` C counts what it passes.  *watched* launches have observers, *counted* ones a limit of instructions, *drawn* ones another schedule; all are Python's.  "native" raises `UsageError`
     where C cannot run the launch, and warns where there is no compiler; "auto" takes Python,
     also under a debugger of Python, whose breakpoints C would pass, and where the compiler has failed before.  Raises `UsageError`
     for a name that is no engine's.
@@ -43,7 +51,7 @@ def choose(
         if engine == AUTO and key in _failing.get(kernel.native, ()):
             return None
         try:
-            loaded: Loaded | None = kernel.native.loaded(board.arch, compiler)
+            loaded: Loaded | None = kernel.native.loaded(board.arch, compiler, mode)
             if loaded is not None:
                 return loaded
         except BuildError as error:

@@ -151,6 +151,8 @@ class NativeCore(Core):
             self._prepare(kernel, arguments)
         start, c, seat = self._start, self.c, self.seat
         assert seat is not None
+        if self.session.counts is not None:
+            c.cover = self.session.counts.at(-1 if self.place.memory_core else self.place.task)
         try:
             self._loaded.run(seat.at, seat.given.at)
             self._from_c()

@@ -27,6 +27,7 @@ class NativeProgram:
     ``text`` is everything that is compiled.  ``entry`` is the function ``int64_t entry(Core *, const uint64_t *words)``
     that runs it; ``sites`` are the file and line that each number of a place means, ``texts`` the string literals and
     ``library`` what Python does for the C library, by their numbers; *recursive* programs watch the end of the stack.
+    ``covers`` are the statements (None) and the outcomes of tests by the numbers under which it counts them.
     ``followed`` are the functions and the pointer variables by the numbers that a screen knows them by.
     """
 
@@ -38,6 +39,7 @@ class NativeProgram:
     recursive: bool = False
     mode: Mode = Mode.ALONE
     followed: tuple[Sequence[str], Sequence[Any]] = (), ()
+    covers: Sequence[tuple[str, int, int, bool | None]] = ()
 
     @property
     def flies(self) -> bool:

@@ -10,7 +10,7 @@ from attrs import define
 from mlusim.arch.board import Board
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import Mode, Screened
-from mlusim.engine.preference import AUTO, PYTHON, engine_of, preferred
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
 from mlusim.machine.hub import Observer, hears_the_ends
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native.choose import compiles, debugged
@@ -136,6 +136,12 @@ def screening_of(
         return None
 
     return Screening(request, checkers, told, looks, loaded, tried and board.arch.name not in left)
+
+
+def worth_a_compiler(engine: str, request: "Request") -> bool:
+    """Return whether a launch that Python may watch goes to C: where that is asked for, and where "auto" expects it to be long."""
+    asked = preferred() if engine_of(engine) == AUTO else engine
+    return asked == NATIVE or (asked == AUTO and _worth(request))
 
 
 def _worth(request: "Request") -> bool:

@@ -94,6 +94,11 @@ typedef struct Frame { Core *m; int64_t top; int32_t ncells, depth; } Frame;
 /* Calls within calls end before the thread's stack does; where the system does not tell its end, two MiB from here. */
 #define HERE_ ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 #define DEEPER_(m, most, site) do { if (UNLIKELY(++(m)->depth > (most) || HERE_ < (m)->stack_end)) fault_(m, FAULT_DEPTH, site); } while (0)
+#define PASSED_(m, number) (++((uint64_t *)(m)->cover)[number])
+static inline int tested_(Core *m, int test, int yes, int no) {
+  PASSED_(m, test ? yes : no);
+  return test;
+}
 #define BEGIN_(m) do { (m)->base = HERE_; if (!(m)->stack_end) (m)->stack_end = HERE_ - (2u << 20); } while (0)
 ALWAYS Frame enter_(Core *m) { return (Frame){m, m->cells_top, m->ncells, m->depth}; }
 PART void leave_(Frame *f) { f->m->cells_top = f->top; f->m->ncells = f->ncells; f->m->depth = f->depth; }

@@ -22,6 +22,7 @@ from mlusim.frontend.bangc.ir.expressions import (
 from mlusim.frontend.bangc.ir.names import Global, Local, Span
 from mlusim.frontend.bangc.ir.statements import (
     Block,
+    Declare,
     Evaluate,
     Finally,
     Goto,
@@ -78,11 +79,6 @@ def casts(nodes: Iterable[Any]) -> Mapping[tuple[Local, t.Type], int]:
     )
 
 
-def statement_lines(body: tuple[Any, ...]) -> set[int]:
-    """Return the lines of the statements in *body* at which something runs."""
-    return {node.span.line for node in walk(body) if isinstance(node, _STATEMENTS)}
-
-
 def is_branch(test: Any) -> bool:
     """Return whether the outcome of *test* counts by itself: that of a constant is known, that of ``&&`` and ``||`` is its operands'."""
     while isinstance(test, Convert) or (isinstance(test, Unary) and test.op == "!"):
@@ -101,6 +97,16 @@ def branches(body: tuple[Any, ...]) -> Iterator[Span]:
         for test in tests:
             if test is not None and is_branch(test):
                 yield test.span
+
+
+def is_counted(node: Any) -> bool:
+    """Return whether coverage counts the statement *node*; what jumps has nothing to count but the test before it."""
+    return isinstance(node, _STATEMENTS) or (isinstance(node, Declare) and node.value is not None)
+
+
+def steps(body: tuple[Any, ...]) -> Iterator[Span]:
+    """Yield the places of the statements in *body* that coverage counts."""
+    return (node.span for node in walk(body) if is_counted(node))
 
 
 def walk(node: Any) -> list[Any]:

@@ -285,11 +285,11 @@ def _compare(c: Rendering, node: ir.Compare) -> str:
 
 
 def _logical(c: Rendering, node: ir.Logical) -> str:
-    return f"({c.value(node.left)} {node.op} {c.value(node.right)})"
+    return f"({c.tested(node.left)} {node.op} {c.tested(node.right)})"
 
 
 def _conditional(c: Rendering, node: ir.Conditional) -> str:
-    return f"({c.value(node.test)} ? {c.value(node.then)} : {c.value(node.other)})"
+    return f"({c.tested(node.test)} ? {c.value(node.then)} : {c.value(node.other)})"
 
 
 def _comma(c: Rendering, node: ir.Comma) -> str:

@@ -67,7 +67,7 @@ class BangForm:
     def program(self, arch: Arch, mode: Mode = Mode.ALONE) -> NativeProgram | None:
         """Return the kernel's C for *arch*; None where something in it has none.
 
-        A screened one ends where checkers may have something to report.
+        A screened one ends where checkers may have something to report, a covered one counts what it passes.
         """
         key = arch.name, mode
         if key not in self._made:
@@ -97,9 +97,15 @@ class BangForm:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
 
     def _render(self, arch: Arch, mode: Mode) -> NativeProgram:
-        plan = self._plan()
+        plan, covered = self._plan(), mode is Mode.COVERED
         self._refuse(arch, plan)
-        c = ProgramRendering(arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, mode=mode)
+        mode = Mode.ALONE if covered else mode
+        c = ProgramRendering(
+            arch,
+            pointed={symbol: n for n, symbol in enumerate(plan.pointed)},
+            mode=mode,
+            covered=covered,
+        )
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         variables = [(part, v) for part in plan.parts for v in _variables(part)]
         for _, variable in variables:
@@ -135,6 +141,7 @@ class BangForm:
             recursive=bool(deep),
             mode=mode,
             followed=(tuple(c.symbols), tuple(c.locals)),
+            covers=tuple(c.covers),
         )
 
     def _entry(self, first: Sequence[str]) -> str:

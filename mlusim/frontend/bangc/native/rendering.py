@@ -12,7 +12,9 @@ from attrs import define, field
 from mlusim.engine.native.screen import Mode
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir.walk import is_branch
 from mlusim.frontend.bangc.native.numbers import ctype
+from mlusim.kernel_frames import own_file
 
 if TYPE_CHECKING:
     from mlusim.arch.board import Arch
@@ -84,6 +86,9 @@ class Rendering(ABC):
     )  # what is around the statement at hand: loops, switches, labels, and objects that end
     signatures: dict[Signature, int] = field(factory=dict)  # of what is called through pointers
     mode: Mode = Mode.ALONE
+    covered: bool = False  # whether it counts what it passes
+    covers: dict[tuple[str, int, int, bool | None], int] = field(factory=dict)
+    """Statements (None) and outcomes of tests, by the numbers under which they are counted."""
     stepping: bool = False  # whether the code is the step of a loop
     unset: frozenset[ir.Local] = frozenset()
     """Of the function at hand: the variables that are declared without a value."""
@@ -100,6 +105,22 @@ class Rendering(ABC):
     def site(self, span: ir.Span) -> int:
         """Return the number of a place in the source."""
         return self.sites.setdefault((span.file, span.line), len(self.sites))
+
+    def passed(self, span: ir.Span) -> list[str]:
+        """Render the count of the statement at *span*; nothing in files of mlusim's own."""
+        if not self.covered or own_file(span.file):
+            return []
+        return [f"PASSED_(m, {self._covered(span, None)});"]
+
+    def tested(self, test: ir.Expr) -> str:
+        """Render the value of a *test*, and the count of its outcome."""
+        made, span = self.value(test), test.span
+        if not self.covered or own_file(span.file) or not is_branch(test):
+            return made
+        return f"tested_(m, ({made}) ? 1 : 0, {self._covered(span, True)}, {self._covered(span, False)})"
+
+    def _covered(self, span: ir.Span, outcome: bool | None) -> int:
+        return self.covers.setdefault((span.file, span.line, span.column, outcome), len(self.covers))
 
     def text(self, text: str) -> int:
         """Return the number of a string."""

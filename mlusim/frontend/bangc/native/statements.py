@@ -7,6 +7,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
+from mlusim.frontend.bangc.ir.walk import is_counted
 from mlusim.frontend.bangc.native import classes, records, registers, screening
 from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import in_register, name
@@ -45,7 +46,12 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
     c.values, c.leaving = [], []
     c.unset = screening.unset(form) if c.screened else frozenset()
     c.given = uses_of(form).given if c.screened else {}
-    inner = [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
+    inner = [
+        *c.passed(form.span),
+        *records.looked_up(c, form),
+        *ahead(c, form),
+        *statements(c, form.body, form),
+    ]
     cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
     if cells or recursive:
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
@@ -148,7 +154,8 @@ def statements(c: Rendering, body: tuple[ir.Statement, ...], form: ir.Function) 
         made = _STATEMENTS.get(type(node))
         if made is None:
             raise no_form(node)
-        lines += [_line(node.span), *made(c, node, form)]
+        counted = c.passed(node.span) if is_counted(node) else ()
+        lines += [_line(node.span), *counted, *made(c, node, form)]
     return lines
 
 
@@ -257,12 +264,12 @@ def _evaluate(c: Rendering, node: ir.Evaluate, _: ir.Function) -> list[str]:
 
 
 def _if(c: Rendering, node: ir.If, form: ir.Function) -> list[str]:
-    lines = [f"if ({c.value(node.test)}) {{", *statements(c, node.then, form), "}"]
+    lines = [f"if ({c.tested(node.test)}) {{", *statements(c, node.then, form), "}"]
     return [*lines, "else {", *statements(c, node.other, form), "}"] if node.other else lines
 
 
 def _loop(c: Rendering, node: ir.Loop, form: ir.Function) -> list[str]:
-    test = "1" if node.test is None else c.value(node.test)
+    test = "1" if node.test is None else c.tested(node.test)
     turn = f"TURN(m, {c.site(node.span)});"
     c.leaving.append(node)
     inner = statements(c, node.body, form)

@@ -42,7 +42,8 @@ class Context:
     names: frozenset[str] = frozenset()  # of locals
     turns: bool = False  # whether the code is in a loop
     checked: bool = False  # whether what changes a value without a word is told
-    covered: bool = False  # whether the outcomes of tests are told
+    covered: bool = False  # whether statements and outcomes of tests are told
+    within: bool = False  # whether the code is a part of a statement that has been told
     stepping: bool = False  # whether the code is the step of a loop
     inside: bool = False  # whether the code is a function of its own, which has no other's names
     temporaries: int = 0

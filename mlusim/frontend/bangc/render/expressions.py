@@ -12,6 +12,7 @@ from mlusim.frontend.bangc.render import arithmetic, casts, checked, layouts, ra
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, refers
 from mlusim.isa.table import ISA
+from mlusim.kernel_frames import own_file
 from mlusim.memory.direction import DIRECTIONS
 
 
@@ -24,7 +25,7 @@ def value(c: Context, node: ir.Expr) -> ast.expr:
 def condition(c: Context, node: ir.Expr) -> ast.expr:
     """Return the value of a test, whose outcome covered code tells."""
     made = truth(c, node)
-    if not c.covered or not is_branch(node):
+    if not c.covered or own_file(node.span.file) or not is_branch(node):
         return made
     span = node.span
     return b.call("_c_branch", made, b.constant((span.file, span.line, span.column)))

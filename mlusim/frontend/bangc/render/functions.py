@@ -36,7 +36,7 @@ def render(
 ) -> Rendered:
     """*function* as a code object with its file, its lines and its display name.
 
-    *deep* ones look how deep they are, *checked* ones report values that change without a word, *covered* ones the outcomes of tests.
+    *deep* ones look how deep they are, *checked* ones report values that change without a word, *covered* ones statements and the outcomes of tests.
     """
     c = statements.BodyContext(symbol=function.symbol)
     c.names = frozenset(local.name for local in function.locals)
@@ -49,6 +49,8 @@ def render(
     if c.kept:
         none = ast.Assign([b.target(name) for name in c.kept], b.constant(None))
         inner.insert(0, ast.copy_location(none, inner[0]))
+    if covered:
+        inner = [*statements.passed(function.span), *inner]
     if deep:
         inner.insert(0, b.at(ast.Expr(b.call("_c_deeper")), function.span))
     rest = ast.arg(ir.REST) if function.variadic else None

@@ -13,11 +13,12 @@ from attrs import define, field
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir.walk import changed, parts_of, walk
+from mlusim.frontend.bangc.ir.walk import changed, is_counted, parts_of, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import declarations, ranges
 from mlusim.frontend.bangc.render.context import Context
 from mlusim.frontend.bangc.render.expressions import asked, assignment, condition, value
+from mlusim.kernel_frames import own_file
 
 Statements = list[ast.stmt]
 Body = tuple[ir.Statement, ...]
@@ -52,6 +53,8 @@ def body(c: BodyContext, statements: Body) -> Statements:
     """Return the statements in order; code behind a jump is left out."""
     made: Statements = []
     for node in statements:
+        if c.covered and not (c.stepping or c.within) and is_counted(node):
+            made += passed(node.span)
         made += [
             b.at(s, node.span) if not hasattr(s, "lineno") else s for s in _STATEMENTS[type(node)](c, node)
         ]
@@ -60,6 +63,14 @@ def body(c: BodyContext, statements: Body) -> Statements:
         if isinstance(node, ir.Break | ir.Continue | ir.Return | ir.Goto):
             break
     return made
+
+
+def passed(span: ir.Span) -> Statements:
+    """Render what tells coverage that control has come to *span*; nothing in files of mlusim's own."""
+    if own_file(span.file):
+        return []
+    place = b.constant((span.file, span.line, span.column))
+    return [b.at(ast.Expr(b.call("_c_passed", place)), span)]
 
 
 def suite(c: BodyContext, statements: Body, span: ir.Span) -> Statements:
@@ -79,7 +90,10 @@ def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
         )
     if isinstance(inner, ir.Conditional):
         then, other = ir.Evaluate(inner.then, inner.span), ir.Evaluate(inner.other, inner.span)
-        return _if(c, ir.If(inner.test, (then,), (other,), node.span))
+        outer, c.within = c.within, True
+        made = _if(c, ir.If(inner.test, (then,), (other,), node.span))
+        c.within = outer
+        return made
     if isinstance(inner, ir.Load) and isinstance(inner.place, ir.Element):
         inner = inner.place.pointer  # what a reference is to is not read
     if isinstance(inner, ir.Const) or not any(isinstance(n, _EFFECTS) for n in walk(inner)):

@@ -202,8 +202,8 @@ class Task:
             space["_c_divided"] = self.divided
             space.update(dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), _itself))
             space["_c_constant_local"] = self.constant_local
-        if hub.branch is not None:
-            space["_c_branch"] = self.branch
+        if hub.branch is not None or hub.passed is not None:
+            space["_c_branch"], space["_c_passed"] = self.branch, self.passed
         if hub.taken is not None:
             rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
             space.update(Following(self.core).names(space, rows, NUMBER))
@@ -211,6 +211,12 @@ class Task:
         return space
 
     # -- values --------------------------------------------------------------------------------
+
+    def passed(self, place: tuple[str, int, int]) -> None:
+        """Tell those who listen that control has come to the statement at *place*."""
+        tell = self.core.session.hub.passed
+        if tell is not None:
+            tell(self.core, place)
 
     def branch(self, outcome: Any, place: tuple[str, int, int]) -> Any:
         """Tell those who listen the *outcome* of the test at *place*, and return it."""
