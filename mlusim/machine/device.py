@@ -236,19 +236,8 @@ class Device(Presented):
         drawn = choices is not None or request.seed is not None
         how = {"counted": bound.instructions is not None, "drawn": drawn}
         screening = screening_of(engine, request, self.board, watching, **how) if inside else None
-        native, many = None, self.threads if threads is None else threads_of(threads)
-        counting = inside and wants_counts(watching) and worth_a_compiler(engine, request)
-        if screening is None:
-            mode = Mode.COVERED if counting else Mode.ALONE
-            native = choose(
-                engine,
-                request.kernel,
-                self.board,
-                watched=not counting and hears_of_instructions(watching),
-                mode=mode,
-                **how,
-            )
-        many = 1 if counting else threads_for(request, self.board, native, engine, many)
+        many = self.threads if threads is None else threads_of(threads)
+        native, many = self._chosen(engine, request, watching, many, screening, how)
         written = set(allocations(request))
         self._running.append(written)
         try:
@@ -267,6 +256,24 @@ class Device(Presented):
             for allocation in written:
                 allocation.launches += 1
         return handed(watching, self._result(session, watching))
+
+    def _chosen(
+        self,
+        engine: str,
+        request: Request,
+        watching: Sequence[Observer],
+        threads: int,
+        screening: Screening | None,
+        how: dict[str, bool],
+    ) -> "tuple[Loaded | None, int]":
+        """Return the compiled kernel of a launch where C runs it, and on how many of so many *threads*."""
+        counting = wants_counts(watching) and worth_a_compiler(engine, request)
+        native = None
+        if screening is None:
+            mode = Mode.COVERED if counting else Mode.ALONE
+            watched = not counting and hears_of_instructions(watching)
+            native = choose(engine, request.kernel, self.board, watched=watched, mode=mode, **how)
+        return native, 1 if counting else threads_for(request, self.board, native, engine, threads)
 
     def _screened(self, screening: Screening, bound: Limit) -> Session | None:
         """Return the launch in C, for checkers that find nothing in it; None where they may."""
