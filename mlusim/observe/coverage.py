@@ -148,7 +148,7 @@ class LineCoverage(Observer):
         self._count(self._branches[file][line, column][outcome], _task(core))
 
     def counted(self, covers: Sequence[Cover], counts: Any) -> None:
-        """Keep what C has counted; it is taken apart when somebody asks."""
+        """Keep what C has counted; lines and branches take it over."""
         key = id(covers), counts.shape
         if key in self._pending:
             self._pending[key][1][...] += counts
