@@ -78,13 +78,18 @@ def test_compile_reports_what_does_not_translate_and_what_does_not_parse(folder,
 
 def test_compile_says_what_runs_in_python(folder, capsys):
     """A kernel with something that has no C is told, with what it is."""
-    (folder / "register.mlu").write_text(
-        "struct Two { vv_float a, b; };\n"
-        "__mlu_entry__ void K(float *p) { Two x; __vv_index(x.a, 0.0f, 1.0f); p[0] = 1; }\n"
+    (folder / "record.mlu").write_text(
+        "struct Big { float v[20000]; };\n"
+        "__mlu_func__ float sum(Big b, int n) { return n ? b.v[n] + sum(b, n - 1) : 0; }\n"
+        "__mlu_entry__ void K(float *p) { Big b; b.v[0] = 1; p[0] = sum(b, 2); }\n"
         "__mlu_entry__ void L(float *p) { p[0] = 1; }\n"
+        "union Two { vv_float a, b; };\n"
+        "__mlu_entry__ void M(float *p) { Two x; __vv_index(x.a, 0.0f, 1.0f); p[0] = 1; }\n"
     )
-    assert 0 == main(["compile", "register.mlu"])
-    assert 1 == capsys.readouterr().out.count("runs in Python: ")
+    assert 0 == main(["compile", "record.mlu"])
+    shown = capsys.readouterr().out
+    assert 2 == shown.count("runs in Python: ")
+    assert "runs in Python: a union with vectors in registers" in shown
 
 
 def test_run_saves_and_compares(folder, capsys):

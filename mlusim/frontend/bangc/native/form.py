@@ -129,7 +129,7 @@ class BangForm:
         check_room(forms, bodies, deep, more)
         kinds = _records("".join((*heads, *bodies, *first)))
         if any(registers.used(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
-            kinds.insert(0, _registers(mode))
+            kinds.insert(0, _registers(mode, forms))
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         return NativeProgram(
@@ -344,8 +344,10 @@ def _records(text: str) -> list[str]:
     ]
 
 
-def _registers(mode: Mode) -> str:
-    """Return the C of vector registers."""
+def _registers(mode: Mode, forms: Sequence[ir.Function]) -> str:
+    """Return the C of vector registers, which *forms* use."""
+    if any(registers.in_union(local.type) for f in forms for local in f.locals):
+        raise NoForm("a union with vectors in registers")
     if mode is not Mode.ALONE:
         raise NoForm("vector registers, of which only Python knows whether they have a value")
     return registers.runtime()

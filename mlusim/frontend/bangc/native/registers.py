@@ -133,6 +133,15 @@ def inside(kind: t.Type) -> bool:
     return isinstance(kind, t.VectorRegister)
 
 
+def in_union(kind: t.Type) -> bool:
+    """Return whether a register is a part of a union in *kind*, which is memory: Python refuses it where it is met."""
+    if isinstance(kind, t.Array):
+        return in_union(kind.of)
+    if not isinstance(kind, t.Record):
+        return False
+    return inside(kind) if kind.union else any(in_union(field.type) for field in kind.fields)
+
+
 def used(form: ir.Function) -> bool:
     """Return whether a function has registers."""
     return any(inside(local.type) for local in form.locals)

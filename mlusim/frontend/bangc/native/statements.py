@@ -126,8 +126,6 @@ def cell(kind: t.Type) -> str:
         inner = inner.of
     if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record | t.VectorRegister):
         raise NoForm(f"a {kind} that has an address")
-    if isinstance(inner, t.Record) and inner.union and registers.inside(inner):
-        raise NoForm(f"{inner}, a union with vectors in registers")
     return f"cell_(m, {kind.size}, {element_size(kind)})"
 
 
