@@ -303,112 +303,118 @@ class Intrinsic(Presented):
         return frozenset(n for n, p in enumerate(self.given) if p.name in named)
 
 
-def intrinsic(
-    spelling: str,
-    *,
-    writes: Mapping[str, str] | None = None,
-    reads: Mapping[str, str] | None = None,
-    updates: Mapping[str, str] | None = None,
-    dtypes: tuple[DType, ...] | Mapping[str, tuple[DType, ...]] = FLOATS,
-    dtypes_2xx: tuple[DType, ...] | None = None,
-    spaces: Mapping[str, tuple[Space, ...]] | None = None,
-    same: bool | tuple[str, ...] = True,
-    in_place: tuple[str, ...] | bool = True,
-    whole: tuple[str, ...] = (),
-    tail: tuple[str, ...] = (),
-    pieces: tuple[str, ...] = (),
-    overlap_free: tuple[str, ...] = (),
-    partial: tuple[str, ...] = (),
-    steps: Mapping[str, str] | None = None,
-    strides: Mapping[str, tuple[tuple[str, str], ...]] | None = None,
-    void: Mapping[str, str] | None = None,
-    rules: tuple[OperandRule, ...] = (),
-    pipe: Pipe = Pipe.VECTOR,
-    flow: Flow = Flow.LANEWISE,
-    cost: Cost | None = None,
-    since: int = 0,
-    not_on: tuple[int, ...] = (),
-    memory_core: bool = False,
-    atomic: bool = False,
-    control: bool = False,
-    form: str = "dense",
-    certainty: str = "C",
-    source: str = "",
-    aligned: tuple[str, ...] | bool = True,
-    approximation: Approximation | None = None,
-    overload: tuple[str, str] | None = None,
-    c: Mapping[str, str | tuple[str, ...]] | None = None,
-    elements: tuple[DType, ...] = (),
-    native: Any = "",
-    passes: Passes = Passes.ONE,
-) -> Callable[[Callable[..., Any]], Intrinsic]:
-    """Declare an intrinsic; the decorated body becomes its `Intrinsic` row.
+@frozen
+class Declaration:
+    """The columns of a row as its file gives them, by name; the body that a declaration decorates becomes the `Intrinsic`.
 
-    *writes*, *reads*, *updates* give each operand's extent in elements.  *dtypes* is one tuple for
-    all operands or one per operand; with *same* (all operands, or the named ones) the operands
-    share one dtype.  *dtypes_2xx* are the types that MLU2xx knows (default: all but bfloat16).  *in_place* says which sources may start exactly at the destination (True: all);
-    those in *whole* if they end there too, and those
-    in *tail*, narrower ones, may lie in the end of the destination, which may be any of the pieces as long as itself
-    that those in *pieces* consist of; any other overlap is a fault, but for the sources in *overlap_free*.  *partial* operands are written as
-    far as the data say, those in *steps* only every so many elements, those in *strides* again and again
-    where the call gives strides.  *void* operands are
-    untyped pointers, seen through the type of the named value or through a fixed dtype name.
-    *since* and *not_on* are values of ``__BANG_ARCH__``.  *aligned* names the operands (True: all) that MLU2xx
-    wants at 64-byte addresses with multiples of 128 bytes.  *certainty* is the mark of the facts:
-    C certain, D derived, I inferred, U unknown with a default chosen.  *form* "strided" is a row whose operands
-    in *strides* always are.  *c* gives C types that do not follow from annotations (see `isa.parameters`), by
-    parameter and for "return"; *elements* are the element types of a row without operands.  *passes* is what a
-    line costs the vector unit.
+    *writes*, *reads*, *updates* give each operand's extent in elements.  *in_place* says which sources may start exactly
+    at the destination (True: all); those in *whole* if they end there too, and those in *tail*, narrower ones, may lie in
+    the end of the destination, which may be any of the pieces as long as itself that those in *pieces* consist of; any
+    other overlap is a fault, but for the sources in *overlap_free*.
     """
-    extents = {n: ("write", e) for n, e in (writes or {}).items()}
-    extents |= {n: ("read", e) for n, e in (reads or {}).items()}
-    extents |= {n: ("update", e) for n, e in (updates or {}).items()}
-    ways = {"whole": whole, "tail": tail, "piece": pieces, "free": overlap_free}
 
-    def declare(body: Callable[..., Any]) -> Intrinsic:
-        parameters = parameters_of(body, control=control, c=c or {})
-        returns, result = result_of(body, (c or {}).get("return"))
-        operands = {}
-        for name in (p.name for p in parameters if p.name in extents):
-            access, extent = extents[name]
-            types = dtypes if isinstance(dtypes, tuple) else dtypes[name]
-            old = tuple(d for d in types if d is not bfloat16 and (dtypes_2xx is None or d in dtypes_2xx))
-            where = (spaces or {}).get(name, (NRAM,))
-            step, rows = (steps or {}).get(name, ONE), (strides or {}).get(name, ())
-            operands[name] = Operand(name, access, extent, types, where, name in partial, old, step, rows)
+    spelling: str
+    writes: Mapping[str, str] | None = None
+    reads: Mapping[str, str] | None = None
+    updates: Mapping[str, str] | None = None
+    dtypes: tuple[DType, ...] | Mapping[str, tuple[DType, ...]] = FLOATS  # of all operands, or of each
+    dtypes_2xx: tuple[DType, ...] | None = None  # those that MLU2xx knows; all but bfloat16 without it
+    spaces: Mapping[str, tuple[Space, ...]] | None = None
+    same: bool | tuple[str, ...] = True  # the operands that share one dtype; all of them
+    in_place: tuple[str, ...] | bool = True
+    whole: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
+    pieces: tuple[str, ...] = ()
+    overlap_free: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()  # operands that are written as far as the data say
+    steps: Mapping[str, str] | None = None  # operands that are written only every so many elements
+    strides: Mapping[str, tuple[tuple[str, str], ...]] | None = (
+        None  # those repeated where a call gives strides
+    )
+    void: Mapping[str, str] | None = (
+        None  # untyped pointers: the value, or the name of a dtype, that says their type
+    )
+    rules: tuple[OperandRule, ...] = ()
+    pipe: Pipe = Pipe.VECTOR
+    flow: Flow = Flow.LANEWISE
+    cost: Cost | None = None
+    since: int = 0  # of ``__BANG_ARCH__``, as is *not_on*
+    not_on: tuple[int, ...] = ()
+    memory_core: bool = False
+    atomic: bool = False
+    control: bool = False
+    form: str = "dense"  # "strided": the operands in *strides* always have some
+    certainty: str = "C"  # C certain, D derived, I inferred, U unknown with a default chosen
+    source: str = ""
+    aligned: tuple[str, ...] | bool = (
+        True  # what MLU2xx wants at 64-byte addresses, in multiples of 128 bytes
+    )
+    approximation: Approximation | None = None
+    overload: tuple[str, str] | None = None
+    c: Mapping[str, str | tuple[str, ...]] | None = (
+        None  # types of C that no annotation says (`isa.parameters`)
+    )
+    elements: tuple[DType, ...] = ()  # of a row without operands
+    native: Any = ""
+    passes: Passes = Passes.ONE  # what a line costs the vector unit
+
+    def __call__(self, body: Callable[..., Any]) -> Intrinsic:
+        """Return the row whose effect is *body*."""
+        operands = self._operands(parameters := parameters_of(body, control=self.control, c=self.c or {}))
+        returns, result = result_of(body, (self.c or {}).get("return"))
+        ways = {"whole": self.whole, "tail": self.tail, "piece": self.pieces, "free": self.overlap_free}
         return Intrinsic(
-            spelling=spelling,
+            spelling=self.spelling,
             parameters=parameters,
             operands=MappingProxyType(operands),
             body=body,
             doc=body.__doc__ or "",
-            pipe=pipe,
-            flow=flow,
-            cost=cost or _default_cost(operands),
-            rules=rules,
-            same=tuple(operands) if same is True else (same or ()),
-            overlap=_overlap(operands, in_place, ways),
-            void=MappingProxyType(dict(void or {})),
+            pipe=self.pipe,
+            flow=self.flow,
+            cost=self.cost or _default_cost(operands),
+            rules=self.rules,
+            same=tuple(operands) if self.same is True else (self.same or ()),
+            overlap=_overlap(operands, self.in_place, ways),
+            void=MappingProxyType(dict(self.void or {})),
             call=CallStyle.BODY,
-            since=since,
-            not_on=not_on,
+            since=self.since,
+            not_on=self.not_on,
             returns=returns,
             result=result,
-            memory_core=memory_core,
-            atomic=atomic,
-            control=control,
-            form=form,
-            certainty=certainty,
-            source=source,
-            aligned=tuple(operands) if aligned is True else (aligned or ()),
-            approximation=approximation,
-            overload=overload,
-            elements=elements,
-            native=native,
-            passes=passes,
+            memory_core=self.memory_core,
+            atomic=self.atomic,
+            control=self.control,
+            form=self.form,
+            certainty=self.certainty,
+            source=self.source,
+            aligned=tuple(operands) if self.aligned is True else (self.aligned or ()),
+            approximation=self.approximation,
+            overload=self.overload,
+            elements=self.elements,
+            native=self.native,
+            passes=self.passes,
         )
 
-    return declare
+    def _operands(self, parameters: Iterable[Parameter]) -> dict[str, Operand]:
+        """Return the operands in the order of the parameters."""
+        extents = {n: ("write", e) for n, e in (self.writes or {}).items()}
+        extents |= {n: ("read", e) for n, e in (self.reads or {}).items()}
+        extents |= {n: ("update", e) for n, e in (self.updates or {}).items()}
+        operands = {}
+        for name in (p.name for p in parameters if p.name in extents):
+            access, extent = extents[name]
+            types = self.dtypes if isinstance(self.dtypes, tuple) else self.dtypes[name]
+            known = self.dtypes_2xx
+            old = tuple(d for d in types if d is not bfloat16 and (known is None or d in known))
+            where = (self.spaces or {}).get(name, (NRAM,))
+            step, rows = (self.steps or {}).get(name, ONE), (self.strides or {}).get(name, ())
+            operands[name] = Operand(
+                name, access, extent, types, where, name in self.partial, old, step, rows
+            )
+        return operands
+
+
+intrinsic = Declaration  # as files of rows write it: ``@intrinsic("__bang_add", ...)``
 
 
 def alias(spelling: str, row: Intrinsic) -> Intrinsic:

@@ -1,0 +1,10 @@
+"""The figures of the structure do not get worse than the architecture page allows."""
+
+import pytest
+from figures import FIGURES, limits
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figure(name):
+    """At most as many places as the page says; `figures.py --list` shows them."""
+    assert len(FIGURES[name]()) <= limits()[name], name
