@@ -255,7 +255,12 @@ def attempt(
     if handle is None:
         handle = _handle(board, engine, observe=observe, seed=seed, effects=effects, policy=policy)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
-    status = _called(spec, handle, tensors, descriptors, complete)
+    # Here, not in a function of its own: each frame of ours between would be back in the traceback that is shown.
+    try:
+        status = spec.call(handle, tensors, descriptors, complete)
+    except Fault as fault:
+        show_kernel(fault)
+        raise
     kept = [t.name for t in spec.outputs if tensors[t.name] is not None] if status == SUCCESS else []
     return Run(
         operator=spec.name,
@@ -279,14 +284,6 @@ def _handle(board: str | Board, engine: str, **how: Any) -> Handle:
     chosen = engine_of_operators(engine)
     kind = _source_handle() if chosen == NATIVE else Handle
     return kind(board, engine=chosen, **how)
-
-
-def _called(spec: Operator, handle: Handle, *given: Any) -> Status:
-    try:
-        return spec.call(handle, *given)
-    except Fault as fault:
-        show_kernel(fault)
-        raise
 
 
 def _source_handle() -> type[Handle]:
