@@ -304,7 +304,7 @@ class Intrinsic(Presented):
 
 
 @frozen
-class Declaration:
+class RowDeclaration:
     """The columns of a row as its file gives them, by name; the body that a declaration decorates becomes the `Intrinsic`.
 
     *writes*, *reads*, *updates* give each operand's extent in elements.  *in_place* says which sources may start exactly
@@ -414,7 +414,7 @@ class Declaration:
         return operands
 
 
-intrinsic = Declaration  # as files of rows write it: ``@intrinsic("__bang_add", ...)``
+intrinsic = RowDeclaration  # as files of rows write it: ``@intrinsic("__bang_add", ...)``
 
 
 def alias(spelling: str, row: Intrinsic) -> Intrinsic:
