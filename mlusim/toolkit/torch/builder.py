@@ -236,7 +236,10 @@ class TorchBuilder:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other processes from building for the same PyTorch in the block."""
+        """Keep other processes from building for the same PyTorch in the block, which may stand in another such block."""
+        if self._is_alone:  # a second lock of the same file would wait for the first
+            yield
+            return
         make_own_folder(self.folder)
         with (self.folder / ".lock").open("w") as file:
             with contextlib.suppress(ImportError, OSError):  # a system without locks

@@ -152,3 +152,26 @@ def test_launches_reach_the_driver_where_cuda_is_loaded(toolkit):
     assert building.WRAPPED
     for flag in building.WRAPPED:
         assert getattr(library, f"__wrap_{flag.partition('=')[2]}")
+
+
+def test_headers_that_stand_on_each_other_are_precompiled_by_one_process(tmp_path, monkeypatch):
+    """The lock that keeps other processes out is taken once: each header is made while the one below it is asked for."""
+    monkeypatch.setenv("MLUSIM_CACHE", str(tmp_path / "cache"))
+    home = tmp_path / "home"
+    for name in ("include/cnrt.h", "lib64/libcnrt.so", "lib64/libcnnl.so"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("")
+    (home / "lib64/mlusim.conf").write_text("0\nMLU370-X4\n")
+    made = []
+
+    def compiler(words, _):
+        made.append(Path(words[-3]).name)
+        Path(words[-1]).write_bytes(b"made")
+        return 0
+
+    monkeypatch.setattr(building, "main", compiler)
+    place = building.TorchPlace(str(home), "2.6.0", (), "", "")
+    for _ in range(2):
+        building.TorchBuilder(place).prepare("torch::Tensor f(torch::Tensor x);")
+
+    assert ["precompiled_tensors.h", "precompiled_bindings.h"] == made
