@@ -1,4 +1,4 @@
-"""What a process does before its modules are loaded and behind its end: answer Ctrl-C, and not look for garbage.
+"""The beginning and the end of a process, around its modules: answer Ctrl-C, and not look for garbage.
 
 Ctrl-C leaves at once, and with a sentence.
 

@@ -31,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 @frozen(eq=False)
 class TriedCall:
-    """What one call has shown; ``refused`` is the sentence of a host function that does not take it."""
+    """The result of one call; ``refused`` is the sentence of a host function that does not take it."""
 
     checked: Checked
     refused: str = ""

@@ -1,4 +1,4 @@
-"""What a run in C keeps of the pointer variables of a task."""
+"""The record that a run in C keeps of the pointer variables of a task."""
 
 from typing import Any
 

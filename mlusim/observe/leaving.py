@@ -1,4 +1,4 @@
-"""Where tasks left their kernel, and the functions below it that reach a barrier: for those that never came to one."""
+"""The places where tasks left their kernel, and the functions below it that reach a barrier: for those that never came to one."""
 
 import dis
 import sys

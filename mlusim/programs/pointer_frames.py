@@ -185,7 +185,7 @@ class Frames:
 
 @frozen(eq=False)
 class _Origin:
-    """What is known of a variable by the source: its name, whether it is the one *before* it, from which it is computed."""
+    """A variable as the source shows it: its name, whether it is the one *before* it, from which it is computed."""
 
     name: PointerVariable | None
     plain: bool

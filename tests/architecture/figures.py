@@ -1,11 +1,16 @@
 """The figures of the code's structure; ``python tests/architecture/figures.py`` prints them, ``--list`` also the places behind them."""
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from functools import cache
 
-from import_graph import PAGE, ROOT, circles, depth, graph, modules
+from import_graph import PAGE, ROOT, circles, depth, graph, modules, tree_of
+
+from mlusim.engine.recipes.recipe import BY_HAND
+from mlusim.isa.table import ISA
 
 SMALL = 40  # lines of a file without a subject of its own, as a rule
 
@@ -13,8 +18,13 @@ SMALL = 40  # lines of a file without a subject of its own, as a rule
 @cache
 def trees():
     """Return each module of the product by its path: its number of lines and its tree."""
-    texts = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in modules().values()}
-    return {path: (text.count("\n"), ast.parse(text)) for path, text in texts.items()}
+    return {path.relative_to(ROOT): (text_of(path).count("\n"), tree_of(path)) for path in modules().values()}
+
+
+@cache
+def text_of(path):
+    """Return the text of a file."""
+    return path.read_text(encoding="utf-8")
 
 
 def functions():
@@ -52,6 +62,67 @@ def file_circles():
     return [" ".join(sorted(group)) for group in circles(edges()) if len(group) > 1]
 
 
+def rows_by_hand():
+    """Return the rows that a recipe does not say whole."""
+    return [row.name for row in ISA.values() if row.form in BY_HAND]
+
+
+def untyped():
+    """Return the lines that call a type Any."""
+    return [
+        f"{path}:{number}"
+        for path in modules().values()
+        for number, line in enumerate(text_of(path).split("\n"), 1)
+        for _ in re.findall(r": Any\b", line)
+    ]
+
+
+def lines_of_protocols():
+    """Return the lines of classes that only say what others have."""
+    return [
+        f"{path}:{number}"
+        for path, (_, tree) in trees().items()
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in n.bases)
+        for number in range(n.lineno, n.end_lineno + 1)
+    ]
+
+
+def docstrings():
+    """Yield each docstring with its place."""
+    for path, (_, tree) in trees().items():
+        for n in ast.walk(tree):
+            if isinstance(n, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(n)):
+                yield f"{path}:{getattr(n, 'lineno', 1)}", text
+
+
+def questions():
+    """Return the docstrings that begin with a question word."""
+    words = ("What", "Whether", "Who", "Where")
+    return [place for place, text in docstrings() if text.split()[0].strip(",") in words]
+
+
+def short_docstrings():
+    """Return the docstrings of three words or fewer."""
+    return [place for place, text in docstrings() if len(text.split()) <= 3]
+
+
+def few_comments():
+    """Return the files of 100 lines of code or more without a comment for people, which gives a reason or a source."""
+    return [f"{path}" for path, (lines, _) in trees().items() if lines >= 100 and not comments(ROOT / path)]
+
+
+def comments(path):
+    """Return the lines of a file with a comment for people."""
+    tools = ("noqa", "type:", "fmt:", "pragma", "ruff:", "!")
+    found = tokenize.generate_tokens(io.StringIO(text_of(path)).readline)
+    return [
+        t.start[0]
+        for t in found
+        if t.type == tokenize.COMMENT and not t.string.lstrip("# ").startswith(tools)
+    ]
+
+
 FIGURES = {
     "files of at most 40 lines": small_files,
     "circles of files": file_circles,
@@ -59,6 +130,12 @@ FIGURES = {
     "imports inside functions": late_imports,
     "functions of more than 40 lines": lambda: long_functions(40),
     "functions of more than 60 lines": lambda: long_functions(60),
+    "rows outside of recipes": rows_by_hand,
+    "lines with `: Any`": untyped,
+    "lines of protocols": lines_of_protocols,
+    "docstrings that begin with a question word": questions,
+    "docstrings of three words or fewer": short_docstrings,
+    "files of 100 lines or more without a comment": few_comments,
 }
 ROW = re.compile(r"^\| ([^|]+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
 

@@ -1,6 +1,7 @@
 """The import graph: circles, depth and rooms; ``python tests/architecture/import_graph.py`` prints them, ``--write`` renews the page."""
 
 import ast
+import functools
 import sys
 from pathlib import Path
 
@@ -21,12 +22,29 @@ def graph(known, *, types):
     return {name: _imported(name, path, known, types=types) for name, path in known.items()}
 
 
+@functools.cache
+def tree_of(path):
+    """The syntax tree of a file; each is parsed once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _imports(path):
+    """The imports of a file, and whether each is for type checking alone."""
+    found = {}
+    for node in ast.walk(tree_of(path)):  # a guard comes before what it holds
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            found.update(
+                (child, True) for child in ast.walk(node) if isinstance(child, ast.Import | ast.ImportFrom)
+            )
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found.setdefault(node, False)
+    return found
+
+
 def _imported(name, path, known, *, types):
-    tree = ast.parse(path.read_text())
-    guards = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n.test)]
-    skipped = set() if types else {id(child) for guard in guards for child in ast.walk(guard)}
     found = set()
-    for node in (n for n in ast.walk(tree) if id(n) not in skipped):
+    for node in (node for node, guarded in _imports(path).items() if types or not guarded):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -1,8 +1,9 @@
-"""How the files hang together, held where it is: circles and depth."""
+"""How the files hang together, held where it is: circles, depth and walks."""
 
 import re
 
 from import_graph import PAGE, circles, depth, floors, graph, modules, room_of
+from walks import walks
 
 KNOWN = modules()
 SLACK = 4  # files or floors that a row of the page may lag behind; `import_graph.py --write` renews it
@@ -40,6 +41,16 @@ def test_the_page_knows_every_room():
         for room in shown
         if any(abs(a - b) > SLACK for a, b in zip(measured[room], shown[room], strict=True))
     ]
+
+
+def test_walks_pass_the_files_of_the_page():
+    """A store, a copy, a source, a finding, a page and a step back pass what the page says, but for a few files."""
+    known = re.findall(r"^\| (.*) \| \d+ \| \d+ \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    held = {words: set(re.findall(r"`([^`]+)`", which)) for words, which in known}
+    measured = {words: set(passed.files) for words, passed in walks()}
+
+    assert set(measured) == set(held)
+    assert [] == [words for words in measured if len(measured[words] ^ held[words]) > SLACK]
 
 
 def test_a_circle_and_a_depth_are_seen():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @define(eq=False)
 class _Watched:
-    """What is known of one core: the frame that is watched, the value there, and the line that was last begun."""
+    """The state of one core: the frame that is watched, the value there, and the line that was last begun."""
 
     frame: FrameType | None = None
     value: str | None = None

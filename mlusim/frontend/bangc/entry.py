@@ -63,7 +63,7 @@ class Body:
 
     @cached_property
     def _coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
-        """What `coverable` returns, found once.
+        """The answer of `coverable`, found once.
 
         That is what is in all that the function reaches, and in the kernels and device functions beside it.
         """

@@ -191,7 +191,7 @@ class Notes:
             raise Suspicion
 
     def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
-        """What Python executes touches nothing off chip."""
+        """Do nothing: a row that Python executes touches nothing off chip."""
 
     @staticmethod
     def allows(given: Sequence[Any]) -> bool:
