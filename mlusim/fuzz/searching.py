@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import re
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -191,15 +192,17 @@ _ONE = threading.Lock()
 
 
 @functools.lru_cache(maxsize=1)
-def _workplace(task: FuzzTask) -> Workplace:
+def _workplace(task: FuzzTask, search_of: str = "") -> Workplace:
+    """Return the equipment of the search *search_of*: another one has told already what it reached."""
+    del search_of
     return Workplace(task)
 
 
-def _tried(job: tuple[FuzzTask, int]) -> Tried:
+def _tried(job: tuple[FuzzTask, str, int]) -> Tried:
     """Run a draw."""
-    task, number = job
+    task, search_of, number = job
     with _ONE:
-        place = _workplace(task)
+        place = _workplace(task, search_of)
         trial = place.trial(number)
         done = place.run(*place.call(trial), plans=trial.plans)
         found = faults_in(done.checked)
@@ -225,7 +228,8 @@ def search(
     It ends after *runs* draws or *seconds*, or at the failing draw with the lowest number, made small and kept.  Draws run in *workers*
     processes, or on *executor*.  *typed* makes the command of a call.  Raises `UsageError` for draws that the subject cannot take.
     """
-    place, kept = _workplace(task), 0
+    search_of = secrets.token_hex(8)  # a process may have told another search what it reached
+    place, kept = _workplace(task, search_of), 0
     for folder, call in corpus.calls():
         done = _kept(place, corpus, folder, call)
         if done is None:
@@ -237,7 +241,7 @@ def search(
     state = corpus.state()
     going_on = state is not None and not restart and (state.word, state.seed) == (task.word, task.seed)
     drawn = _Drawn(task, state.done if going_on and state is not None else 0)
-    jobs = [(task, drawn.first + n) for n in range(runs or MOST_RUNS)]
+    jobs = [(task, search_of, drawn.first + n) for n in range(runs or MOST_RUNS)]
     end = None if seconds is None else time.monotonic() + seconds
     try:
         with closing(
@@ -309,7 +313,8 @@ class _Drawn:
             tasks = {0: 1} if came else {}
             if test:
                 column, outcome = test
-                tests.setdefault(file, {}).setdefault((line, column), {})[bool(outcome)] = tasks
+                both = tests.setdefault(file, {}).setdefault((line, column), {True: {}, False: {}})
+                both[bool(outcome)] = tasks
             else:
                 lines.setdefault(file, {})[line] = tasks
         return record_of(lines, self.reached - self.first, tests)
