@@ -83,18 +83,11 @@ class OpenSubject:
 # -- kernels of BANG C -----------------------------------------------------------------------------
 
 
-@frozen
-class FuzzedKernel:
-    """A kernel of BANG C sources; *kind* is the name of a task type, *reference* ``module:function``."""
+class _OfSources:
+    """A subject in BANG C sources."""
 
     files: tuple[str, ...]
-    include: tuple[str, ...] = ()
-    define: tuple[tuple[str, str | None], ...] = ()
-    kernel: str | None = None
-    kind: str = KINDS[0].name
-    reference: str | None = None
-    operators: tuple[str, ...] = ()
-    bundled: bool = False
+    define: tuple[tuple[str, str | None], ...]
 
     @property
     def label(self) -> str:
@@ -105,6 +98,20 @@ class FuzzedKernel:
     def macros(self) -> Mapping[str, str | None]:
         """Those of ``-D``."""
         return dict(self.define)
+
+
+@frozen
+class FuzzedKernel(_OfSources):
+    """A kernel of BANG C sources; *kind* is the name of a task type, *reference* ``module:function``."""
+
+    files: tuple[str, ...]
+    include: tuple[str, ...] = ()
+    define: tuple[tuple[str, str | None], ...] = ()
+    kernel: str | None = None
+    kind: str = KINDS[0].name
+    reference: str | None = None
+    operators: tuple[str, ...] = ()
+    bundled: bool = False
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
@@ -394,7 +401,7 @@ class FuzzedPython:
 
 
 @frozen
-class FuzzedFunction:
+class FuzzedFunction(_OfSources):
     """A host function of BANG C sources, as `FuzzedKernel` is a kernel of them."""
 
     files: tuple[str, ...]
@@ -405,16 +412,6 @@ class FuzzedFunction:
     reference: str | None = None
     operators: tuple[str, ...] = ()
     bundled: bool = False
-
-    @property
-    def label(self) -> str:
-        """The first file."""
-        return self.files[0]
-
-    @property
-    def macros(self) -> Mapping[str, str | None]:
-        """Those of ``-D``."""
-        return dict(self.define)
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""

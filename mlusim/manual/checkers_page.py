@@ -10,6 +10,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.rows import REGISTERS, is_native
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
+from mlusim.manual.tables import renewed
 from mlusim.observe.finding import NOTE
 from mlusim.observe.rules import RULES
 
@@ -47,9 +48,7 @@ def _named(rows: list[Intrinsic]) -> str:
 
 def refreshed(page: str) -> str:
     """Return the text of *page* with the table as it is today."""
-    before, rest = page.split("| what | which |", 1)
-    behind = rest.split("\n\n", 1)[1]
-    return f"{before}{table()}\n{behind}"
+    return renewed(page, table())
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from mlusim.manual.tables import renewed
 from mlusim.time.rates import MARKS, RATES, BoardValue, Rate
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "time.md"
@@ -41,9 +42,7 @@ def _evidence(value: BoardValue) -> Iterator[str]:
 
 def refreshed(page: str) -> str:
     """Return the text of *page* with the table as it is today."""
-    before, rest = page.split("| constant | boards |", 1)
-    behind = rest.split("\n\n", 1)[1]
-    return f"{before}{table()}\n{behind}"
+    return renewed(page, table())
 
 
 def main() -> int:
