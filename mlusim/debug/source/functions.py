@@ -5,7 +5,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from attrs import frozen
@@ -45,11 +45,30 @@ def functions_of(body: Any, owned: Owned) -> list[FunctionType]:
     return list(found.values())
 
 
+PLAIN = (
+    str,
+    bytes,
+    int,
+    float,
+    tuple,
+    list,
+    dict,
+    set,
+    frozenset,
+    ModuleType,
+    BuiltinFunctionType,
+    type(None),
+)
+"""Types of values that lead to no function of the user's."""
+
+
 def _function(value: Any) -> FunctionType | None:
     """Return the plain function behind a kernel, a wrapper or a method."""
     for _ in range(8):
         if isinstance(value, FunctionType):
             return value
+        if isinstance(value, PLAIN):  # most values of a program that has loaded much
+            return None
         value = _own(value, "body") or _own(value, "__wrapped__") or _own(value, "__func__")
     return None
 
