@@ -107,4 +107,4 @@ def test_a_copy_that_had_no_effect_is_named_where_its_bytes_are_missing(tmp_path
     (finding,) = launch.observers[0].findings
 
     assert finding.id == "initcheck-undefined-stored"
-    assert "a copy between GDRAM and SRAM has no effect on an IPU core" in finding.hint
+    assert "from GDRAM, that has no effect on an IPU core of a union" in finding.hint
