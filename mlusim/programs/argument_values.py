@@ -7,7 +7,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -21,6 +21,10 @@ from mlusim.files.paths import shown
 from mlusim.near import near
 from mlusim.programs import argument_forms as forms
 from mlusim.programs.argument_forms import ArgumentForm
+
+if TYPE_CHECKING:
+    from mlusim.machine.device import Device
+    from mlusim.machine.tensor import DeviceTensor
 
 Array = np.ndarray[Any, Any]
 _MEMBER = re.compile(r"(.+\.npz)(?::(.+))?", re.DOTALL)
@@ -230,6 +234,36 @@ class ArgumentScope:
             made = _MAKERS[value.form.word](shape, dtype, rng)
         with np.errstate(over="ignore"):  # arange of more than half holds: infinity, as the conversion gives
             return np.asarray(made).astype(dtype.dtype, copy=False)
+
+    def tensor(
+        self,
+        device: "Device",
+        name: str,
+        what: str,
+        usual: DType | None,
+        given: Mapping[str, Array],
+        arrays: dict[str, Array],
+    ) -> "DeviceTensor":
+        """Make the tensor of argument *name* on *device*, named so, from its array in *given* where that has one.
+
+        What goes in is noted in *arrays* under ``input.NAME``.  Raises `UsageError` for a value that is no array, and as `array` does.
+        """
+        value = self.value(name, what)
+        if not value.is_array:
+            raise UsageError(
+                f"{what} is given {value.text!r}; a pointer takes {forms.spellings(forms.POINTERS)}"
+            )
+        if not value.form.goes_in:
+            made = device.empty(self.sizes(value, what), self.dtype_of(value, what))
+        else:
+            array = given.get(name)
+            if array is None:
+                array = self.array(name, value, what, usual)
+            arrays[f"input.{name}"] = array
+            # Lent, so that a store through a cast is a fault and no silent change of an input.
+            made = device.put(array) if value.comes_back else device.share(array)
+        made.allocation.declared = evolve(made.allocation.declared, name=name)
+        return made
 
     @staticmethod
     def dtype_of(value: ArgumentValue, what: str) -> DType:

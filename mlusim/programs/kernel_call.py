@@ -26,8 +26,8 @@ from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.programs.argument_forms import DRAW, POINTERS, spellings
-from mlusim.programs.argument_values import ArgumentScope, ArgumentValue
+from mlusim.programs.argument_forms import DRAW
+from mlusim.programs.argument_values import ArgumentScope
 
 Array = np.ndarray[Any, Any]
 
@@ -265,7 +265,11 @@ class KernelCall:
         value = scope.value(name, what)
         if isinstance(kind, t.Pointer):
             if not value.is_null:
-                return self._tensor(device, scope, name, value, kind.to, what)
+                to = kind.to
+                usual = t.DTYPE_OF.get(to) if isinstance(to, t.Arithmetic) else None
+                tensor = scope.tensor(device, name, what, usual, self.given, self._arrays)
+                _fit(tensor, to, value.text, what)
+                return tensor
             self._plain[name] = None
         elif isinstance(kind, t.Record):
             self._plain[name] = _structure(text, kind, what)
@@ -276,32 +280,6 @@ class KernelCall:
                 f"{what} is {with_article(str(kind))}, which the command line cannot give; launch it from Python"
             )
         return self._plain[name]
-
-    def _tensor(
-        self,
-        device: Device,
-        scope: ArgumentScope,
-        name: str,
-        value: ArgumentValue,
-        to: t.Type,
-        what: str,
-    ) -> DeviceTensor:
-        if not value.is_array:
-            raise UsageError(f"{what} is given {value.text!r}; a pointer takes {spellings(POINTERS)}")
-        if not value.form.goes_in:
-            tensor = device.empty(scope.sizes(value, what), scope.dtype_of(value, what))
-        else:
-            array = self.given.get(name)
-            if array is None:
-                array = scope.array(
-                    name, value, what, t.DTYPE_OF.get(to) if isinstance(to, t.Arithmetic) else None
-                )
-            self._arrays[f"input.{name}"] = array
-            # Lent, so that a store through a cast is a fault and no silent change of an input.
-            tensor = device.put(array) if value.comes_back else device.share(array)
-        _fit(tensor, to, value.text, what)
-        tensor.allocation.declared = evolve(tensor.allocation.declared, name=name)
-        return tensor
 
 
 def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:

@@ -22,7 +22,6 @@ from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.scheduling.schedule import Director, directing
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
-from mlusim.programs.argument_forms import POINTERS, spellings
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import file_module
 from mlusim.programs.kernel_call import Sources
@@ -115,22 +114,10 @@ class TextCall:
         self, device: Device, scope: ArgumentScope, name: str, what: str, usual: DType | None = None
     ) -> DeviceTensor | None:
         """Return the tensor that argument *name* makes, of *usual* elements where it does not say; None for a null pointer."""
-        value = scope.value(name, what)
-        if value.is_null:
+        if scope.value(name, what).is_null:
             self._plain[name] = None
             return None
-        if not value.is_array:
-            raise UsageError(f"{what} is given {value.text!r}; a pointer takes {spellings(POINTERS)}")
-        if not value.form.goes_in:
-            made = device.empty(scope.sizes(value, what), scope.dtype_of(value, what))
-        else:
-            array = self.given.get(name)
-            if array is None:
-                array = scope.array(name, value, what, usual)
-            self._arrays[f"input.{name}"] = array
-            made = device.put(array) if value.comes_back else device.share(array)
-        made.allocation.declared = evolve(made.allocation.declared, name=name)
-        return made
+        return scope.tensor(device, name, what, usual, self.given, self._arrays)
 
     def came_back(self, device: Device, scope: ArgumentScope, tensors: Mapping[str, Any]) -> Came:
         """Return the outputs among *tensors*."""
