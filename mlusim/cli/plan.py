@@ -98,7 +98,7 @@ def _of_operator(args: argparse.Namespace) -> list[PlanAnswer]:
 
 
 def _understood(args: argparse.Namespace) -> PlanQuestion:
-    boards = tuple(boards_in(args.board or [], DEFAULT_BOARDS[:1]))
+    boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
     (name,) = args.operator
     if name.endswith(".py"):
         plans = plans_in(Path(name))

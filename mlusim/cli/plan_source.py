@@ -55,8 +55,7 @@ def answers(args: argparse.Namespace) -> list[PlanAnswer]:
             f"--{unfit} goes with an operator's plan; of a BANG C file the plan is what one launch shows"
         )
     args.program, *args.arguments = args.operator
-    named = [args.board] if isinstance(args.board, str) else args.board or []
-    boards = boards_in(named, DEFAULT_BOARDS[:1])
+    boards = boards_in(args.board, DEFAULT_BOARDS[:1])
     if args.max:
         found = _on_each(args, boards, lambda call: largest_value(call, args.max))
         return [_largest(one, last=one is found[-1]) for one in found]

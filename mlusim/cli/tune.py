@@ -46,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.html)
     if is_cases(args.program):
         args = applied(argparse.Namespace(**vars(args), seed=args.draws), one_case(args))
-        args.board = [args.board] if isinstance(args.board, str) else args.board or []
     elif args.case is not None:
         raise UsageError(
             "--case names a case of a file of cases, as in `mlusim tune cases.toml --case small`"

@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--case", metavar="NAME", help="one case of cases.toml")
     add_call_arguments(parser)
     add_draws(parser)
-    parser.add_argument("--board", nargs="+", action="extend", metavar="B", help="one board or several")
+    parser.add_argument(
+        "--board", nargs="+", action="extend", default=[], metavar="B", help="one board or several"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"
     )
