@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import argcomplete
 from argcomplete.completers import FilesCompleter
 
-from mlusim.arch.catalog import BOARDS, find_board
-from mlusim.cli.sources import defines, is_cases, is_source
+from mlusim.arch.catalog import BOARDS
+from mlusim.cli.sources import board_of, defines, is_cases, is_source
 from mlusim.errors import MlusimError
 
 if TYPE_CHECKING:
@@ -108,9 +108,10 @@ def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
     if equals:
         yield from (f"{name}={word}" for word in dict.fromkeys(form.word for form in FORMS if form.word))
         return
-    kernels = _module(args).kernels
-    kernel = kernels[args.kernel] if args.kernel else next(iter(kernels.values()))
-    yield from (f"{parameter.source_name}=" for parameter in kernel.form.parameters)
+    module = _module(args)
+    kernel = module[args.kernel] if args.kernel else next(iter(module.kernels.values()), None)
+    if kernel is not None:
+        yield from (f"{parameter.source_name}=" for parameter in kernel.form.parameters)
 
 
 def _module(args: argparse.Namespace) -> "Module":
@@ -118,7 +119,7 @@ def _module(args: argparse.Namespace) -> "Module":
 
     board = args.board if isinstance(args.board, str) else next(iter(args.board or ()), None)
     paths = (str(_program(args)),)
-    return Sources(paths, find_board(board or "MLU370-X4"), tuple(args.include), defines(args.define)).load()
+    return Sources(paths, board_of(board), tuple(args.include), defines(args.define)).load()
 
 
 def _program(args: argparse.Namespace) -> str | None:

@@ -47,6 +47,7 @@ def offered(tmp_path):
         ("mlusim run k.mlu --arg src=z", ["src=zeros"]),
         ("mlusim report --board MLU370-S4 MLU590-H", ["MLU590-H8"]),
         ("mlusim run absent.mlu --kernel ", [""]),
+        ("mlusim run k.mlu --kernel Gone --arg ", [""]),
     ],
 )
 def test_values_are_completed_from_tables_and_files(offered, line, words):
