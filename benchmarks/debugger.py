@@ -1,7 +1,10 @@
 """What it costs to run a program under the debugger, ready to go back anywhere, against a plain run."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import ops
@@ -30,6 +33,28 @@ NATIVE_COMMANDS = (
 )
 NATIVE_LIMIT = 0.3  # of 0.9 with the start, whose limit is 0.6
 WATCHED_LIMIT = 16.0  # a first run of small instructions, each of which is announced, and lines followed
+PARSING_FIRST = 600.0
+PARSING = """
+import sys, tempfile, time
+from pathlib import Path
+import mlusim.bangc
+from mlusim.arch.catalog import find_board
+from mlusim.frontend.bangc.parse.options import Options
+kernel, options = sys.argv[1], Options((), (), find_board(sys.argv[2]))
+with tempfile.TemporaryDirectory() as folder:
+    for n in range(10):
+        begun = time.process_time()
+        from mlusim.frontend.bangc.lower.module import Lowering
+        from mlusim.frontend.bangc.parse.unit import parsed
+        file = Path(folder, f"{n}.mlu")
+        text = f"__mlu_device__ auto expression(float *x, int n) {{ return x[n + {n}] * 2; }}"
+        file.write_text(f'#include "{kernel}"\\n{text}\\n')
+        with parsed(str(file), options) as unit:
+            unit.functions = tuple(f for f in unit.functions if f.name == "expression")
+            unit.requested = {}  # the instances of kernels that the file asks for
+            assert Lowering(unit).run().functions
+        print((time.process_time() - begun) * 1e3)
+"""
 
 
 def debugger() -> Iterator[Row]:
@@ -39,6 +64,7 @@ def debugger() -> Iterator[Row]:
     yield from _natively()
     for what, command in WATCHED:
         yield _row(f"{CASES[0][0]}, {what}", *CASES[0], (command, "run"), WATCHED_LIMIT)
+    yield from _parsed_expressions()
 
 
 def _natively() -> Iterator[Row]:
@@ -59,6 +85,22 @@ def _natively() -> Iterator[Row]:
         yield Row(
             f"{name} [2,70,4,256] in C, {what}", taken, NATIVE_LIMIT, "s of CPU", "the start is not in it"
         )
+
+
+def _parsed_expressions() -> Iterator[Row]:
+    """Milliseconds of CPU of an expression that the front end would parse and lower behind its kernel's file.
+
+    The debugger has a reader of its own; decision 0033 compares.
+    """
+    kernel = Path(ops.__file__).parent / CASES[1][0] / "kernel.mlu"
+    run = subprocess.run(  # noqa: S603 - a process of its own, for the first text loads the parser
+        [sys.executable, "-c", PARSING, str(kernel), BOARD], check=True, capture_output=True, text=True
+    )
+    first, *rest = map(float, run.stdout.split())
+    yield Row("an expression through the front end, the first", first, PARSING_FIRST, "ms of CPU")
+    yield Row(
+        "an expression through the front end, a new text", sorted(rest)[len(rest) // 2], 50, "ms of CPU"
+    )
 
 
 def _row(work: str, name: str, case: str, commands: tuple[str, ...], limit: float) -> Row:
