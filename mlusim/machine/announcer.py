@@ -145,10 +145,22 @@ class Announcer:
         arguments: tuple[Any, ...],
     ) -> Effect:
         """Announce the issue of an asynchronous effect; `lands` announces the rest."""
-        effect = self._made(row, pipe, reads, writes, arguments)
-        effect.asynchronous = True
+        effect = self.in_flight(row, pipe, reads, writes, arguments)
         if self.issue is not None:
             self.issue(effect)
+        return effect
+
+    def in_flight(
+        self,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        arguments: tuple[Any, ...],
+    ) -> Effect:
+        """Return an asynchronous effect at its issue, of which nothing is announced here."""
+        effect = self._made(row, pipe, reads, writes, arguments)
+        effect.asynchronous = True
         return effect
 
     def lands(self, effect: Effect) -> None:

@@ -62,6 +62,27 @@ def test_block_tasks_leave_snapshots_and_marks():
         assert session.launches[0].milestones.snapshot(count).moment > count // 2
 
 
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [(counting_program, {"tasks": 1, "rounds": 60}), (staged_program, {"tasks": 16})],
+    ids=["scalars", "flights"],
+)
+def test_a_way_through_a_task_is_counted_and_not_announced(program, options):
+    """A run hears of the moments behind *since* alone, though no mark is near, and of effects in flight as they land."""
+    with console_on(program, **options) as console:
+        session = console.session
+        count = session.runs.moments(1)
+        for since in range(count - 60, count - 20, 5):
+            session.launches[0].milestones = Milestones(0)
+            run = LaunchRun(session.launches[0], since=since)
+            run.go(goal=Position(1, since + 15))
+            assert [op.moment for op in run.tracer.recent] == list(range(since, since + 16))
+            session._run, session.stop = run, run.stop
+            digest = session.digest()
+            assert digest == _digest_from_the_beginning(session, run.stop.position)
+            run.abandon()
+
+
 def test_searches_look_further_back_where_they_must():
     """The only hit lies at the very beginning of a long launch."""
     with console_on(counting_program, tasks=60, rounds=60) as console:

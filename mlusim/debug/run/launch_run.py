@@ -18,8 +18,8 @@ from mlusim.observe.names import observers_of
 class LaunchRun:
     """One run of a recorded launch; `go` lets it go on, ``stop`` is where it is.
 
-    From moment *since* on everything is watched; what comes before may be passed at full speed, or left
-    out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
+    From moment *since* on everything is watched; what comes before is passed at full speed, or counted
+    alone, or left out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
     debugger; with checkers everything is watched from the beginning.  What its kernels print is shown
     where it is *loud* and the user has not seen it.
     """
@@ -48,10 +48,9 @@ class LaunchRun:
         if since >= END or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
         native = recorded.unwatched(mark) if mark is not None or since >= END else 0
-        self.tracer.begin_at(snapshot, mark, elapsed, asleep=mark is not None or since >= END)
-        self.since = max(
-            mark.moment if mark is not None else 0, snapshot.moment if snapshot is not None else 0
-        )
+        asleep = mark is not None or since >= END
+        self.tracer.begin_at(snapshot, mark, elapsed, asleep=asleep, since=0 if since >= END else since)
+        self.since = since if since < END else 0 if snapshot is None else snapshot.moment
         observers = [*self.checkers, self.tracer, *beside]
         self.session, self.tracer.copies = recorded.again(observers, snapshot, native_groups=native)
         self.stop: Stop | None = None

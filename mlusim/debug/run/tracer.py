@@ -1,7 +1,8 @@
 """The observer behind the debugger: counts the moments of one run, and stops it where asked.
 
 It listens to every instruction, so a run that it watches takes a few times as long as one that
-nothing observes.  Lines are traced only while something asks for lines.
+nothing observes.  What comes before the moments of interest is passed asleep, or dozing where no mark is near.
+Lines are traced only while something asks for lines.
 """
 
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
+from mlusim.debug.run.dozing import DozingAnnouncer
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.milestones import Mark, Snapshot
 from mlusim.debug.run.output import Ear
@@ -53,18 +55,20 @@ class Tracer(RunObserver):
 
     ``moment`` is the last one announced and ``lines`` the lines of the kernel since.  While ``collect``
     is set, stops are handed to it and the run goes on.  While ``asleep`` only rare events are
-    heard of, and nothing is counted: the run goes at full speed.
+    heard of, and nothing is counted: the run goes at full speed.  While ``dozing`` moments are counted,
+    and nothing is announced.
     """
 
     def __init__(self, recorded: KeptLaunch, pause: Callable[[Stop], None]) -> None:
         super().__init__()
         self.launch = recorded.index
         self.moment = self.lines = 0
-        self.tracing = self.asleep = False
+        self.tracing = self.asleep = self.dozing = False
         self.copies: dict[Allocation, Allocation] = {}
         self.ear = Ear(recorded.shown)
         self._milestones = recorded.milestones
         self._wake: Mark | None = None
+        self._until = 0  # the last moment that may be passed dozing
         self._elapsed: Callable[[Session], tuple[int, int]] = lambda _: (0, 0)
         self._base = 0, 0  # rare events and moments before the snapshot that the run began with
         self._watches: dict[Core, tuple[Any, Any]] = {}
@@ -103,10 +107,11 @@ class Tracer(RunObserver):
         elapsed: "Callable[[Session], tuple[int, int]]",
         *,
         asleep: bool,
+        since: int,
     ) -> None:
         """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all.
 
-        *elapsed* tells the rare events and the moments of the tasks of a session that have ended.
+        From there on nothing is announced before moment *since*.  *elapsed* tells the rare events and the moments of the tasks of a session that have ended.
         """
         if snapshot is not None:
             self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
@@ -114,6 +119,8 @@ class Tracer(RunObserver):
             self.ended, self.ear.count = set(snapshot.ended), snapshot.pieces
             self._base = snapshot.rare, self.moment
         self.asleep, self._wake, self._elapsed = asleep, wake, elapsed
+        self._until = since - 1
+        self.dozing = not asleep and self.moment < self._until
 
     def arm(
         self, stoppers: Iterable[Stopper], goal: Position | None = None, trace_from: int | None = None
@@ -150,9 +157,9 @@ class Tracer(RunObserver):
         """Count a moment: a task begins; its lines are traced if those of the others are."""
         super().task_begin(core)
         own = whole(core)
-        if self.asleep:
+        if self.asleep or self.dozing:
             self._watches[own] = own.mlu.watch, own.scalars
-            own.listen(None, None)
+            own.listen(*((None, None) if self.asleep else self._dozing(own)))
         if core is core.union.cores[0]:
             self._begin_group()
         if self.tracing:
@@ -214,20 +221,44 @@ class Tracer(RunObserver):
         if not any(c.flights for c in self.cores):
             groups = self._groups - 1 if self.only_latest() else -1
             self._milestones.note(self._rare_events, self.moment, groups)
+        if self.dozing:
+            self._doze()
+            return
         op = Op(self.moment, kind, core, name)
         self._recent.append(op)
         if self._armed or self.moment >= self._alarm:
             self._judge(op)
 
+    def unheard(self) -> None:
+        """Count a moment of which nothing is announced."""
+        self.moment += 1
+        self._doze()
+
+    def _doze(self) -> None:
+        """Wake at the last moment that may be passed dozing: everything behind it is announced."""
+        if self.moment >= self._until:
+            self.dozing = False
+            self._listen()
+
+    def _listen(self) -> None:
+        """Let every core announce what it does, or tell its moments while the run dozes."""
+        for core, announcers in self._watches.items():
+            if core in self.cores:
+                core.listen(*(self._dozing(core) if self.dozing else announcers))
+        if not self.dozing:
+            self._watches.clear()
+
+    def _dozing(self, core: Core) -> tuple[Any, Any]:
+        """Return those who are told of instructions and scalar accesses of *core* while the run dozes."""
+        return tuple(None if one is None else DozingAnnouncer(self, one) for one in self._watches[core])  # type: ignore[return-value]
+
     def _awakes(self) -> bool:
-        """Return whether this is the mark to wake at: every instruction is announced from here on."""
+        """Return whether this is the mark to wake at: every moment is counted from here on."""
         if self._wake is None or self._rare_events != self._wake.rare:
             return False
         self.asleep, self.moment = False, self._wake.moment - 1
-        for core, (watch, scalars) in self._watches.items():
-            if core in self.cores:
-                core.listen(watch, scalars)
-        self._watches.clear()
+        self.dozing = self.moment < self._until
+        self._listen()
         return True
 
     def _begin_group(self) -> None:
