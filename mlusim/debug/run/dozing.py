@@ -82,5 +82,5 @@ class DozingAnnouncer:
         self._run.unheard()
 
     def mark(self) -> list[Step]:
-        """Return none: nobody orders pipes where nothing is announced."""
+        """Return none: pipes are ordered where steps are announced."""
         return []

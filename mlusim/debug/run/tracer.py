@@ -249,7 +249,7 @@ class Tracer(RunObserver):
             self._watches.clear()
 
     def _dozing(self, core: Core) -> tuple[Any, Any]:
-        """Return those who are told of instructions and scalar accesses of *core* while the run dozes."""
+        """Return the listeners to instructions and scalar accesses of *core* while the run dozes."""
         return tuple(None if one is None else DozingAnnouncer(self, one) for one in self._watches[core])  # type: ignore[return-value]
 
     def _awakes(self) -> bool:
