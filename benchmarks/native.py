@@ -38,22 +38,25 @@ __mlu_global__ void scalars(int *out, int n, int times) {
   out[0] = sum;
 }
 
-template <typename T> __mlu_func__ void products(T *data, T *left, T *weight, float *sums, int times) {
-  __memcpy(left, data, 128 * 256 * sizeof(T), GDRAM2NRAM);
-  __memcpy(weight, data, 384 * 256 * sizeof(T), GDRAM2WRAM);
-  for (int i = 0; i < times; ++i) { __bang_matmul(sums, left, weight, 128, 256, 384); }
+template <typename T> __mlu_func__ void products(T *data, T *left, T *weight, float *sums, int times, int m, int k, int n, bool fresh) {
+  __memcpy(left, data, (k == 576 ? 18 * 18 * 64 : m * k) * sizeof(T), GDRAM2NRAM);
+  for (int i = 0; i < times; ++i) {
+    if (fresh || i == 0) { __memcpy(weight, data + i % 8 * 64, n * k * sizeof(T), GDRAM2WRAM); }
+    if (k == 576) { __bang_conv(sums, left, weight, 64, 18, 18, 3, 3, 1, 1, n); }
+    else { __bang_matmul(sums, left, weight, m, k, n); }
+  }
 }
-__mlu_global__ void product_float(float *data, int n, int times) {
+__mlu_global__ void product_float(float *data, int length, int times, int m, int k, int n, bool fresh) {
   __nram__ float left[128 * 256];
   __nram__ float sums[128 * 384];
   __wram__ float weight[384 * 256];
-  products(data, left, weight, sums, times);
+  products(data, left, weight, sums, times, m, k, n, fresh);
 }
-__mlu_global__ void product_half(half *data, int n, int times) {
+__mlu_global__ void product_half(half *data, int length, int times, int m, int k, int n, bool fresh) {
   __nram__ half left[128 * 256];
   __nram__ float sums[128 * 384];
   __wram__ half weight[384 * 256];
-  products(data, left, weight, sums, times);
+  products(data, left, weight, sums, times, m, k, n, fresh);
 }
 
 __mlu_global__ void meeting(float *out, int n, int times) {
@@ -119,20 +122,7 @@ def _instructions(kernels: Any) -> Iterator[Row]:
     for name, dtype in (("half", np.float16), ("bfloat16", ml_dtypes.bfloat16)):
         took = 1e3 * _each(kernels[f"add_{name}"], np.zeros(256, dtype), 20_000)
         yield Row(f"bang_add of 256 of {name}", took, 150, "ns", "")
-    data = np.random.default_rng(0).standard_normal(384 * 256)
-    left, weight = data[: 128 * 256].reshape(128, 256).astype("f4"), data.reshape(384, 256).astype("f4")
-    for name, dtype in (("float", np.float32), ("half", np.float16)):
-        took, raw = [], []
-        for _ in range(3):
-            raw.append(1e6 * _best(lambda: [np.matmul(left, weight.T) for _ in range(100)]) / 100)
-            took.append(_each(kernels[f"product_{name}"], data.astype(dtype), 200))
-        yield Row(
-            f"128 x 256 x 384 of {name}",
-            min(took),
-            1.5 * min(raw),
-            "us",
-            f"np.matmul of float: {min(raw):.0f}",
-        )
+    yield from _products(kernels)
     yield Row(
         "a scalar access",
         1e3 * _each(kernels["scalars"], np.zeros(1, np.int32), 200_000) / 2,
@@ -144,19 +134,59 @@ def _instructions(kernels: Any) -> Iterator[Row]:
     yield Row("a barrier arrival", took / 5, 5, "us", "4 cores and a memory core")
 
 
+PRODUCTS = ((16, 64, 64), (128, 64, 256), (128, 256, 384), (256, 576, 128))
+"""Rows, terms and filters; the last is a convolution of 18 x 18 x 64 by 3 x 3."""
+
+
+def _products(kernels: Any) -> Iterator[Row]:
+    data = np.random.default_rng(0).standard_normal(384 * 256 + 512)
+    for m, k, n in PRODUCTS:
+        left = np.resize(data, (m, k)).astype("f4")
+        weight = np.resize(data, (n, k)).astype("f4")
+        for name, dtype in (("float", np.float32), ("half", np.float16)):
+            took: dict[bool, list[float]] = {False: [], True: []}
+            raw = []
+            for _ in range(3):
+                raw.append(1e6 * _best(functools.partial(_multiplying, left, weight), 5) / 100)
+                for fresh, found in took.items():
+                    given = (m, k, n, fresh)
+                    found.append(_each(kernels[f"product_{name}"], data.astype(dtype), 100, more=given))
+            for fresh, found in took.items():
+                yield Row(
+                    f"{m} x {k} x {n} of {name}{', new weights' if fresh else ''}",
+                    min(found),
+                    1.5 * min(raw),
+                    "us",
+                    f"np.matmul of float: {min(raw):.0f}",
+                )
+
+
+def _multiplying(left: Any, weight: Any) -> None:
+    for _ in range(100):
+        np.matmul(left, weight.T)
+
+
 def _adding(data: Any) -> None:
     for _ in range(1000):
         np.add(data, data, out=data)
 
 
-def _each(kernel: Any, data: Any, times: int, tasks: int = 1, kind: Any = mlusim.BLOCK) -> float:
+def _each(
+    kernel: Any, data: Any, times: int, tasks: int = 1, kind: Any = mlusim.BLOCK, more: tuple[Any, ...] = ()
+) -> float:
     """Us of one turn of *kernel*, by the difference of many turns and one."""
     device = mlusim.Device(BOARD)
     tensor = device.put(data)
     few, many = (
         _best(
             functools.partial(
-                device.launch, kernel, tasks, kind, (tensor, data.size, turns), engine="native", timing=False
+                device.launch,
+                kernel,
+                tasks,
+                kind,
+                (tensor, data.size, turns, *more),
+                engine="native",
+                timing=False,
             )
         )
         for turns in (1, times)

@@ -14,6 +14,7 @@ from mlusim.isa.parameters import Tile
 from mlusim.isa.wram import filters
 
 EXACT = 1 << 24  # up to where float32 has every integer
+TOGETHER = 1 << 20  # elements of a picture that are laid side by side for one product: what a cache holds
 KEPT = 4096  # elements from which on to compare is quicker than to convert
 MOST = 4  # weights that are kept
 FIRST = 32  # elements that tell most other weights apart
@@ -32,10 +33,13 @@ def factor(values: Tile, generation: int, dtype: Any = np.float32) -> Tile:
 
 
 def _wide(values: Tile) -> Tile:
-    """*values*, floats, in float32; exact."""
+    """*values*, floats, in float32; exact.
+
+    What lies at odd places is copied here: NumPy would turn the copy of a matrix that it makes, and add up in another order.
+    """
     if values.dtype == bfloat16.dtype:
         return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    return values.astype(np.float32, copy=False)
+    return values.astype(np.float32, copy=not values.flags.aligned)
 
 
 def sums_type(values: Tile, weight: Tile, terms: int) -> Any:

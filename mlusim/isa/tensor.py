@@ -17,7 +17,7 @@ import numpy as np
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Cost, Flow, OperandRule, intrinsic
-from mlusim.isa.factors import EXACT, WEIGHTS, factor, sums_type
+from mlusim.isa.factors import EXACT, TOGETHER, WEIGHTS, factor, sums_type
 from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rules import at_least, between, demand, multiple_of
 from mlusim.isa.wram import LANES
@@ -82,6 +82,7 @@ def _same_kind(weight: str) -> OperandRule:
     spaces={"right": (WRAM,)},
     same=("left", "right"),
     cost=Cost("m * n * k", "left"),
+    native=("matmul",),
     rules=(
         at_least("m", 1),
         at_least("k", 1),
@@ -143,13 +144,11 @@ _CONV: dict[str, Any] = {
     "writes": {"dst": f"co * {_HIGH} * {_WIDE}"},
     "spaces": {"weight": (WRAM,)},
     "same": ("src", "weight"),
+    "native": ("conv",),
     "cost": Cost(f"co * {_HIGH} * {_WIDE} * kernel_height * kernel_width * ci", "src"),
     "rules": _CONV_RULES,
 }
 _CONV_READS = {"src": "ci * height * width", "weight": "co * kernel_height * kernel_width * ci"}
-
-
-TOGETHER = 1 << 20  # elements that are laid side by side for one product: what a cache holds
 
 
 def _convolved(
@@ -274,6 +273,7 @@ def bang_conv_bias(
     spaces={"weight": (WRAM,)},
     same=("src", "weight"),
     cost=Cost("outputs * inputs", "src"),
+    native=("mlp",),
     rules=(
         at_least("inputs", 1),
         multiple_of("outputs", LANES),

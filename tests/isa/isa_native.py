@@ -144,10 +144,22 @@ class Setting:
     """The memory of one call: an array of bytes for each operand, and where in it the operand begins."""
 
     def __init__(
-        self, row, types, scalars, counts, *, seed=0, offsets=None, share=None, value=None, numbers=None
+        self,
+        row,
+        types,
+        scalars,
+        counts,
+        *,
+        seed=0,
+        offsets=None,
+        share=None,
+        value=None,
+        numbers=None,
+        room=BYTES,
     ):
         self.row, self.types, self.scalars, self.counts = row, types, scalars, counts
         self.offsets, self.share, self.value, self.numbers = offsets or {}, share, value, numbers or {}
+        self.room = room
         rng = np.random.default_rng(seed)
         self.data = {}
         for name, dtype in types.items():
@@ -156,9 +168,8 @@ class Setting:
         self.found = {}
         self.result = None
 
-    @staticmethod
-    def _fill(row, name, dtype, rng):
-        data = random_bits(dtype, BYTES // dtype.size, rng)
+    def _fill(self, row, name, dtype, rng):
+        data = random_bits(dtype, self.room // dtype.size, rng)
         if name == "src" and "lut" in row.name:
             data %= 64
         if name == "index" and row.name in ("bang_unpool", "bang_maxpool_bp"):
@@ -181,7 +192,7 @@ class Setting:
                 pointer = made[self.share[0]].cast(dtype)
             else:
                 declare = {NRAM: mlu.nram, WRAM: mlu.wram, LDRAM: mlu.ldram, SRAM: mlu.shared}[space]
-                pointer = declare(dtype, BYTES // dtype.size)
+                pointer = declare(dtype, self.room // dtype.size)
                 pointer.view.raw[:] = self.data[name]
             made[name] = pointer
             self.found[name] = pointer.view.raw

@@ -13,6 +13,7 @@ from mlusim.engine.native import layout
 from mlusim.engine.native.build import available
 from mlusim.engine.native.rows import is_native
 from mlusim.isa.table import FAMILIES, ISA
+from mlusim.isa.tensor import FILTERS
 from mlusim.machine.native.core import _UPS, NativeCore
 
 FAMILY = {row.name: f.name for f in FAMILIES for row in f.rows}
@@ -46,9 +47,9 @@ def _without_place(message):
     return re.sub(r"declared at \S+", "declared", message)
 
 
-def compare(row, types, scalars, counts, *, every=False, **options):
+def compare(row, types, scalars, counts, *, every=False, board=None, **options):
     """Run the call on both engines; True where both did the same."""
-    board = board_with(row)
+    board = board_with(row) if board is None else find_board(board)
     uses, program = program_of(FAMILY[row.name], board, every)
     use = use_of(row, types, scalars)
     if use not in uses:
@@ -113,6 +114,40 @@ def test_a_matrix_of_any_size_is_turned(height, width):
     assert compare(row, types, scalars, counts_of(row, height=height, width=width), every=True)
 
 
+PRODUCTS = (
+    *((dict(zip("mkn", sizes, strict=True)), ()) for sizes in ((1, 1, 64), (1, 33, 128), (37, 24, 192), (9, 100, 64))),
+    ({"inputs": 100, "outputs": 128}, ()),
+    *(
+        ({"ci": 3, "height": 9, "width": 8, "kernel_height": 3, "kernel_width": 2, "co": 128} | changed, ("stride_w", "stride_h"))
+        for changed in (
+            {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1},
+            {"stride_h": 2, "stride_w": 3, "dilation_h": 2, "dilation_w": 3},
+            {"stride_h": 3, "stride_w": 1, "kernel_height": 1, "kernel_width": 1, "dilation_h": 1, "dilation_w": 1},
+        )
+    ),
+)  # fmt: skip
+"""Sizes of calls of the tensor unit, and which of a row's counts must be among them."""
+
+
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+@pytest.mark.parametrize("name", FILTERS)
+def test_the_tensor_unit_multiplies_the_same(name, board, ups):
+    """Products of every type, scaled or not: what C adds up is what NumPy does, to the last bit of a NaN."""
+    row, tried = ISA[name], 0
+    for n, (sizes, asked) in enumerate(PRODUCTS):
+        if not {*sizes, *asked} <= {p.name for p in row.given}:
+            continue
+        for k, (types, scalars) in enumerate(cases(row)):
+            crooked = (n + k) % 2  # a power of two, and floats at odd places
+            counts = counts_of(row) | sizes | {"fix_pos": -3 * crooked}
+            options = {"offsets": dict.fromkeys(types, 2 * crooked), "seed": n, "room": 1 << 16}
+            assert compare(row, types, scalars, counts, every=True, board=board, **options)
+            tried += 1
+
+    assert tried
+    assert not ups
+
+
 @pytest.mark.parametrize("op", range(8))
 def test_every_fusion_is_the_same(op):
     """Vectors that are used again; floats and integers."""
@@ -148,4 +183,4 @@ def test_most_rows_have_a_body_in_c():
     arch = find_board("MLU590-H8").arch
     native = [row for row in ISA.values() if is_native(row, arch)]
 
-    assert len(native) >= 341
+    assert len(native) >= 400

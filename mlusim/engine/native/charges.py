@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Protocol
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.recipes import steps
 from mlusim.isa.declare import Operand, Passes
-from mlusim.time.work import IN_SRAM, READS, WRITES
+from mlusim.time.work import IN_SRAM, READS, TENSOR_SETUP, WRITES, macs
 
 if TYPE_CHECKING:
+    from mlusim.arch.board import Arch
     from mlusim.arch.dtypes import DType
     from mlusim.formula.expr import Expr
+
+
+PRODUCTS = 8  # of the tensor unit take as long as a byte of a simple instruction: roughly
 
 
 class DoorCall(Protocol):
@@ -18,6 +22,7 @@ class DoorCall(Protocol):
 
     number: int
     scalars: frozenset[str]
+    arch: "Arch"
 
     @property
     def types(self) -> Mapping[str, "DType"]:
@@ -42,6 +47,9 @@ def charges(recipe: Sequence[steps.Step], call: DoorCall) -> Iterator[str]:
                 charged = True
             case steps.AccessScalar():
                 yield from _access(step, counted)
+                charged = True
+            case steps.ChargeTensor():
+                yield f"{counted} {_tensor(step, call)}"
                 charged = True
             case steps.ChargeTransfer(amount=amount) if amount.operand.name not in call.scalars:
                 yield counted
@@ -71,6 +79,15 @@ def _vector(step: steps.ChargeVector, call: DoorCall) -> str:
         case Passes.FUNCTION | Passes.EXPONENTIAL | Passes.REDUCTION:
             return f"  passes_(m, {call.number}, {used}, W_{step.passes.name}S);"
     return f"  vector_(m, {call.number}, {used});"
+
+
+def _tensor(step: steps.ChargeTensor, call: DoorCall) -> str:
+    lead = step.amount.operand
+    rate = macs(call.arch)[call.types[lead.name]]
+    return (
+        f"const int64_t products_ = {call.formula(step.amount.extent, lead)}; m->work[W_TENSOR] += products_; "
+        f"m->work[W_TENSOR_CYCLES] += (products_ + {rate - 1}) / {rate} + {TENSOR_SETUP}; m->fuel -= products_ / {PRODUCTS};"
+    )
 
 
 def _transfer(step: steps.ChargeTransfer, call: DoorCall) -> Iterator[str]:

@@ -12,7 +12,6 @@ from attrs import field, frozen
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import MEMORY_TYPES, DType
-from mlusim.arch.pipe import Pipe
 from mlusim.engine import strides
 from mlusim.engine.native.charges import charges
 from mlusim.engine.native.screen import Footprint, Mode, before, behind, beside
@@ -28,7 +27,7 @@ MOST = 1 << 24  # counts from here on are left to Python, and
 MOST_PRODUCT = "1e15"  # products of more than two of them, so that no formula overflows
 IDS: Mapping[DType, int] = {d: n for n, d in enumerate(MEMORY_TYPES)}
 NUMBERS: Mapping[str, int] = {name: n for n, name in enumerate(ISA)}
-_RESERVED = {"new": "new_", "register": "register_"}
+_RESERVED = {"new": "new_", "register": "register_", "m": "m_"}  # words of C, and the core
 
 
 class Unknown(Exception):
@@ -83,6 +82,12 @@ def _recipe(name: str, arch: Arch, *, memory_core: bool = False) -> Recipe:
     return recipe(ISA[name], NUMBERS[name], LaunchPolicy(arch, memory_core))
 
 
+def _leaf(part: Expr) -> str:
+    """Return a leaf of a formula as its name in C."""
+    name = c_leaf(part)
+    return _RESERVED.get(name, name)
+
+
 class _Door:
     def __init__(self, use: Use, arch: Arch, mode: Mode) -> None:
         self.use, self.arch, self.mode = use, arch, mode
@@ -108,7 +113,6 @@ class _Door:
         if (
             row.form not in ("dense", "load", "store", "strided")
             or row.control
-            or row.pipe is Pipe.TENSOR
             or self.arch.generation == 2
             or steps.Refuse() in self.steps
             or strides & set(self.given)
@@ -154,7 +158,7 @@ class _Door:
         """Render the facts that formulas may ask for: which arguments were left out, sizes, kinds and phases of operands."""
         facts: dict[str, int | str] = {"generation": self.arch.generation}
         for p in self.row.given:
-            facts[f"{p.name}_given"] = int(p.name in self.given)
+            facts[f"{_RESERVED.get(p.name, p.name)}_given"] = int(p.name in self.given)
             if p.name in self.row.operands:
                 facts[f"pointer_{p.name}"] = int(p.name not in self.scalars)
                 facts[f"sizeof_{p.name}"] = self.types[p.name].size
@@ -174,7 +178,7 @@ class _Door:
         size = self.types[operand.name].size
 
         def leaf(part: Expr) -> str:
-            return str(size) if isinstance(part, SizeOf) and part.type.name == "T" else c_leaf(part)
+            return str(size) if isinstance(part, SizeOf) and part.type.name == "T" else _leaf(part)
 
         return to_c(formula, leaf)
 
@@ -322,7 +326,11 @@ class _Door:
         """Render the condition under which C leaves the call to Python."""
         if steps.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).steps:
             yield "m->memory_core"
-        counts = [p.name for p in self.row.given if p.kind == "count" and p.name in self.given]
+        counts = [
+            _RESERVED.get(p.name, p.name)
+            for p in self.row.given
+            if p.kind == "count" and p.name in self.given
+        ]
         for name in counts:
             yield f"(uint64_t){name} + {MOST} > {2 * MOST}"
         if len(counts) > 2:
@@ -338,7 +346,7 @@ class _Door:
     def _condition(self, condition: steps.Condition) -> Iterator[str]:
         """Render the negation of *condition*; types are known already."""
         if isinstance(condition, steps.Holds):
-            yield to_c(condition.rule.fails)
+            yield to_c(condition.rule.fails, _leaf)
             return
         o = condition.operand
         match condition:

@@ -1,4 +1,4 @@
-"""NumPy's own inner loops for C: what a transcendental function computes is then the same to the last bit.
+"""NumPy's own inner loops for C: what a transcendental function or a product of matrices computes is then the same to the last bit.
 
 `LOOPS` numbers them.  A ufunc is a C structure with a table of loops for contiguous memory, which NumPy's headers
 publish (``PyUFuncObject``); what is read there is compared with what Python says of the ufunc, and where anything
@@ -33,6 +33,8 @@ LOOPS: tuple[tuple[np.ufunc, str], ...] = (
     (np.sin, "d->d"),
     (np.cos, "d->d"),
     (np.power, "dd->d"),
+    (np.matmul, "ff->f"),
+    (np.matmul, "dd->d"),
 )
 NAMES: Mapping[tuple[np.ufunc, str], str] = MappingProxyType(
     {(u, types): f"LOOP_{u.__name__}_{types.partition('->')[2]}" for u, types in LOOPS}

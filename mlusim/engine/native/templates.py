@@ -13,6 +13,7 @@ from typing import Any
 from mlusim.arch.dtypes import DType
 from mlusim.engine.native.expressions import expression
 from mlusim.engine.native.pools import POOLS
+from mlusim.engine.native.tensors import TENSORS
 from mlusim.engine.native.transcendentals import TRANSCENDENTALS, mapped
 from mlusim.isa.declare import CallStyle, Intrinsic
 
@@ -330,6 +331,7 @@ TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
         "expand": _expand,
         "fusion": _fusion,
         **POOLS,
+        **TENSORS,
         **TRANSCENDENTALS,
     }
 )

@@ -12,6 +12,7 @@ from mlusim.engine.native.door import NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.rows import MEETS, barrier
 from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
+from mlusim.engine.native.tensors import MARK, header
 from mlusim.isa.table import ISA
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
@@ -95,4 +96,5 @@ def assemble(arch: Arch, uses: Iterable[Use], functions: str, mode: Mode = Mode.
     """Return the whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
     doors = "\n".join(text for use in dict.fromkeys(uses) if (text := door(use, arch, mode)) is not None)
     flies = FLIES if mode is Mode.SCREENED and any(call in functions for call in _starts()) else ""
-    return f"{flies}{runtime(mode)}\n{doors}\n{functions}"
+    tensor = header() if MARK in doors else ""
+    return f"{flies}{runtime(mode)}\n{tensor}{doors}\n{functions}"
