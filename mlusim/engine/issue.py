@@ -7,19 +7,16 @@ path.  `source_of` shows the code; a debugger shows it too.
 
 import functools
 import linecache
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve
 
 from mlusim.arch.board import Arch
+from mlusim.engine import offsets
 from mlusim.engine.contract import Mlu
 from mlusim.engine.copies import COPY_METHODS
-from mlusim.engine.discrete import discrete_method
 from mlusim.engine.dropped_calls import copies_of_one_kind, nothing
-from mlusim.engine.extension import EXTENSION_METHODS
-from mlusim.engine.gather import GATHER_METHODS
 from mlusim.engine.noting import noted
 from mlusim.engine.overload import either_form
 from mlusim.engine.recipes import steps
@@ -30,9 +27,6 @@ from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
 
 Method = Callable[..., Any]
-OFFSET_METHODS: Mapping[str, Callable[[Intrinsic, int], Method]] = MappingProxyType(
-    {**GATHER_METHODS, **EXTENSION_METHODS}
-)  # whose operands lie where data say
 
 
 class Later:
@@ -108,15 +102,11 @@ def _method(made: Recipe) -> Method:
             return _refused(row)
         case steps.ByHand("copy"):
             return COPY_METHODS[row.name](row, number, arch)
-        case steps.ByHand("gather"):
-            return OFFSET_METHODS[row.name](row, number)
-        case steps.ByHand():
-            return discrete_method(row, number)
     writer = Writer(made)
     text = _text(writer)
     filename = f"<mlusim {arch.name} {row.name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names = writer.names()
+    names = {**offsets.NAMES, **writer.names()}
     exec(compile(text, filename, "exec"), names)  # noqa: S102 - the text is generated from the row above
     method: Method = names[row.name]
     method.__doc__ = row.doc

@@ -1,91 +1,375 @@
-"""Instructions at byte offsets: their operands, the mask, and which elements take part."""
+"""Instructions with an operand at byte offsets: what can be wrong with one, where its elements lie, and what is done there.
 
-from collections.abc import Mapping
+The methods of `engine.recipes.offset_code` call these functions.  One that looks for a fault returns it, or None.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.engine.refuse import foreign, no_pointer
-from mlusim.errors import Fault, WrongSpace
+from mlusim.arch.pipe import Pipe
+from mlusim.counted import plural
+from mlusim.engine.contract import Flight
+from mlusim.engine.refuse import foreign, no_pointer, refuse_here
+from mlusim.errors import Fault, RuleFault, WrongSpace
+from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
-from mlusim.memory.space import Space
+from mlusim.memory.space import SPACES, Space
+from mlusim.time.work import LINE, UNIT, CopyLoad, charge, charge_flight, scattered
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
+    from mlusim.isa.declare import Intrinsic
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 """Places or offsets in bytes, or numbers of elements."""
 
-
-def check_spaces(mlu: "Mlu", operands: Mapping[str, tuple[Any, Space]]) -> Fault | None:
-    """Return the problem where one of *operands* is not a pointer of this device into its space."""
-    for name, (pointer, space) in operands.items():
-        if not isinstance(pointer, Ptr):
-            return no_pointer(name, pointer, space)
-        fault = foreign(mlu, name, pointer)
-        if fault is not None:
-            return fault
-        if pointer.space is not space:
-            return WrongSpace(
-                f"{name} points into {pointer.space}",
-                operand=name,
-                space=pointer.space.name,
-                legal=str(space),
-            )
-    return None
+# -- arguments -------------------------------------------------------------------------------------
 
 
-def check_writable(pointer: Ptr, name: str) -> Fault | None:
-    """Return the problem where the host passed the memory behind *pointer* as const."""
-    target = pointer.view.allocation
-    if target.writable:
+def arguments_of(
+    mlu: "Mlu",
+    row: "Intrinsic",
+    names: tuple[str, ...],
+    optional: str | None,
+    front: int,
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+) -> tuple[Any, ...]:
+    """Return the arguments in the order of *names*, None for the operand *optional* where it is left out.
+
+    Those behind the first *front* may be named in any order.  Raises a fault where there are too few or too many.
+    """
+    asked, number = names, len(given) + len(named)
+    if optional is not None and number == len(names) - 1:
+        asked = tuple(name for name in names if name != optional)
+    free = [name for name in asked if name not in named]
+    fits = (
+        number == len(asked)
+        and set(named) <= set(asked)
+        and named.keys().isdisjoint(names[:front][: len(given)])
+    )
+    if not fits:
+        fault = RuleFault(f"{number} {plural(number, 'argument')}", legal=row.signature)
+        raise refuse_here(mlu, row, fault)
+    arguments = dict(zip(free, given, strict=True)) | named
+    return tuple(arguments.get(name) for name in names)
+
+
+# -- what can be wrong -----------------------------------------------------------------------------
+
+
+def not_positive(name: str, value: int) -> Fault | None:
+    """Return the fault of a count below 1."""
+    if value > 0:
         return None
-    return target.const_fault(name)
+    return RuleFault(f"{name} = {value}", operand=name, legal="1 or more", hint="guard the call")
 
 
-def check_room(pointer: Ptr, name: str, count: int) -> Fault | None:
-    """Return the problem where *count* elements do not fit behind *pointer*."""
+def no_int(name: str, value: int) -> Fault | None:
+    """Return the fault of a count that is no ``int`` of C."""
+    if not abs(value) >> 31:
+        return None
+    return RuleFault(f"{name} = {value} is no int of C", operand=name, legal="up to 2**31 - 1")
+
+
+def pieces_meet(size: int, stride: int, count: int) -> Fault | None:
+    """Return the fault of *count* pieces of *size* bytes, *stride* apart, that overlap."""
+    if count == 1 or stride >= size:
+        return None
+    return RuleFault(
+        f"stride = {stride} makes pieces of {size} {plural(size, 'byte')} overlap",
+        operand="stride",
+        legal=f"{size} or more",
+    )
+
+
+def not_directed(direction: Any, directions: tuple[Direction, ...]) -> Fault | None:
+    """Return the fault of a *direction* that is none of *directions*."""
+    if direction in directions:
+        return None
+    return RuleFault(
+        f"direction = {direction!r} is not for this",
+        operand="direction",
+        legal=" or ".join(str(d) for d in directions),
+    )
+
+
+def misplaced(mlu: "Mlu", name: str, pointer: Any, space: Space) -> Fault | None:
+    """Return the fault of an operand that is no pointer of this core into *space*."""
+    if not isinstance(pointer, Ptr):
+        return no_pointer(name, pointer, space)
+    fault = foreign(mlu, name, pointer)
+    if fault is not None or pointer.space is space:
+        return fault
+    return WrongSpace(
+        f"{name} points into {pointer.space}",
+        operand=name,
+        space=pointer.space.name,
+        legal=str(space),
+    )
+
+
+def not_writable(pointer: Ptr, name: str) -> Fault | None:
+    """Return the fault of a pointer into memory that the host passed as const."""
+    target = pointer.view.allocation
+    return None if target.writable else target.const_fault(name)
+
+
+def mistyped(name: str, pointer: Ptr, dtypes: tuple[str, ...]) -> Fault | None:
+    """Return the fault of elements that are of none of *dtypes*."""
+    if pointer.dtype.name in dtypes:
+        return None
+    return WrongSpace(
+        f"{name} is {pointer.dtype}", operand=name, legal=", ".join(dtypes), hint="cast the pointer"
+    )
+
+
+def no_integers(name: str, pointer: Ptr) -> Fault | None:
+    """Return the fault of elements that are no integers."""
+    if pointer.dtype.kind != "float":
+        return None
+    return WrongSpace(f"{name} is {pointer.dtype}", operand=name, legal="integers of 8, 16, 32 or 64 bits")
+
+
+def unlike(name: str, value: Any, like: str, pointer: Ptr) -> Fault | None:
+    """Return the fault of elements that are not of the type of *pointer*'s, which is the operand *like*; a number has none."""
+    if not isinstance(value, Ptr) or value.dtype is pointer.dtype:
+        return None
+    text = f"{name} is {value.dtype} and {like} is {pointer.dtype}"
+    return WrongSpace(text, operand=name, legal="one element type for all operands")
+
+
+def no_room(pointer: Any, name: str, count: int) -> Fault | None:
+    """Return the fault of *count* elements that do not fit behind *pointer*; a number needs no room."""
+    if not isinstance(pointer, Ptr):
+        return None
     fault = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
     if fault is not None:
         fault.operand = name
     return fault
 
 
-def taking_part(offset: Ptr, bitmask: Any, count: int) -> Fault | tuple[Places, Places]:
-    """Return which of *count* elements take part, and their offsets (bytes); or what is wrong with the mask.
+def meeting(target: Ptr, source: Any, name: str, count: int, exact: bool) -> Fault | None:
+    """Return the fault of a vector *target* that overlaps the vector *source*, but *exact*ly; a number lies nowhere."""
+    if not isinstance(source, Ptr) or target.view.allocation is not source.view.allocation:
+        return None
+    width, other = count * target.view.itemsize, count * source.view.itemsize
+    if exact and target.offset == source.offset:
+        return None
+    if target.offset + width <= source.offset or source.offset + other <= target.offset:
+        return None
+    legal = f"dst exactly at {name} or apart from it" if exact else f"dst apart from {name}"
+    return RuleFault(f"dst overlaps {name}", operand="dst", legal=legal)
+
+
+def repeats_meet(dst: Ptr, wide: int, src: Ptr, taken: int, repeats: Ptr, count: int) -> Fault | None:
+    """Return the fault of *wide* bytes that overlap the pieces they repeat, or the numbers of repetitions."""
+    for name, pointer, nbytes in (("src", src, taken), ("repeats", repeats, count)):
+        if (
+            pointer.view.raw is dst.view.raw
+            and dst.offset < pointer.offset + nbytes
+            and pointer.offset < dst.offset + wide
+        ):
+            return RuleFault(f"dst overlaps {name}", operand="dst", legal=f"dst apart from {name}")
+    return None
+
+
+def outside(
+    name: str, pointer: Ptr, places: Places, size: int, chosen: Places, offset: Ptr | None
+) -> Fault | None:
+    """Return the fault of the first of *places* whose *size* bytes leave the memory of the operand *name*.
+
+    It is of the element of *chosen* at the same index, and of *offset* where that led there.
+    """
+    wrong = np.flatnonzero((places < 0) | (places + size > pointer.view.nbytes))
+    if not wrong.size:
+        return None
+    at, i = int(places[wrong[0]]) - pointer.offset, int(chosen[wrong[0]])
+    fault = bounds_fault(pointer.view, pointer.offset, size, at)
+    if fault is not None:
+        fault.operand = name
+        of = f"piece {i}" if offset is None else f"offset[{i}] = {at}"
+        fault.message = f"{of} of {name}; {fault.message}"
+        if offset is not None:
+            fault.read = (_element(offset, i),)
+    return fault
+
+
+def unaligned(pointer: Ptr, places: Places, chosen: Places, offset: Ptr) -> Fault | None:
+    """Return the fault of the first of *places* that is not that of an element."""
+    size = pointer.view.itemsize
+    wrong = np.flatnonzero(places % size)
+    if not wrong.size:
+        return None
+    at, i = int(places[wrong[0]]) - pointer.offset, int(chosen[wrong[0]])
+    fault = RuleFault(
+        f"offset[{i}] = {at} is not aligned to the element size",
+        operand="offset",
+        legal=f"offsets in bytes that lead to multiples of {size}",
+        hint="multiply the index by the size of an element",
+    )
+    fault.read = (_element(offset, i),)
+    return fault
+
+
+# -- where the elements lie ------------------------------------------------------------------------
+
+
+def pipe_of(direction: Direction) -> Pipe:
+    """Return the pipe of pieces that are copied in *direction*."""
+    return Pipe.IO if direction.off_chip else Pipe.MOVE
+
+
+def taking_part(mlu: "Mlu", row: "Intrinsic", offset: Ptr, bitmask: Any, count: int) -> tuple[Places, Places]:
+    """Return which of *count* elements take part, and their offsets (bytes).  Raises the fault of a mask that is too short.
 
     *bitmask* is a pointer or None for all; bit i, the lowest first, is that of element i.
     """
     chosen = np.arange(count)
     if bitmask is not None:
         mask, nbytes = bitmask.cast("uint8"), -(-count // 8)
-        fault = check_room(mask, "bitmask", nbytes)
+        fault = no_room(mask, "bitmask", nbytes)
         if fault is not None:
-            return fault
+            raise refuse_here(mlu, row, fault)
         bits = mask.view.array[mask.index : mask.index + nbytes]
         chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[:count])
     offsets = offset.view.array[offset.index : offset.index + count].astype(np.int64)
     return chosen, offsets[chosen]
 
 
-def element(pointer: Ptr, i: int) -> Access:
-    """Return the bytes of element *i* behind *pointer*."""
+def repeats_of(repeats: Ptr, count: int) -> Places:
+    """Return how often each of *count* pieces is repeated."""
+    return repeats.view.raw[repeats.offset : repeats.offset + count].astype(np.int64)
+
+
+def repeated(times: Places) -> list[int]:
+    """Return the number of the piece that each repetition is of."""
+    numbers: list[int] = np.repeat(np.arange(len(times)), times).tolist()
+    return numbers
+
+
+# -- what is read and written ----------------------------------------------------------------------
+
+
+def _element(pointer: Ptr, i: int) -> Access:
     size = pointer.view.itemsize
-    return Access(pointer.view.allocation, pointer.offset + i * size, size)
+    return bytes_of(pointer, i * size, size)
 
 
-def elements(pointer: Ptr, chosen: Places) -> list[Access]:
-    """Return the bytes of the elements *chosen* (ascending) behind *pointer*, neighbours in one access."""
-    size, allocation = pointer.view.itemsize, pointer.view.allocation
+def bytes_of(pointer: Ptr, start: int, nbytes: int) -> Access:
+    """Return *nbytes* bytes that begin *start* bytes behind *pointer*."""
+    return Access(pointer.view.allocation, pointer.offset + start, nbytes)
+
+
+def elements_of(pointer: Any, chosen: Places) -> list[Access]:
+    """Return the bytes of the elements *chosen* (ascending) behind *pointer*, neighbours in one access; a number has none."""
+    if not isinstance(pointer, Ptr):
+        return []
+    size = pointer.view.itemsize
     ends = np.flatnonzero(np.diff(chosen) != 1) + 1
     runs = np.split(chosen, ends) if len(chosen) else []
-    return [Access(allocation, pointer.offset + int(run[0]) * size, len(run) * size) for run in runs]
+    return [bytes_of(pointer, int(run[0]) * size, len(run) * size) for run in runs]
 
 
-def reads_of(offset: Ptr, bitmask: Any, count: int, chosen: Places) -> list[Access]:
-    """Return the ranges that are read to know the places: the offsets *chosen*, and the mask for *count* elements if there is one."""
-    reads = elements(offset, chosen)
-    if bitmask is not None:
-        reads.append(Access(bitmask.view.allocation, bitmask.offset, -(-count // 8)))
-    return reads
+def each_of(pointer: Ptr, chosen: Places) -> list[Access]:
+    """Return the bytes of the elements *chosen* behind *pointer*, one by one."""
+    return [_element(pointer, int(i)) for i in chosen]
+
+
+def mask_of(bitmask: Any, count: int) -> list[Access]:
+    """Return the bytes of the mask of *count* elements, where there is one."""
+    return [] if bitmask is None else [bytes_of(bitmask, 0, -(-count // 8))]
+
+
+def pieces_of(pointer: Ptr, places: Places, size: int) -> list[Access]:
+    """Return the *size* bytes at each of *places* in the memory of *pointer*."""
+    return [Access(pointer.view.allocation, int(at), size) for at in places]
+
+
+def distinct_of(pointer: Ptr, places: Places) -> list[Access]:
+    """Return the bytes of the element at each of *places*, each place once."""
+    return pieces_of(pointer, np.unique(places), pointer.view.itemsize)
+
+
+# -- what is done ----------------------------------------------------------------------------------
+
+
+def move_pieces(target: Any, to: Places, source: Any, frm: Places, size: int) -> None:
+    """Move pieces of *size* bytes, all of them at once; of pieces at one place the last one stays."""
+    within = np.arange(size)
+    target[to[:, None] + within] = source[frm[:, None] + within]
+
+
+def moving_pieces(target: Any, to: Places, source: Any, frm: Places, size: int) -> Callable[[], None]:
+    """Return what moves the pieces when it is called."""
+    return functools.partial(move_pieces, target, to, source, frm, size)
+
+
+def elements_at(pointer: Ptr, places: Places) -> tuple[Any, Places]:
+    """Return the whole memory of *pointer* as elements, and the numbers of those at *places*."""
+    view = pointer.view
+    whole = view.allocation.nbytes // view.itemsize
+    return np.ndarray((whole,), pointer.dtype.dtype, view.allocation.raw), places // view.itemsize
+
+
+def update_places(
+    body: Callable[..., Any], memory: Any, touched: Places, dst: Ptr, chosen: Places, count: int, src: Any
+) -> None:
+    """Change *memory* at *touched*; each round takes every place once, so that repeats follow each other."""
+    out = dst.view.array[dst.index : dst.index + count]
+    values = src.view.array[src.index : src.index + count].copy() if isinstance(src, Ptr) else None
+    order = np.argsort(touched, kind="stable")
+    ordered = touched[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])[: len(ordered)]
+    rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+    for turn in range(int(rank.max(initial=-1)) + 1):
+        round_ = order[rank == turn]
+        found, got = memory[touched[round_]], np.empty(len(round_), memory.dtype)
+        body(got, found, None, src if values is None else values[chosen[round_]])
+        memory[touched[round_]] = found
+        out[chosen[round_]] = got
+
+
+def repeat_pieces(dst: Ptr, src: Ptr, size: int, count: int, times: Places, wide: int) -> None:
+    """Write each of *count* pieces of *size* bytes as often as *times* says, *wide* bytes in all."""
+    rows = src.view.raw[src.offset : src.offset + count * size].reshape(count, size)
+    dst.view.raw[dst.offset : dst.offset + wide] = np.repeat(rows, times, axis=0).reshape(-1)
+
+
+# -- what it costs ---------------------------------------------------------------------------------
+
+
+def pieces_load(places: Places, size: int, pipe: Pipe, scatters: bool) -> CopyLoad:
+    """Return the load of pieces of *size* bytes at *places* on *pipe*."""
+    if pipe is Pipe.MOVE:
+        return lines_load(len(places) * -(-size // LINE))
+    transactions = int(((places % UNIT + size + UNIT - 1) // UNIT + 2 * scatters).sum())
+    return scattered(len(places), transactions, stores=scatters)
+
+
+def places_load(pointer: Ptr, count: int) -> CopyLoad:
+    """Return the load of *count* atomics, each on an element of its own."""
+    transactions = count * (-(-pointer.view.itemsize // UNIT) + 2)
+    return scattered(count, transactions, stores=True)
+
+
+def lines_load(lines: int) -> CopyLoad:
+    """Return the load of *lines* lines on the chip."""
+    return CopyLoad(lines=lines)
+
+
+NAMES: Mapping[str, Any] = {
+    **{f.__name__: f for f in (
+        arguments_of, not_positive, no_int, pieces_meet, not_directed, misplaced, not_writable, mistyped, no_integers, unlike,
+        no_room, meeting, repeats_meet, outside, unaligned, pipe_of, taking_part, repeats_of, repeated, bytes_of, elements_of,
+        each_of, mask_of, pieces_of, distinct_of, move_pieces, moving_pieces, elements_at, update_places, repeat_pieces,
+        pieces_load, places_load, lines_load, refuse_here, charge, charge_flight, Flight,
+    )},
+    **{d.name: d for d in DIRECTIONS},
+    **{s.name: s for s in SPACES},
+}  # fmt: skip
+"""What the rendered methods refer to, by its name there."""

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
 from mlusim.arch.pipe import Pipe
-from mlusim.isa.declare import Cost, Intrinsic, intrinsic
+from mlusim.isa.declare import Cost, Intrinsic, Offsets, intrinsic
 from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 from mlusim.isa.parameters import Tile, TileOrValue, Value
 from mlusim.isa.rules import demand
@@ -261,6 +261,7 @@ def discrete(op: str, change: Change, formula: str, **properties: Any) -> Intrin
     return intrinsic(
         f"__bang_discrete_atomic_{op}",
         form="discrete",
+        offsets=Offsets("base"),
         since=592,
         elements=types,
         c={

@@ -46,6 +46,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE, as_row_formula, names_in
 from mlusim.isa.parameters import Parameter, parameters_of, result_of
+from mlusim.memory.direction import Direction
 from mlusim.memory.space import NRAM, Space
 from mlusim.presenting import Presented
 
@@ -190,6 +191,18 @@ class Cost:
 
 
 @frozen
+class Offsets:
+    """*operand* lies at the byte offsets that the operand ``offset`` holds, the other side of a copy in a row.
+
+    ``directions`` are those that a copy at offsets may take; a row that *waits* is done when it returns.
+    """
+
+    operand: str
+    directions: tuple[Direction, ...] = ()
+    waits: bool = True
+
+
+@frozen
 class Intrinsic(Presented):
     """One row of the instruction set.
 
@@ -225,6 +238,7 @@ class Intrinsic(Presented):
     approximation: Approximation | None = None
     overload: tuple[str, str] | None = None
     elements: tuple[DType, ...] = ()
+    offsets: Offsets | None = None
     native: Any = ""
     passes: Passes = Passes.ONE
     name: str = field(init=False)
@@ -355,6 +369,7 @@ class RowDeclaration:
         None  # types of C that no annotation says (`isa.parameters`)
     )
     elements: tuple[DType, ...] = ()  # of a row without operands
+    offsets: Offsets | None = None  # of a row with an operand that lies where data say
     native: Any = ""
     passes: Passes = Passes.ONE  # what a line costs the vector unit
 
@@ -391,6 +406,7 @@ class RowDeclaration:
             approximation=self.approximation,
             overload=self.overload,
             elements=self.elements,
+            offsets=self.offsets,
             native=self.native,
             passes=self.passes,
         )

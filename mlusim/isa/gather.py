@@ -10,17 +10,26 @@ from collections.abc import Callable
 from typing import Any
 
 from mlusim.arch.pipe import Pipe
-from mlusim.isa.declare import Intrinsic, intrinsic
+from mlusim.isa.declare import Intrinsic, Offsets, intrinsic
 from mlusim.isa.parameters import Tile
-from mlusim.memory.direction import Direction
+from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
 
 _PLAIN = "int size, mluMemcpyDirection_t direction, int stride, int count"
 
 
-def _row(spelling: str, since: int = 592, certainty: str = "I") -> Callable[[Callable[..., Any]], Intrinsic]:
+_TO_NRAM = (GDRAM2NRAM, NRAM2NRAM)
+_GATHERS, _STARTS_TO_GATHER = Offsets("src", _TO_NRAM), Offsets("src", _TO_NRAM, waits=False)
+_FROM_NRAM = (NRAM2GDRAM, NRAM2NRAM)
+_SCATTERS, _STARTS_TO_SCATTER = Offsets("dst", _FROM_NRAM), Offsets("dst", _FROM_NRAM, waits=False)
+
+
+def _row(
+    spelling: str, offsets: Offsets, since: int = 592, certainty: str = "I"
+) -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
         spelling,
         form="gather",
+        offsets=offsets,
         pipe=Pipe.IO,
         since=since,
         aligned=False,
@@ -30,7 +39,7 @@ def _row(spelling: str, since: int = 592, certainty: str = "I") -> Callable[[Cal
     )
 
 
-@_row("__gather", 372, "C")
+@_row("__gather", _GATHERS, 372, "C")
 def gather(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Gather and wait: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` for i below *count*, b below *size*.
 
@@ -40,7 +49,7 @@ def gather(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """
 
 
-@_row("__gather_async")
+@_row("__gather_async", _STARTS_TO_GATHER)
 def gather_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Start a gather like ``__gather`` and go on; it is done after the sync that waits for its pipe.
 
@@ -49,7 +58,7 @@ def gather_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """
 
 
-@_row("__scatter")
+@_row("__scatter", _SCATTERS)
 def scatter(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Scatter and wait: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
 
@@ -58,7 +67,7 @@ def scatter(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """
 
 
-@_row("__scatter_async")
+@_row("__scatter_async", _STARTS_TO_SCATTER)
 def scatter_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Start to scatter: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
 
@@ -68,7 +77,7 @@ def scatter_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """
 
 
-@_row("__bang_gather_async")
+@_row("__bang_gather_async", _STARTS_TO_GATHER)
 def bang_gather_async(
     dst: Tile, src: Tile, offset: Tile, bitmask: Tile, size: int, stride: int, count: int
 ) -> None:
@@ -98,6 +107,7 @@ def extension(dst: Tile, src: Tile, repeats: Tile, size: int, direction: Directi
 @intrinsic(
     "__mlisa_gather_vector",
     form="gather",
+    offsets=Offsets("src", (NRAM2NRAM,)),
     pipe=Pipe.MOVE,
     since=372,
     aligned=False,

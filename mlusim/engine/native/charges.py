@@ -32,7 +32,7 @@ class DoorCall(Protocol):
         """Render a formula of the row in C, as *operand* sees it."""
 
 
-def charges(recipe: Sequence[steps.Step], call: DoorCall) -> Iterator[str]:
+def charges(recipe: Sequence[object], call: DoorCall) -> Iterator[str]:
     """Render the lines that count one execution, and its work unless it is of an operand that is a number in *call*."""
     charged = False
     for step in recipe:

@@ -11,6 +11,7 @@ from attrs import frozen
 from mlusim.arch.dtypes import as_dtype
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.recipes import steps
+from mlusim.engine.recipes.offset_rows import OffsetStep, offset_steps
 from mlusim.formula.python import to_python
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mlusim.engine.recipes.steps import Step
     from mlusim.isa.declare import Intrinsic, Operand
 
-BY_HAND = ("copy", "gather", "discrete")  # forms whose operands lie where a token or data say
+BY_HAND = ("copy",)  # forms whose operands lie where a token says
 
 
 @frozen
@@ -46,7 +47,7 @@ class Recipe:
     row: "Intrinsic"
     number: int
     policy: LaunchPolicy
-    steps: tuple["Step", ...]
+    steps: tuple["Step | OffsetStep", ...]
 
 
 def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
@@ -63,7 +64,7 @@ class _Maker:
         self.counts = tuple(p for p in row.given if p.kind == "count")
         self.plain = tuple(o for o in self.operands if self.kinds[o.name] != "either")
 
-    def in_order(self) -> Iterator["Step"]:
+    def in_order(self) -> Iterator["Step | OffsetStep"]:
         row, policy = self.row, self.policy
         if policy.compiled and row.form == "copy":
             yield steps.LeaveOthers(policy.memory_core)
@@ -76,6 +77,8 @@ class _Maker:
             yield steps.Refuse()
         elif row.form in BY_HAND:
             yield steps.ByHand(row.form)
+        elif row.form in ("gather", "discrete"):
+            yield from offset_steps(row)
         else:
             yield from self._asked()
             yield from self._checks()

@@ -16,6 +16,8 @@ from mlusim.engine.padding import Padded, count_code, padded_count
 from mlusim.engine.place import caller
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.charges import CHARGES
+from mlusim.engine.recipes.offset_code import OFFSET_STEPS
+from mlusim.engine.recipes.offset_rows import Arguments
 from mlusim.engine.refuse import (
     C_TYPES,
     MOST_READ_FIRST,
@@ -84,6 +86,7 @@ class Writer:
             "macs": work.macs(self.arch),
             "IO": Pipe.IO,
             "MOVE": Pipe.MOVE,
+            "VECTOR": Pipe.VECTOR,
             "LEFT": LEFT,
             "present": present,
             "caller": caller,
@@ -111,6 +114,8 @@ class Writer:
         default = {p.name: "" if p.default is NO_DEFAULT else f"=default_{p.name}" for p in self.row.given}
         if self.row.overload is not None:
             return open_signature(self.row)
+        if any(isinstance(step, Arguments) for step in self.recipe.steps):
+            return "mlu, *given, **named"
         return ", ".join(("mlu", *(star.get(p.kind, "") + p.name + default[p.name] for p in self.row.given)))
 
     @property
@@ -362,5 +367,6 @@ RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = MappingProxyType(
         steps.Spin: _spin,
         steps.ReturnResult: _return,
         **CHARGES,
+        **OFFSET_STEPS,
     }
 )
