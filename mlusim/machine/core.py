@@ -95,8 +95,10 @@ class Core:
     """One IPU or memory core during one task.
 
     The kernel sees it through its `Mlu`; pointers account their scalar accesses here; the
-    scheduler parks and resumes it.
+    scheduler parks and resumes it.  ``in_python`` says that Python runs its kernel.
     """
+
+    in_python = True
 
     def __init__(self, session: "Owner", place: TaskPlace, union: "Union", cluster: "Cluster | None") -> None:
         self.session = session

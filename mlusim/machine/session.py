@@ -120,6 +120,8 @@ class Session:
         self.native_groups: int | None = (
             None  # of the first so many C runs the tasks, Python those of the rest
         )
+        self.native_members = 0  # of the group behind those, the first so many cores to begin run C, too
+        self._members_in_c = 0  # of the group that is made next
         self._bind = bind
         self._routes: dict[bool, Routes] = {}  # of an IPU core and of a memory core
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
@@ -179,19 +181,22 @@ class Session:
         *,
         timing: bool = False,
         native_groups: int = 0,
+        native_members: int = 0,
     ) -> "Session":
         """Return the same launch once more, not yet run, with *timing* or without: *arguments* stand for those of the request.
 
         The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.  Where C ran the launch,
-        it runs the first *native_groups* again, those left out among them, and announces nothing that their tasks do.
+        it runs the first *native_groups* again, those left out among them, and the first *native_members* cores of the next one to
+        begin, and announces nothing that their tasks do.
         *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
         """
         request = evolve(self.request, arguments=tuple(arguments), timing=timing)
-        native = self.native.again() if self.native is not None and native_groups > skip else None
+        some = native_groups > skip or native_members
+        native = self.native.again() if self.native is not None and some else None
         session = Session(self.board, request, observers, self._bind, choices, native)
         session.skip = skip
         if native is not None:
-            session.native_groups = native_groups
+            session.native_groups, session.native_members = native_groups, native_members
         return session
 
     def screened(
@@ -272,6 +277,7 @@ class Session:
         groups = self._groups()
         for number in itertools.count():
             self._core_class = self.native.core_class if number < many else Core
+            self._members_in_c = self.native_members if number == many else 0
             group = next(groups, None)
             if group is None:
                 return
@@ -324,30 +330,34 @@ class Session:
     def _union(self, start: int, row: int, plane: int) -> list[Core]:
         arch, (x, y, _) = self.board.arch, self.dim
         union = Union(block=False, number=(plane * y + row) * x + start)
+        places: list[TaskPlace] = []
         for number in range(self.kind.unions):
-            cluster = self._cluster(number)
-            union.clusters.append(cluster)
             first = start + number * arch.cores_per_cluster
             for core_id in range(arch.cores_per_cluster):
                 task_x = first + core_id
                 task = (plane * y + row) * x + task_x
-                place = TaskPlace(task, task_x, row, plane, number, core_id)
-                cluster.cores.append(self._member(place, union, cluster))
+                places.append(TaskPlace(task, task_x, row, plane, number, core_id))
             if arch.memory_core:
                 # The memory core carries the coordinates of its cluster's first task; inferred.
                 task = (plane * y + row) * x + first
-                place = TaskPlace(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True)
-                cluster.cores.append(self._member(place, union, cluster))
-            union.cores.extend(cluster.cores)
+                places.append(TaskPlace(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True))
+        in_c, self._members_in_c = _in_their_order(places)[: self._members_in_c], 0
+        union.clusters.extend(self._cluster(number) for number in range(self.kind.unions))
+        for place in places:
+            cluster = union.clusters[place.cluster_id]
+            core = self._member(place, union, cluster, in_c=place in in_c)
+            cluster.cores.append(core)
+            union.cores.append(core)
         if begin_memory_cores_first():
             return sorted(union.cores, key=lambda core: not core.place.memory_core)
         return union.cores
 
-    def _member(self, place: TaskPlace, union: Union, cluster: Cluster) -> Core:
+    def _member(self, place: TaskPlace, union: Union, cluster: Cluster, *, in_c: bool) -> Core:
         """Return a core at *place* of *union*: one that was there in another union, where there is such."""
         idle = self._idle.get((place.cluster_id, place.core_id))
         if not idle:
-            return self._core_class(self, place, union, cluster)
+            made = self.native.core_class if in_c and self.native is not None else self._core_class
+            return made(self, place, union, cluster)
         core: Core = idle.pop()
         core.cluster, core.shared_count = cluster, 0
         core.renew(place, union)
@@ -414,3 +424,8 @@ class Session:
             return None, None
         watch = Announcer(core, self.choices)
         return watch if every else None, watch
+
+
+def _in_their_order(places: list[TaskPlace]) -> list[TaskPlace]:
+    """Return the places of a union in the order in which its cores begin."""
+    return sorted(places, key=lambda place: not place.memory_core) if begin_memory_cores_first() else places

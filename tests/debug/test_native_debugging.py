@@ -48,6 +48,15 @@ __mlu_global__ void B(float *out, const float *in, int rounds, int wrong) {
     __sync();
   }
 }
+__mlu_global__ void V(float *out, const float *in, int rounds, int wrong) {
+  if (coreId == 0x80) return;
+  for (int i = 0; i < rounds; i++) {
+    __memcpy_async(row, in, 256, GDRAM2NRAM);
+    __sync_io();
+    __bang_add(row, row, row, 64);
+    out[taskId] = out[taskId] + row[i] + out[0];
+  }
+}
 __mlu_global__ void U(float *out) { out[0] = row[3]; }
 """
 
@@ -62,7 +71,7 @@ def kernels(tmp_path_factory):
 
 def _native(kernels, name="K", *, wrong=-1, beside=(), engine="auto"):
     def program(observe):
-        kind = mlusim.UNION1 if name == "K" else mlusim.BLOCK
+        kind = mlusim.UNION1 if name in "KV" else mlusim.BLOCK
         device = mlusim.Device("MLU370-X4")
         out, data = device.put(np.zeros(64, np.float32)), device.put(np.arange(64, dtype=np.float32))
         for rounds in (3, 9):
@@ -89,11 +98,12 @@ def _watched(recorded):
     return run.tracer.moment, {mark.moment: mark for mark in found._marks}
 
 
-@pytest.mark.parametrize("name", ["native", "python", "block", "staged"])
+@pytest.mark.parametrize("name", ["native", "apart", "python", "block", "staged"])
 def test_marks_by_the_counters_are_those_of_a_watched_run(kernels, name):
     """The program's own run, of which nothing is announced, knows its moments by the counters of the cores."""
     programs = {
         "native": _native(kernels),
+        "apart": _native(kernels, "V"),
         "python": _native(kernels, engine="python"),
         "block": lambda observe: counting_program(observe, tasks=9, rounds=4),
         "staged": lambda observe: staged_program(observe, tasks=8),
@@ -101,18 +111,20 @@ def test_marks_by_the_counters_are_those_of_a_watched_run(kernels, name):
     with console_on(programs[name]) as console:
         says(console, "run")
         last = console.session.launches[-1]
-        assert (last.session.native is not None) == (name == "native")
+        assert (last.session.native is not None) == (name in ("native", "apart"))
         moments, marks = _watched(last)
         known = last.milestones._marks
         assert last.moments == moments
         assert len(known) > 3
         assert [marks[mark.moment] for mark in known] == known
+        assert {mark.members for mark in known} == ({*range(5)} if name == "apart" else {0})
 
 
-def test_native_ways_lead_to_the_same_bytes(kernels):
-    """C runs the groups of tasks before a moment; from there on the machine is what it is from the beginning."""
+@pytest.mark.parametrize("name", ["B", "V"])
+def test_native_ways_lead_to_the_same_bytes(kernels, name):
+    """C runs the groups of tasks before a moment, and of a union the cores that had ended; the machine is what it is from the beginning."""
     answers = [
-        _walk(_native(kernels, "B", engine=engine), native=engine == "auto") for engine in ("auto", "python")
+        _walk(_native(kernels, name, engine=engine), native=engine == "auto") for engine in ("auto", "python")
     ]
     assert answers[0] == answers[1]
 

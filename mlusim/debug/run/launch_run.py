@@ -47,12 +47,12 @@ class LaunchRun:
         mark = recorded.milestones.mark(since)
         if since >= END or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
-        native = recorded.unwatched(mark) if mark is not None or since >= END else 0
+        in_c = recorded.unwatched(mark) if mark is not None or since >= END else (0, 0)
         asleep = mark is not None or since >= END
         self.tracer.begin_at(snapshot, mark, elapsed, asleep=asleep, since=0 if since >= END else since)
         self.since = since if since < END else 0 if snapshot is None else snapshot.moment
         observers = [*self.checkers, self.tracer, *beside]
-        self.session, self.tracer.copies = recorded.again(observers, snapshot, native_groups=native)
+        self.session, self.tracer.copies = recorded.again(observers, snapshot, in_c=in_c)
         self.stop: Stop | None = None
         self.error: BaseException | None = None
         self.inside = False

@@ -72,13 +72,13 @@ class KeptLaunch:
         self.milestones = Milestones(0)
         self.moments = self.clock = None
 
-    def unwatched(self, mark: Mark | None) -> int:
-        """Return how many groups of tasks C may run on the way to *mark*, or to the launch's end (None)."""
+    def unwatched(self, mark: Mark | None) -> tuple[int, int]:
+        """Return how many groups of tasks C may run on the way to *mark*, or to the launch's end (None), and cores of the next one."""
         if self.session.native is None or self.edits or explored(self.session):
-            return 0
+            return 0, 0
         if mark is not None:
-            return max(mark.groups, 0)
-        return self.ended
+            return max(mark.groups, 0), mark.members
+        return self.ended, 0
 
     @property
     def nbytes(self) -> int:
@@ -114,10 +114,11 @@ class KeptLaunch:
         snapshot: Snapshot | None = None,
         *,
         timing: bool = False,
-        native_groups: int = 0,
+        in_c: tuple[int, int] = (0, 0),
     ) -> "tuple[Session, dict[Allocation, Allocation]]":
-        """Return the same launch once more, not yet run, from its beginning or from *snapshot*; C runs the first *native_groups*.
+        """Return the same launch once more, not yet run, from its beginning or from *snapshot*.
 
+        *in_c* says how many groups of tasks C runs, the first, and how many cores of the next one.
         It works on copies of the tensors; the second value says which copy stands for which tensor.
         Raises `UsageError` where the tensors' first bytes have been given up.
         """
@@ -139,7 +140,8 @@ class KeptLaunch:
             groups,
             copy.deepcopy(self.choices),
             timing=timing,
-            native_groups=native_groups,
+            native_groups=in_c[0],
+            native_members=in_c[1],
         )
         session.printed += () if snapshot is None else snapshot.printed
         return session, copies

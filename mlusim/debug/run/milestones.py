@@ -20,12 +20,14 @@ SPACING = 2000  # moments between two snapshots, at least
 class Mark(NamedTuple):
     """The moment of the *rare*-th rare event, and how many groups of tasks had ended before it where no more than one was under way.
 
-    -1 groups: several were under way.
+    -1 groups: several were under way.  Of the next group *members* cores had ended besides, the first to begin, and the others have
+    nothing to do with them.
     """
 
     moment: int
     rare: int
     groups: int = -1
+    members: int = 0
 
 
 @frozen(eq=False)
@@ -62,11 +64,11 @@ class Milestones:
     _stride: int = field(default=1, init=False)
     _spacing: int = field(default=SPACING, init=False)
 
-    def note(self, rare: int, moment: int, groups: int = -1) -> None:
-        """Note that the *rare*-th rare event is at *moment*, with nothing in flight there; *groups* as a `Mark` has them."""
+    def note(self, rare: int, moment: int, groups: int = -1, members: int = 0) -> None:
+        """Note that the *rare*-th rare event is at *moment*, with nothing in flight there; *groups* and *members* as a `Mark` has them."""
         if rare % self._stride:
             return
-        mark = Mark(moment, rare, groups)
+        mark = Mark(moment, rare, groups, members)
         if not self._marks or moment > self._marks[-1].moment:
             self._marks.append(mark)
         else:

@@ -147,7 +147,9 @@ class ProgramRun(RunObserver):
         self._noted += 1
         self._stride <<= self._noted % NOTED == 0
         rare, moments = (a + b for a, b in zip(elapsed(session), found, strict=True))
-        kept.milestones.note(rare, moments, kept.groups - 1 if self.only_latest(ending) else -1)
+        alone = self.only_latest(ending)
+        groups, members = (kept.groups - 1, self.members(ending)) if alone else (-1, 0)
+        kept.milestones.note(rare, moments, groups, members)
         if snapshot:
             self._snapshot(kept, session, moments, rare - 1)
 

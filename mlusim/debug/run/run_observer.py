@@ -26,6 +26,7 @@ class RunObserver(Observer):
         self.raised: BaseException | None = None
         self.failed: Core | None = None
         self.latest: Union | None = None  # the group of tasks that has begun last
+        self.begun = 0  # cores of that group that have begun
 
     def launch_begin(self, launch: "observed.Launch") -> None:
         """Note whose launch it is."""
@@ -34,11 +35,22 @@ class RunObserver(Observer):
     def task_begin(self, core: "observed.Core") -> None:
         """Note the core that runs the task, and its group."""
         self.cores.append(whole(core))
+        self.begun = self.begun + 1 if whole(core).union is self.latest else 1
         self.latest = whole(core).union
 
     def only_latest(self, ending: "Core | None" = None) -> bool:
         """Return whether no group of tasks but the one that has begun last is under way, *ending* among its cores."""
         return all(core.union is self.latest for core in (*self.cores, *([ending] if ending else ())))
+
+    def members(self, ending: "Core | None" = None) -> int:
+        """Return how many cores of the group that has begun last have ended; 0 where the others may still deal with them.
+
+        They do not where one core alone is under way, *ending* among them, and nothing has been declared in SRAM.
+        """
+        clusters = () if self.latest is None else self.latest.clusters
+        if len(self.cores) + (ending is not None) != 1 or any(c.sram.high_water for c in clusters):
+            return 0
+        return self.begun - 1
 
     def task_end(self, core: "observed.Core") -> None:
         """Forget the core that ran the task."""

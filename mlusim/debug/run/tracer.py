@@ -68,6 +68,7 @@ class Tracer(RunObserver):
         self.ear = Ear(recorded.shown)
         self._milestones = recorded.milestones
         self._wake: Mark | None = None
+        self._in_python = False  # whether Python runs the tasks by now
         self._until = 0  # the last moment that may be passed dozing
         self._elapsed: Callable[[Session], tuple[int, int]] = lambda _: (0, 0)
         self._base = 0, 0  # rare events and moments before the snapshot that the run began with
@@ -155,13 +156,17 @@ class Tracer(RunObserver):
 
     def task_begin(self, core: observed.Core) -> None:
         """Count a moment: a task begins; its lines are traced if those of the others are."""
+        before = self.latest
         super().task_begin(core)
         own = whole(core)
         if self.asleep or self.dozing:
             self._watches[own] = own.mlu.watch, own.scalars
             own.listen(*((None, None) if self.asleep else self._dozing(own)))
-        if core is core.union.cores[0]:
+        if own.union is not before:
             self._begin_group()
+        if self.asleep and own.in_python and not self._in_python and self.session is not None:
+            self._in_python = True
+            self._rare_events = self._base[0] + self._elapsed(self.session)[0]  # C tells of no waits
         if self.tracing:
             sys.settrace(self._call)
         self._rare(BEGIN, own, "task begins")
@@ -219,8 +224,9 @@ class Tracer(RunObserver):
         self.moment += 1
         self.lines = 0
         if not any(c.flights for c in self.cores):
-            groups = self._groups - 1 if self.only_latest() else -1
-            self._milestones.note(self._rare_events, self.moment, groups)
+            alone = self.only_latest()
+            groups, members = (self._groups - 1, self.members()) if alone else (-1, 0)
+            self._milestones.note(self._rare_events, self.moment, groups, members)
         if self.dozing:
             self._doze()
             return
@@ -264,8 +270,6 @@ class Tracer(RunObserver):
     def _begin_group(self) -> None:
         """Begin a group of tasks; where no other is under way, a snapshot may be made."""
         session, milestones = self.session, self._milestones
-        if self.asleep and session is not None and self._groups == session.native_groups:
-            self._rare_events = self._base[0] + self._elapsed(session)[0]  # of waits in C nothing was heard
         quiescent = (
             session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
         )

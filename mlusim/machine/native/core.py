@@ -127,6 +127,8 @@ _built_in = operator.attrgetter(*layout.BUILTINS)
 class NativeCore(Core):
     """One core whose kernel is C."""
 
+    in_python = False
+
     def __init__(
         self, session: "Session", place: TaskPlace, union: "Union", cluster: "Cluster | None"
     ) -> None:
