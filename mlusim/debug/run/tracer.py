@@ -166,7 +166,7 @@ class Tracer(RunObserver):
             self._begin_group()
         if self.asleep and own.in_python and not self._in_python and self.session is not None:
             self._in_python = True
-            self._rare_events = self._base[0] + self._elapsed(self.session)[0]  # C tells of no waits
+            self._rare_events = self._base[0] + self._elapsed(self.session)[0]  # waits in C are not announced
         if self.tracing:
             sys.settrace(self._call)
         self._rare(BEGIN, own, "task begins")
