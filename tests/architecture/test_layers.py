@@ -1,11 +1,10 @@
 """The house rules that a machine can hold: imports point down, nothing is global, nothing prints."""
 
 import ast
+import functools
 import importlib.util
 import re
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 LAYERS = {
@@ -54,21 +53,35 @@ OPS_MAY_IMPORT = (
 )
 
 
-def _imports(tree):
-    """Every module that *tree* imports, inside functions too, but for type checking."""
+@functools.cache
+def _nodes(path):
+    """Every node of a file, the module first: parsed and walked once for all rules."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+@functools.cache
+def _imports(path):
+    """Every module that a file imports, inside functions too, but for type checking."""
     guarded = {
         id(child)
-        for node in ast.walk(tree)
+        for node in _nodes(path)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for child in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    found = []
+    for node in _nodes(path):
         if id(node) in guarded:
             continue
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+            found.append(node.module)
+    return found
+
+
+def _offenders(paths, found):
+    """What *found* finds in each file, by the names of those in which it finds something."""
+    return {_name(path): offences for path in paths if (offences := found(path))}
 
 
 def _layer(module):
@@ -88,37 +101,34 @@ def test_the_page_shows_the_layers():
     assert LAYERS == {name: int(layer) for name, layer in shown}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=_name)
-def test_imports_point_down(path):
+def test_imports_point_down():
     """A module imports from its own layer or a lower one."""
-    own = _layer(_name(path))
-    if own is None:  # the package itself re-exports
-        return
-    upward = [m for m in _imports(ast.parse(path.read_text())) if (_layer(m) or 0) > own]
+
+    def upward(path):
+        own = _layer(_name(path))  # none of the package itself, which re-exports
+        return own is not None and [m for m in _imports(path) if (_layer(m) or 0) > own]
 
     # A launch takes checker names, which belong to the layer above: the one upward import, made at the call.
-    allowed = ["mlusim.observe.names"] if _name(path) == "mlusim.machine.device" else []
-    assert allowed == upward
+    assert _offenders(SOURCES, upward) == {"mlusim.machine.device": ["mlusim.observe.names"]}
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if "observe" in p.parts], ids=_name)
-def test_observers_see_events_only(path):
+def test_observers_see_events_only():
     """Observers import from the machine only its events and the observer's base class."""
-    machine = {m for m in _imports(ast.parse(path.read_text())) if m.startswith("mlusim.machine")}
+    seen = ("mlusim.machine.events", "mlusim.machine.hub")
 
-    assert machine <= {"mlusim.machine.events", "mlusim.machine.hub"}
+    def unseen(path):
+        return [m for m in _imports(path) if m.startswith("mlusim.machine") and m not in seen]
+
+    assert _offenders([p for p in SOURCES if "observe" in p.parts], unseen) == {}
 
 
-@pytest.mark.parametrize("path", OPS, ids=_name)
-def test_operators_use_the_public_surface(path):
+def test_operators_use_the_public_surface():
     """Operators import what a third party's operator may import."""
-    foreign = [
-        m
-        for m in _imports(ast.parse(path.read_text()))
-        if m.startswith("mlusim") and not m.startswith(OPS_MAY_IMPORT)
-    ]
 
-    assert [] == foreign
+    def foreign(path):
+        return [m for m in _imports(path) if m.startswith("mlusim") and not m.startswith(OPS_MAY_IMPORT)]
+
+    assert _offenders(OPS, foreign) == {}
 
 
 MUTATORS = {"append", "extend", "insert", "update", "setdefault", "add", "pop", "clear", "remove", "discard"}
@@ -135,63 +145,60 @@ def _changed(node):
     return {t.id for t in targets if isinstance(t, ast.Name)}
 
 
-@pytest.mark.parametrize("path", SOURCES + OPS, ids=_name)
-def test_nothing_is_a_global_variable(path):
-    """What a module names is a constant: upper case or private, and never changed; no `global`."""
-    tree = ast.parse(path.read_text())
+def _variables(path):
+    """The names of a module that its functions change, or call `global`."""
+    nodes = _nodes(path)
     named = {
         t.id
-        for node in tree.body
+        for node in nodes[0].body
         if isinstance(node, ast.Assign)
         for t in node.targets
         if isinstance(t, ast.Name)
     }
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    changed = {
-        name
-        for function in functions
-        for node in ast.walk(function)
-        for name in _changed(node)
-        if not any(
-            isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name
-            for n in ast.walk(function)
-        )
-        and name not in {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
-    }
-
-    assert set() == named & changed
-    assert not any(isinstance(node, ast.Global) for node in ast.walk(tree))
+    variables = [name for node in nodes if isinstance(node, ast.Global) for name in node.names]
+    for function in [node for node in nodes if isinstance(node, ast.FunctionDef)] if named else []:
+        inner = list(ast.walk(function))
+        changed = named & set().union(*map(_changed, inner))
+        own = {n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        own |= {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+        variables += changed - own
+    return variables
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in SOURCES + OPS if p.parent.name not in ("cli", "manual")], ids=_name
-)
-def test_nothing_prints(path):
+def test_nothing_is_a_global_variable():
+    """What a module names is a constant: upper case or private, and never changed; no `global`."""
+    assert _offenders(SOURCES + OPS, _variables) == {}
+
+
+def test_nothing_prints():
     """Code returns values; the command line renders them."""
-    calls = [
-        node
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("print", "input")
-    ]
 
-    assert [] == calls
+    def printing(path):
+        return [
+            node.lineno
+            for node in _nodes(path)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("print", "input")
+        ]
+
+    quiet = [p for p in SOURCES + OPS if p.parent.name not in ("cli", "manual")]
+    assert _offenders(quiet, printing) == {}
 
 
-@pytest.mark.parametrize("path", SOURCES + OPS, ids=_name)
-def test_functions_stay_small(path):
+def test_functions_stay_small():
     """The body of a function has at most 50 lines; a file is as long as its subject."""
-    text = path.read_text()
-    long = [
-        node.name
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef)
-        and node.end_lineno - node.body[1 if ast.get_docstring(node) and len(node.body) > 1 else 0].lineno
-        >= 50
-    ]
 
-    assert [] == long
+    def long(path):
+        return [
+            node.name
+            for node in _nodes(path)
+            if isinstance(node, ast.FunctionDef)
+            and node.end_lineno - node.body[1 if ast.get_docstring(node) and len(node.body) > 1 else 0].lineno
+            >= 50
+        ]
+
+    assert _offenders(SOURCES + OPS, long) == {}
 
 
 def test_the_door_knows_no_instruction():
@@ -204,11 +211,7 @@ def test_the_door_knows_no_instruction():
 
 def test_greenlets_are_one_file_s_business():
     """Only the carrier imports greenlet."""
-    users = [
-        _name(p)
-        for p in SOURCES
-        if "greenlet" in {m.split(".")[0] for m in _imports(ast.parse(p.read_text()))}
-    ]
+    users = [_name(p) for p in SOURCES if "greenlet" in {m.split(".")[0] for m in _imports(p)}]
 
     assert ["mlusim.machine.scheduling.carrier"] == users
 
