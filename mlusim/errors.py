@@ -56,7 +56,7 @@ class LaunchError(UsageError):
 class StatusError(MlusimError):
     """A host interface returned something else than success; `status` says what."""
 
-    def __init__(self, status: Any, message: str) -> None:
+    def __init__(self, status: object, message: str) -> None:
         super().__init__(message)
         self.status = status
 
@@ -118,7 +118,7 @@ class Fault(MlusimError):
         shown: str = _notebook().html_of(self)
         return shown
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         del include, exclude
         return {"text/plain": _notebook().text_of(self), "text/html": self._repr_html_()}
 

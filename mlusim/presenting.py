@@ -21,7 +21,7 @@ class Presented:
         shown: str = presenter("notebook").html_of(self)
         return shown
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         del include, exclude
         notebook = presenter("notebook")
         return {"text/plain": notebook.text_of(self), "text/html": notebook.html_of(self)}

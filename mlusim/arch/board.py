@@ -39,7 +39,7 @@ class FrozenMap(Mapping[str, V]):
     def __repr__(self) -> str:
         return repr(self._items)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a FrozenMap does not change; {name} cannot be set")
 
     def __delattr__(self, name: str) -> None:
@@ -79,46 +79,46 @@ def _bad(instance: Any, attribute: "Attribute[Any]", value: Any, legal: str) -> 
     return UsageError(f"{attribute.name} of {kind} {instance.name!r} is {value!r}; give {legal}")
 
 
-def _is_count(value: Any, least: int) -> bool:
+def _is_count(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _positive(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+def _positive(instance: object, attribute: "Attribute[Any]", value: object) -> None:
     if not _is_count(value, 1):
         raise _bad(instance, attribute, value, "an integer above 0")
 
 
-def _not_negative(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+def _not_negative(instance: object, attribute: "Attribute[Any]", value: object) -> None:
     if not _is_count(value, 0):
         raise _bad(instance, attribute, value, "an integer of 0 or more")
 
 
-def _rates(instance: Any, attribute: "Attribute[Any]", value: Mapping[str, int]) -> None:
+def _rates(instance: object, attribute: "Attribute[Any]", value: Mapping[str, int]) -> None:
     if not value or not all(isinstance(k, str) and _is_count(v, 1) for k, v in value.items()):
         raise _bad(instance, attribute, value, "an integer above 0 for at least one dtype name")
 
 
-def _named(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+def _named(instance: object, attribute: "Attribute[Any]", value: object) -> None:
     if not isinstance(value, str) or not value.strip():
         raise _bad(instance, attribute, value, "a name that is not empty")
 
 
-def _flag(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+def _flag(instance: object, attribute: "Attribute[Any]", value: object) -> None:
     if not isinstance(value, bool):
         raise _bad(instance, attribute, value, "True or False")
 
 
-def _grid(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+def _grid(instance: object, attribute: "Attribute[Any]", value: object) -> None:
     if not isinstance(value, tuple) or len(value) != 3 or not all(_is_count(v, 1) for v in value):
         raise _bad(instance, attribute, value, "three integers above 0, for x, y and z")
 
 
-def _an_arch(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+def _an_arch(instance: object, attribute: "Attribute[Any]", value: object) -> None:
     if not isinstance(value, Arch):
         raise _bad(instance, attribute, value, "an Arch")
 
 
-def _a_union_limit(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+def _a_union_limit(instance: object, attribute: "Attribute[Any]", value: object) -> None:
     if not _is_count(value, 0) or value not in UNION_LIMITS:
         raise _bad(instance, attribute, value, f"one of {', '.join(map(str, UNION_LIMITS))}")
 
@@ -133,7 +133,7 @@ def is_inferred(source: str) -> bool:
     return source.startswith("inferred")
 
 
-def _known_source(value: Any) -> bool:
+def _known_source(value: object) -> bool:
     """Say whether *value* names a source as whole words: "driver table; ..." does, "driver tables" not."""
     starts: Iterable[str] = ("inferred", *SOURCES)
     return isinstance(value, str) and any(
@@ -163,7 +163,7 @@ def _sourced(instance: Any, attribute: "Attribute[Any]", value: Mapping[str, str
             raise UsageError(f"{attribute.name} of {kind} {instance.name!r} {told}")
 
 
-def _frozen_map(value: Any) -> Any:
+def _frozen_map(value: object) -> Any:
     return FrozenMap(value) if isinstance(value, Mapping) else FrozenMap({})
 
 

@@ -13,14 +13,14 @@ from mlusim.errors import UsageError
 _PLAIN = (int, float)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether *value* is one real number: text and arrays are not, an array without dimensions is."""
     if isinstance(value, np.generic | np.ndarray):
         return value.ndim == 0 and _holds_numbers(value.dtype)
     return isinstance(value, int | float)
 
 
-def as_elements(values: Any, dtype: "DType") -> np.ndarray[Any, Any] | None:
+def as_elements(values: object, dtype: "DType") -> np.ndarray[Any, Any] | None:
     """Return a sequence of numbers as the elements of an array of *dtype*, or None for anything else.
 
     Integers wrap as in C, and none passes through a float: NumPy makes doubles of a list that mixes small integers
@@ -38,7 +38,7 @@ def as_elements(values: Any, dtype: "DType") -> np.ndarray[Any, Any] | None:
     return made
 
 
-def _of_list(values: Any) -> np.ndarray[Any, Any] | None:
+def _of_list(values: object) -> np.ndarray[Any, Any] | None:
     """*values* as an array: of objects where some are integers and NumPy would make floats of them."""
     try:
         array = np.asarray(values)
@@ -91,7 +91,7 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         """Convert a Python number to a typed scalar, as a C cast does: integers wrap.
 
         An infinity becomes the nearest integer and NaN becomes 0 (unknown on the hardware, default

@@ -6,7 +6,6 @@ replay file (`mlusim.check.replays`) repeats exactly these.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from attrs import frozen
 
@@ -91,7 +90,7 @@ def explore(subject: Subject, others: Iterable[Schedule], enough: int = 0) -> Ex
     return Explored(len(tried) - 1, None)
 
 
-def _reduced(subject: Subject, usual: Any, schedule: Schedule) -> Schedule:
+def _reduced(subject: Subject, usual: object, schedule: Schedule) -> Schedule:
     """Return the schedule with the fewest decisions of *schedule* that still differs from the usual one."""
     if schedule.decisions is not None or schedule.seed is None:
         return schedule

@@ -28,7 +28,7 @@ class DaskExecutor(Executor):
         self._inner: Executor = client.get_executor()
         self._last = self._heard = time.monotonic()  # at which there was a worker, and an answer
 
-    def submit(self, work: Callable[..., Any], /, *words: Any, **named: Any) -> "Future[Any]":
+    def submit(self, work: Callable[..., Any], /, *words: object, **named: object) -> "Future[Any]":
         """Hand a call to the cluster."""
         future: Future[Any] = self._inner.submit(work, *words, **named)
         return future

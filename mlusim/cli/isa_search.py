@@ -1,7 +1,6 @@
 """``mlusim isa WORD``: what has a word in its name, and helpers, for a word that is no name of the table."""
 
 import inspect
-from typing import Any
 
 import mlusim.bang
 from mlusim.cli.helpers import PREFIX, find_helper, helper_document, is_helper, known_helper, show_helper
@@ -57,5 +56,5 @@ def matches(part: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _summary(helper: Any) -> str:
+def _summary(helper: object) -> str:
     return (inspect.getdoc(helper) or "").splitlines()[0]

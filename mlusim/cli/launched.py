@@ -102,7 +102,7 @@ def chosen(made: Sequence[Launch], number: int | None = None, kernel: str | None
     return numbered
 
 
-def _ending(ended: Any) -> str:
+def _ending(ended: object) -> str:
     if isinstance(ended, str):
         return ended
     if isinstance(ended, SystemExit):

@@ -104,7 +104,7 @@ def _there(
     return paused, own, frames[min(level, len(frames) - 1)] if frames else None
 
 
-def _bind(frame: FrameType | None, name: str, value: Any) -> None:
+def _bind(frame: FrameType | None, name: str, value: object) -> None:
     """Give a local variable a value."""
     if frame is None or name not in frame.f_locals:
         known = "" if frame is None else f"; there are {', '.join(variables_of(frame))}"
@@ -116,7 +116,9 @@ def _bind(frame: FrameType | None, name: str, value: Any) -> None:
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
-def _store(paused: PausedRun, core: "Core | None", frame: FrameType | None, target: str, value: Any) -> None:
+def _store(
+    paused: PausedRun, core: "Core | None", frame: FrameType | None, target: str, value: object
+) -> None:
     """Give elements of memory a value, or values."""
     span = resolve(target, paused, core, frame)
     allocation, start = locate(span, paused, core)

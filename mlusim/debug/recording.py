@@ -133,7 +133,7 @@ def save(session: "DebugSession", name: str) -> int:
     return Path(name).stat().st_size
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a number of NumPy as Python's own."""
     if isinstance(value, np.generic):
         return value.item()

@@ -156,7 +156,7 @@ def memories(core: "Core | None") -> list[Memory]:
 # -- values ------------------------------------------------------------------------------------------
 
 
-def variable(name: str, value: Any, paused: PausedRun | None = None, path: str | None = None) -> Variable:
+def variable(name: str, value: object, paused: PausedRun | None = None, path: str | None = None) -> Variable:
     """Return a value under a name, as one line and a type."""
     place = (name if path is None else path) if isinstance(value, Ptr) else ""
     return Variable(
@@ -164,7 +164,7 @@ def variable(name: str, value: Any, paused: PausedRun | None = None, path: str |
     )
 
 
-def count_of(value: Any) -> int:
+def count_of(value: object) -> int:
     """Return how many parts *value* has."""
     if isinstance(value, Ptr):
         known = value.view.nbytes >= 0 and 0 <= value.index < value.view.size
@@ -205,7 +205,7 @@ def _variables(values: Mapping[str, Any], paused: PausedRun) -> tuple[Variable, 
     return tuple(variable(name, value, paused) for name, value in values.items())
 
 
-def _type(value: Any) -> str:
+def _type(value: object) -> str:
     if isinstance(value, Ptr):
         return f"{value.dtype} * {value.space}"
     if isinstance(value, np.ndarray):
@@ -222,5 +222,5 @@ def _memory(memory: Memory) -> Variable:
     return Variable(memory.name, memory.text, "bytes", None, "", f"{memory.name.lower()}+0")
 
 
-def _built_in(name: str, value: Any) -> Variable:
+def _built_in(name: str, value: object) -> Variable:
     return Variable(name, str(value), type(value).__name__, value, f"mlu.{name}")

@@ -50,7 +50,7 @@ class Announcer(Protocol):
     ) -> Any:
         """Announce the issue of an asynchronous effect."""
 
-    def retire(self, effect: Any) -> None:
+    def retire(self, effect: object) -> None:
         """Announce that the bytes have changed."""
 
 

@@ -23,7 +23,7 @@ def explain_copy(
     row: "Intrinsic",
     dst: Any,
     src: Any,
-    size: Any,
+    size: object,
     direction: Any,
     shape: tuple[Any, ...],
     *,
@@ -49,7 +49,7 @@ def explain_copy(
     return count
 
 
-def _arguments(dst: Any, src: Any, direction: Any, shape: tuple[int, ...]) -> Fault | None:
+def _arguments(dst: object, src: object, direction: object, shape: tuple[int, ...]) -> Fault | None:
     for name, pointer in (("dst", dst), ("src", src)):
         if not isinstance(pointer, Ptr):
             space = (

@@ -19,7 +19,7 @@ from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
     """Return the method of a row that has no effect; a result that no core computed is 0."""
 
-    def nothing(*_: Any, **__: Any) -> Any:
+    def nothing(*_: object, **__: object) -> Any:
         return step.result
 
     nothing.__name__ = row.name
@@ -30,7 +30,7 @@ def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callab
     """Return the copy *method*, which leaves the directions of the other kind of core to it."""
     idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
 
-    def copy(mlu: Mlu, dst: Any, src: Any, size: int, direction: Direction, *shape: int) -> None:
+    def copy(mlu: Mlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
         if direction.__class__ is not Direction or direction not in idle:
             if shape:
                 method(mlu, dst, src, size, direction, *shape)

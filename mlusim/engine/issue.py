@@ -43,7 +43,7 @@ class Later:
     def __set_name__(self, owner: type[Any], name: str) -> None:
         self._owner, self._name = owner, name
 
-    def __get__(self, mlu: Any, owner: Any = None) -> Any:
+    def __get__(self, mlu: object, owner: object = None) -> Any:
         method = self._make()
         setattr(self._owner, self._name, method)
         return getattr(self._owner if mlu is None else mlu, self._name)
@@ -114,7 +114,7 @@ def _method(made: Recipe) -> Method:
 
 
 def _refused(row: Intrinsic) -> Method:
-    def refused(mlu: Mlu, *_: Any, **__: Any) -> None:
+    def refused(mlu: Mlu, *_: object, **__: object) -> None:
         raise unsupported(mlu, row)
 
     return refused

@@ -56,7 +56,7 @@ def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]
     own = signature(longer).parameters.values()
     needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in own) - 1
 
-    def method(mlu: Any, *given: Any, **named: Any) -> Any:
+    def method(mlu: Any, *given: object, **named: object) -> Any:
         if len(given) + len(named) < needed:
             fault = RuleFault(
                 f"{len(given) + len(named)} {plural(len(given) + len(named), 'operand')}", legal=row.signature
@@ -78,7 +78,7 @@ def either_form(
         return shorter
     at, inserted = sum(p.kind != "count" for p in row.given), row.overload[1]
 
-    def refused_unless_longer(mlu: Any, *given: Any, **named: Any) -> Any:
+    def refused_unless_longer(mlu: object, *given: object, **named: object) -> Any:
         if inserted in named or (len(given) > at and given[at].__class__ is Ptr):
             return longer(mlu, *given, **named)
         return shorter(mlu, *given, **named)

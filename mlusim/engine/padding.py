@@ -1,7 +1,7 @@
 """Counts that a kernel padded: what they were before, for the lanes that hold an element."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from mlusim.engine.refuse import count_of
 from mlusim.isa.parameters import Parameter
@@ -65,7 +65,7 @@ def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
 
 
 def padded_count(
-    mlu: "Mlu", row: "Intrinsic", name: str, value: Any, before: Mapping[str, int] | None
+    mlu: "Mlu", row: "Intrinsic", name: str, value: object, before: Mapping[str, int] | None
 ) -> tuple[int, Mapping[str, int] | None]:
     """*value* as `count_of` gives it, and *before* with what it was before it was padded, if it was."""
     if value.__class__ is Padded:

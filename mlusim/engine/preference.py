@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from mlusim.errors import UsageError
 
@@ -14,7 +13,7 @@ _PREFERRED: ContextVar[str] = ContextVar("preferred", default=AUTO)
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
-def engine_of(name: Any) -> str:
+def engine_of(name: object) -> str:
     """*name* if it is an engine's; raises `UsageError` otherwise."""
     if name not in ENGINES:
         raise UsageError(f"engine = {name!r} is none; use one of {', '.join(ENGINES)}")
@@ -46,7 +45,7 @@ def on_threads(many: int | None) -> Iterator[None]:
         _THREADS.reset(token)
 
 
-def threads_of(given: Any = None, environ: Mapping[str, str] = os.environ) -> int:
+def threads_of(given: object = None, environ: Mapping[str, str] = os.environ) -> int:
     """Return the number of threads that is *given*, else that of the block, of the environment, or 1.
 
     Raises `UsageError` for what is no number from 1 on.

@@ -75,7 +75,7 @@ def refuse_body(mlu: "Mlu", row: "Intrinsic", refused: "Refused", arguments: Map
     return refuse_here(mlu, row, fault)
 
 
-def no_pointer(name: str, value: Any, space: object) -> Fault:
+def no_pointer(name: str, value: object, space: object) -> Fault:
     """Return the fault of an operand that should point into *space*."""
     tensor = hasattr(value, "allocation") and hasattr(value, "device")
     return WrongSpace(
@@ -142,7 +142,7 @@ def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str)
 C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # of the scalars that know their C type
 
 
-def constant(mlu: "Mlu", row: "Intrinsic", name: str, view: View, value: Any) -> Any:
+def constant(mlu: "Mlu", row: "Intrinsic", name: str, view: View, value: object) -> Any:
     """*value* as an element of *view*, converted as C does; raises a fault for what is no number."""
     try:
         if value.__class__ is int or isinstance(value, (int, float, np.generic)):
@@ -161,7 +161,7 @@ def constant(mlu: "Mlu", row: "Intrinsic", name: str, view: View, value: Any) ->
     )
 
 
-def _scalar_hint(value: Any) -> str | None:
+def _scalar_hint(value: object) -> str | None:
     return "load it with [0] if the first element is meant" if isinstance(value, Ptr) else None
 
 

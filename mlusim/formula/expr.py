@@ -13,7 +13,7 @@ elements cannot be added to bytes unnoticed.  Build one with ordinary operators:
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from attrs import field, frozen
 
@@ -187,7 +187,7 @@ class Var(Expr):
     enough: Expr | None = field(default=None, kw_only=True, eq=False)
 
     @name.validator
-    def _is_a_name(self, _: Any, value: str) -> None:
+    def _is_a_name(self, _: object, value: str) -> None:
         if not value.isidentifier() or value in RESERVED or value.startswith("sizeof_"):
             raise UsageError(f"{value!r} cannot name a variable of a plan; use an identifier that is free")
 

@@ -96,7 +96,7 @@ class Corpus:
         write_text(str(self.folder / STATE), json_text(asdict(state)))
 
 
-def _read(path: Path, kind: Any) -> Any:
+def _read(path: Path, kind: object) -> Any:
     try:
         return typed(kind, json.loads(read_text(str(path))), path.name)
     except (ValueError, TypeError) as error:

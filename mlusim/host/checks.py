@@ -96,7 +96,7 @@ def _compile(api: str, arguments: Mapping[str, Any]) -> None:
             )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return the value in a line."""
     return " ".join(repr(value).split())[:80]
 
@@ -131,7 +131,7 @@ def not_null(*names: str) -> tuple[Check, ...]:
 def out(name: str) -> Check:
     """*name* stands for a C pointer to a number: anything that takes ``name[0] = number``, as the list ``[0]``."""
 
-    def says(a: Any) -> str | None:
+    def says(a: object) -> str | None:
         box = getattr(a, name)
         if box is None:
             return f"{name} is a null pointer"
@@ -147,7 +147,7 @@ def out(name: str) -> Check:
 def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
     """Make the check that the tensor has *expected* dimensions."""
 
-    def says(a: Any) -> str | None:
+    def says(a: object) -> str | None:
         found = getattr(a, name).rank
         return (
             None
@@ -163,7 +163,7 @@ def dim(
 ) -> Check:
     """Make the check that dimension *axis* is ``expected(arguments)``, which *meaning* puts in words."""
 
-    def says(a: Any) -> str | None:
+    def says(a: object) -> str | None:
         found, wanted = getattr(a, name).shape[axis], expected(a)
         return None if found == wanted else f"{name} dim {axis} is {found}; it must be {wanted}, {meaning}"
 
@@ -180,7 +180,7 @@ def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status =
 def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
     """Make the check that two tensors have the same shape; with *either* nothing before says that *other* is the right one."""
 
-    def says(a: Any) -> str | None:
+    def says(a: object) -> str | None:
         found, wanted = list(getattr(a, name).shape), list(getattr(a, other).shape)
         return None if found == wanted else _differ(name, found, other, wanted, "shape" if either else "")
 
@@ -190,7 +190,7 @@ def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: boo
 def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
     """Make the check that the dtype of the tensor is one of *allowed* (names as "half", "float", "int32")."""
 
-    def says(a: Any) -> str | None:
+    def says(a: object) -> str | None:
         found = str(getattr(a, name).dtype)
         return None if found in allowed else f"{name} is {found}; it must be {' or '.join(allowed)}"
 
@@ -200,7 +200,7 @@ def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
 def same_dtype(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
     """Make the check that two tensors have the same dtype; with *either* nothing before says that *other* is the right one."""
 
-    def says(a: Any) -> str | None:
+    def says(a: object) -> str | None:
         found, wanted = str(getattr(a, name).dtype), str(getattr(a, other).dtype)
         return None if found == wanted else _differ(name, found, other, wanted, "dtype" if either else "")
 
@@ -217,7 +217,7 @@ def _differ(name: str, found: object, other: str, wanted: object, either: str) -
 def layout(name: str, expected: str, status: Status = BAD_PARAM) -> Check:
     """Make the check that the tensor has the layout *expected*."""
 
-    def says(a: Any) -> str | None:
+    def says(a: object) -> str | None:
         found = getattr(a, name).layout
         return None if found == expected else f"{name} has layout {found}; it must have {expected}"
 
@@ -228,7 +228,7 @@ def contiguous(*names: str) -> tuple[Check, ...]:
     """Make the checks that refuse strided tensors; null descriptors and zero-element tensors are exempt."""
 
     def check(name: str) -> Check:
-        def says(a: Any) -> str | None:
+        def says(a: object) -> str | None:
             desc: TensorDescriptor | None = getattr(a, name)
             return (
                 None if desc is None or desc.contiguous else f"{name} is strided; make the tensor contiguous"
@@ -243,7 +243,7 @@ def not_large(*names: str) -> tuple[Check, ...]:
     """Make the checks that refuse tensors of 2^31 elements or more; a null descriptor is exempt."""
 
     def check(name: str) -> Check:
-        def says(a: Any) -> str | None:
+        def says(a: object) -> str | None:
             desc: TensorDescriptor | None = getattr(a, name)
             if desc is None or desc.size < LARGE_TENSOR:
                 return None

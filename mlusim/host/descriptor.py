@@ -57,12 +57,12 @@ class TensorDescriptor:
     strides: tuple[int, ...] | None = field(default=None, converter=_strides)
 
     @layout.validator
-    def _check_layout(self, _: Any, value: str) -> None:
+    def _check_layout(self, _: object, value: str) -> None:
         if value not in LAYOUTS:
             raise UsageError(f"layout {value!r} is unknown; use one of {', '.join(LAYOUTS)}")
 
     @strides.validator
-    def _check_strides(self, _: Any, value: tuple[int, ...] | None) -> None:
+    def _check_strides(self, _: object, value: tuple[int, ...] | None) -> None:
         if value is not None and len(value) != len(self.shape):
             raise UsageError(
                 f"strides {value} are {len(value)} numbers for {len(self.shape)} {plural(len(self.shape), 'dimension')}"

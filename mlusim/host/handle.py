@@ -67,7 +67,7 @@ class Handle:
         return self.board.arch.max_nram
 
     def launch(
-        self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
+        self, kernel: object, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
         """Launch *kernel* and keep the result in ``launches``."""
         name = getattr(kernel, "name", None) or getattr(kernel, "__name__", kernel)

@@ -123,7 +123,7 @@ def _number(value: Any) -> float:
     return found
 
 
-def tolerances(given: Any, outputs: Mapping[str, Array]) -> dict[str, Tolerance]:
+def tolerances(given: object, outputs: Mapping[str, Array]) -> dict[str, Tolerance]:
     """Return the tolerance of each of *outputs*: *given* is None, a number, a mapping with "rtol" and "atol", or one by output."""
     if isinstance(given, Mapping) and not set(given) <= {"rtol", "atol"}:
         unknown = next((name for name in given if name not in outputs), None)

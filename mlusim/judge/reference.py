@@ -180,7 +180,7 @@ class JudgeReference:
         arrays: Mapping[str, Array],
         numbers: Mapping[str, float],
         case: Mapping[str, Any],
-        model: Any,
+        model: object,
     ) -> dict[str, Array]:
         if model is not None:
             given = self._by_model(model, arrays, numbers)
@@ -219,7 +219,9 @@ class JudgeReference:
         given = self._called("get_init_inputs") if "get_init_inputs" in self.names else []
         return self._guarded("Model", self.names["Model"], *given).eval()
 
-    def _of_model(self, model: Any, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, float]]:
+    def _of_model(
+        self, model: object, arrays: Mapping[str, Array]
+    ) -> tuple[dict[str, Array], dict[str, float]]:
         """Return the weights of *model*, and the numbers that it was made with, by name.
 
         A weight has the last word of its own name, as ``weight_ih_l0``, or all of it, as ``conv1_weight``, where layers share that.
@@ -244,10 +246,10 @@ class JudgeReference:
         with torch.no_grad():
             return self._guarded("Model.forward", model, *given)
 
-    def _called(self, name: str, *words: Any, **named: Any) -> Any:
+    def _called(self, name: str, *words: object, **named: object) -> Any:
         return self._guarded(name, self.names[name], *words, **named)
 
-    def _guarded(self, name: str, function: Callable[..., Any], *words: Any, **named: Any) -> Any:
+    def _guarded(self, name: str, function: Callable[..., Any], *words: object, **named: object) -> Any:
         try:
             return function(*words, **named)
         except Exception as error:
@@ -289,7 +291,7 @@ def digest(path: str) -> str:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _cases(path: str, given: Any) -> Mapping[str, Mapping[str, Any]]:
+def _cases(path: str, given: object) -> Mapping[str, Mapping[str, Any]]:
     if isinstance(given, Mapping):
         named = {str(name): case for name, case in given.items()}
     else:
@@ -308,7 +310,7 @@ def _cases(path: str, given: Any) -> Mapping[str, Mapping[str, Any]]:
     return MappingProxyType(named)
 
 
-def _dim(path: str, given: Any) -> tuple[int, int, int]:
+def _dim(path: str, given: object) -> tuple[int, int, int]:
     sizes = [given] if isinstance(given, int) else list(given) if isinstance(given, tuple | list) else []
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int) for n in sizes):
         raise UsageError(f"{path}: dim = {given!r:.40} is no grid; write (x, y, z), as (4, 8, 1)")
@@ -404,7 +406,7 @@ def with_launch(draw: Draw, dim: tuple[int, int, int] | None, kind: str | None) 
     return evolve(draw, dim=dim or draw.dim, kind=kind or draw.kind)
 
 
-def _by_name(given: Any, names: list[str]) -> Mapping[Any, Any]:
+def _by_name(given: object, names: list[str]) -> Mapping[Any, Any]:
     """Return the outputs that a reference has *given*, which may be one, several in a row, or named already."""
     if isinstance(given, Mapping):
         return given

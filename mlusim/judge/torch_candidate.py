@@ -185,7 +185,7 @@ class TorchSubject:
         return found
 
 
-def _given(session: TorchSession, value: Any) -> dict[str, Any]:
+def _given(session: TorchSession, value: object) -> dict[str, Any]:
     """Return an argument as the other process takes it."""
     if isinstance(value, DeviceTensor):
         return {"tensor": [session.lend(value.ptr), _torch_name(value), list(value.shape)]}

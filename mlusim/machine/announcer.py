@@ -174,7 +174,7 @@ class Announcer:
         if self.retired is not None:
             self.retired(effect)
 
-    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
+    def scalar(self, name: str, view: "View", index: int, value: object = None) -> None:
         """Announce a scalar load, or a store of *value*, of element *index*, unless every observer has learned what it wants of it.
 
         Accesses to memory that others share are announced every time.
@@ -266,7 +266,7 @@ class Announcer:
         core.session.scheduler.point(core)
 
 
-def _keep(steps: dict[Any, _Known], key: Any, known: _Known) -> None:
+def _keep(steps: dict[Any, _Known], key: object, known: _Known) -> None:
     if len(steps) >= STEPS:
         steps.clear()
     steps[key] = known

@@ -193,7 +193,7 @@ class Core:
         return Ptr(view, index)
 
     def declare(
-        self, space: Space, dtype: Any, count: int, values: Sequence[Any] | None, *, stack: bool = False
+        self, space: Space, dtype: object, count: int, values: Sequence[Any] | None, *, stack: bool = False
     ) -> Ptr:
         """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler."""
         self.refuse_elsewhere()
@@ -217,7 +217,7 @@ class Core:
             self.placements.declared(allocation)
         return pointer
 
-    def restart(self, pointer: Ptr, values: Any) -> None:
+    def restart(self, pointer: Ptr, values: object) -> None:
         """Give a declaration its initial *values*, a scalar store each (inferred)."""
         fault = initialise(pointer.view, values)
         if fault is not None:
@@ -226,7 +226,7 @@ class Core:
         if self.hub.declare is not None:
             self.hub.declare(self, pointer.view.allocation)
 
-    def declare_shared(self, dtype: Any, count: int) -> Ptr:
+    def declare_shared(self, dtype: object, count: int) -> Ptr:
         """Return the cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
@@ -242,7 +242,7 @@ class Core:
             self.hub.declare(self, allocation)
         return self.bind(allocation, dtype)
 
-    def _or_blame(self, act: Callable[..., Any], *given: Any) -> Any:
+    def _or_blame(self, act: Callable[..., Any], *given: object) -> Any:
         """Call *act* with what it is *given*; a fault of it is put down to the kernel."""
         try:
             return act(*given)
@@ -270,7 +270,7 @@ class Core:
         if space.shared:
             self.polls.load(view.allocation.address + view.phase + index * view.itemsize)
 
-    def scalar_store(self, view: View, index: int, value: Any) -> None:
+    def scalar_store(self, view: View, index: int, value: object) -> None:
         """Account for ``p[i] = value``."""
         if self.session.scheduler.running is not self:
             raise self._borrowed("scalar store", view, index)

@@ -72,7 +72,7 @@ class Device(Presented):
 
     # -- memory --------------------------------------------------------------------------------
 
-    def put(self, array: Any) -> DeviceTensor:
+    def put(self, array: object) -> DeviceTensor:
         """Copy a host array to GDRAM; shape and dtype are kept.
 
         Raises `UsageError` for a dtype that the board does not know and `OutOfMemory` when GDRAM is full.
@@ -84,7 +84,7 @@ class Device(Presented):
         raw.view(host.dtype).reshape(host.shape)[...] = host
         return self._adopt(raw, host.shape, dtype, filled=True)
 
-    def share(self, array: Any) -> DeviceTensor:
+    def share(self, array: object) -> DeviceTensor:
         """Lend a host array to the device without a copy; a kernel may read it and never write it."""
         host = host_array(array)
         dtype = as_dtype(host.dtype)
@@ -92,7 +92,7 @@ class Device(Presented):
         raw = as_bytes(np.ascontiguousarray(host))
         return self._adopt(raw, host.shape, dtype, filled=True, writable=False)
 
-    def empty(self, shape: int | Sequence[int], dtype: Any) -> DeviceTensor:
+    def empty(self, shape: int | Sequence[int], dtype: object) -> DeviceTensor:
         """Return a tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
         sizes = shape_of(shape)
         found = as_dtype(dtype)
@@ -185,7 +185,7 @@ class Device(Presented):
 
     def launch(
         self,
-        kernel: Any,
+        kernel: object,
         dim: int | Sequence[int] = (1, 1, 1),
         kind: Kind = BLOCK,
         args: Sequence[Any] = (),
@@ -285,7 +285,7 @@ class Device(Presented):
         bound: Limit,
         request: Request,
         watching: Sequence[Observer],
-        choices: Any,
+        choices: object,
         native: "Loaded | None",
         *,
         told: Sequence[Observer],
@@ -306,7 +306,7 @@ class Device(Presented):
         return Session(self.board, request, watching, self._bind, *how, **more)
 
     @staticmethod
-    def _bind(core: Core, argument: Any) -> Any:
+    def _bind(core: Core, argument: object) -> Any:
         return mapped(argument, lambda part: _bound(core, part), compiled=core.session.compiled)
 
     def _check_arguments(self, request: Request) -> None:
@@ -419,7 +419,7 @@ def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
             observer.counted(counts.covers, counts.counts)
 
 
-def _bound(core: Core, argument: Any) -> Any:
+def _bound(core: Core, argument: object) -> Any:
     if isinstance(argument, DeviceTensor):
         return core.bind(argument.allocation, argument.dtype)
     if isinstance(argument, Ptr):
@@ -432,7 +432,7 @@ def _findings(observers: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(finding for observer in observers for finding in observer.findings)
 
 
-def _kernel(kernel: Any) -> Kernel:
+def _kernel(kernel: object) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
@@ -440,13 +440,13 @@ def _kernel(kernel: Any) -> Kernel:
     raise LaunchError(f"{kernel!r} is no kernel; decorate a function with @kernel")
 
 
-def _arguments(args: Any) -> tuple[Any, ...]:
+def _arguments(args: object) -> tuple[Any, ...]:
     if isinstance(args, DeviceTensor | Ptr | str | np.ndarray):
         raise LaunchError(f"args = {args!r:.80} is one argument; give a sequence, as (argument,)")
     return tuple(_listed("args", args))
 
 
-def _layout(layout: Any, args: Sequence[Any]) -> RegionMap | None:
+def _layout(layout: object, args: Sequence[Any]) -> RegionMap | None:
     if layout is None:
         return next((a for a in args if isinstance(a, RegionMap)), None)
     if not isinstance(layout, RegionMap):
@@ -463,7 +463,7 @@ def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
     return observers_of(wanted)
 
 
-def _listed(name: str, values: Any) -> Iterable[Any]:
+def _listed(name: str, values: object) -> Iterable[Any]:
     if not isinstance(values, Iterable):
         raise LaunchError(f"{name} = {values!r:.80} is no sequence; give a list, empty for none")
     return values

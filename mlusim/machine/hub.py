@@ -96,7 +96,7 @@ class Observer:
         Code that reports it is made only for launches that someone with this method watches.
         """
 
-    def taken(self, core: "Core", value: Any, variable: str = "") -> "Follower | None":
+    def taken(self, core: "Core", value: object, variable: str = "") -> "Follower | None":
         """Code of BANG C on *core* keeps *value*, which it may have loaded just now; what follows it, where it has no value.
 
         With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
@@ -167,7 +167,7 @@ class Observer:
     def screened(self, screen: "Screen") -> None:
         """Nothing was found, and the launch is over: take over what *screen* knows."""
 
-    def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: Any) -> None:
+    def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: object) -> None:
         """The statements (None) and outcomes of tests of *covers* came so often: an array with a row for each task, the last for memory cores."""
 
     def launched(self, launch: "LaunchResult") -> None:
@@ -265,7 +265,7 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Callable[..., Any]:
         return heard[0]
     calls = tuple(heard)
 
-    def tell(*arguments: Any) -> bool:
+    def tell(*arguments: object) -> bool:
         satisfied = True
         for call in calls:
             if call(*arguments) is not True:
@@ -333,7 +333,7 @@ def tell_fetched(allocation: "Allocation") -> None:
             observer.fetched(allocation)
 
 
-def tell_mistake(finding: Any) -> None:
+def tell_mistake(finding: object) -> None:
     """Tell those who watch every launch what the host of a program did wrong."""
     for observer in _ATTENDING.get().observers:
         if _overrides(observer, "host_mistake"):

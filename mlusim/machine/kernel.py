@@ -45,7 +45,7 @@ class Kernel:
                 "write the kernel without yield and async"
             )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the body as a device function on the calling core: ``kernel(mlu, ...)`` inside another kernel.
 
         Raises `UsageError` where no mlu is given, as in a call from the host.
@@ -57,7 +57,7 @@ class Kernel:
             )
         return self.body(*args, **kwargs)
 
-    def __getitem__(self, grid: Any) -> "KernelOnGrid":
+    def __getitem__(self, grid: object) -> "KernelOnGrid":
         """Return the kernel on a grid: ``kernel[8](z, x, n)``, ``kernel[8, UNION1]``, ``kernel[(4, 2, 1), UNION1, device]``.
 
         To call that is to launch it on the device of the tensors, or on the one in the brackets; it returns the launch.
@@ -71,7 +71,7 @@ class Kernel:
         """Return its name in its module: another process finds the kernel there, as it finds a function."""
         return str(getattr(self, "__qualname__", self.name))
 
-    def refuse_later(self, result: Any) -> None:
+    def refuse_later(self, result: object) -> None:
         """Raise `UsageError` for what a body has returned instead of doing its work."""
         if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
             if inspect.iscoroutine(result):
@@ -173,7 +173,7 @@ class KernelOnGrid:
             dim = (*dim, *(1,) * (3 - len(dim)))
         return cls(kernel, dim, kind, device)
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: object, **options: object) -> Any:
         """Launch with *args*; *options* are those of `Device.launch`.  Raises `UsageError` where no device is known."""
         known = (getattr(one, "device", None) for one in args)
         device = self.device or next((one for one in known if hasattr(one, "launch")), None)

@@ -94,7 +94,7 @@ class Mlu(metaclass=_Described):
 
     # -- memory --------------------------------------------------------------------------------
 
-    def nram(self, dtype: Any, count: int, values: Sequence[Any] | None = None) -> "Ptr":
+    def nram(self, dtype: object, count: int, values: Sequence[Any] | None = None) -> "Ptr":
         """Declare *count* elements of NRAM, as ``__nram__ T name[count]``; *values* initialise it.
 
         Fresh memory is poison: NaN in every float type, -1 in every integer.  Raises `OutOfMemory`
@@ -103,15 +103,15 @@ class Mlu(metaclass=_Described):
         """
         return self.core.declare(NRAM, dtype, count, values)
 
-    def wram(self, dtype: Any, count: int, values: Sequence[Any] | None = None) -> "Ptr":
+    def wram(self, dtype: object, count: int, values: Sequence[Any] | None = None) -> "Ptr":
         """Declare *count* elements of WRAM, as ``__wram__ T name[count]``."""
         return self.core.declare(WRAM, dtype, count, values)
 
-    def ldram(self, dtype: Any, count: int, values: Sequence[Any] | None = None) -> "Ptr":
+    def ldram(self, dtype: object, count: int, values: Sequence[Any] | None = None) -> "Ptr":
         """Declare *count* elements of the core's own off-chip memory, as ``__ldram__ T name[count]``."""
         return self.core.declare(LDRAM, dtype, count, values)
 
-    def shared(self, dtype: Any, count: int) -> "Ptr":
+    def shared(self, dtype: object, count: int) -> "Ptr":
         """Declare *count* elements of the cluster's SRAM, as ``__mlu_shared__ T name[count]``.
 
         Every core of the cluster declares the same arrays in the same order and gets the same bytes.

@@ -33,7 +33,7 @@ class Placements:
     that takes bytes of another, unless it lies in one region of that.
     """
 
-    def __init__(self, owner: Any, core: Any) -> None:
+    def __init__(self, owner: Any, core: object) -> None:
         self._owner, self._core = owner, core
         self._given: RegionMap | None = owner.request.layout  # until a buffer is there for it
         self._planned: dict[tuple[Allocation, int, str], Planned | RegionMap] = {}

@@ -65,7 +65,7 @@ class DeviceTensor(Presented):
 
     __radd__ = __add__
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> Any:
         raise UsageError(f"{self!r} is in GDRAM; copy it to the host with device.get()")
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ class DeviceTensor(Presented):
         )
 
 
-def host_array(array: Any) -> np.ndarray[Any, Any]:
+def host_array(array: object) -> np.ndarray[Any, Any]:
     """*array* as NumPy has it; raises `UsageError` for what is none."""
     try:
         return np.asarray(array)
@@ -119,7 +119,7 @@ def name_by_variables(arguments: Iterable[Any]) -> None:
         frame = frame.f_back  # type: ignore[assignment]
 
 
-def _allocation_of(value: Any) -> Allocation | None:
+def _allocation_of(value: object) -> Allocation | None:
     """Return the allocation that a tensor, or a pointer to its first byte, is."""
     if isinstance(value, DeviceTensor):
         return value.allocation

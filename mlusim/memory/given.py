@@ -30,14 +30,14 @@ def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
             yield argument
 
 
-def mapped(argument: Any, change: Callable[[Any], Any], *, compiled: bool) -> Any:
+def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) -> Any:
     """Return an argument with *change* of each number and pointer in it."""
     if not compiled or argument.__class__ not in _STRUCTURES:
         return change(argument)
     return tuple(mapped(part, change, compiled=True) for part in argument)
 
 
-def allocation_of(argument: Any) -> Allocation | None:
+def allocation_of(argument: object) -> Allocation | None:
     """Return the allocation behind a tensor or a pointer; None for anything else."""
     found = getattr(getattr(argument, "view", argument), "allocation", None)
     return found if isinstance(found, Allocation) else None

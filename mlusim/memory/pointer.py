@@ -66,13 +66,13 @@ class Port(Protocol):
     def scalar_load(self, view: "View", index: int) -> None:
         """Account for a scalar load, before it happens."""
 
-    def scalar_store(self, view: "View", index: int, value: Any) -> None:
+    def scalar_store(self, view: "View", index: int, value: object) -> None:
         """Account for a scalar store, before it happens."""
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
         """Return how a pointer names the region of the plan that byte *offset* is in; empty where there is none."""
 
-    def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
+    def placed(self, allocation: Allocation, start: int, plan: object) -> None:
         """Note that the regions of *plan* lie from byte *start* of *allocation* on."""
 
     def blame(self, fault: Fault) -> Fault:
@@ -192,7 +192,7 @@ class Ptr(Presented):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         if other.__class__ is Ptr:
             return self._distance(other)
         moved = _new(Ptr)
@@ -218,7 +218,7 @@ class Ptr(Presented):
         port.scalar_load(view, at)
         return view.array[at]
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: object) -> None:
         view = self.view
         at = self.index + (i if i.__class__ is int else self._elements(i))
         port = view.port
@@ -262,10 +262,10 @@ class Ptr(Presented):
         return float(found) if view.dtype.kind == "float" else int(found)
 
     @v.setter
-    def v(self, value: Any) -> None:
+    def v(self, value: object) -> None:
         self[0] = value
 
-    def cast(self, dtype: Any) -> "Ptr":
+    def cast(self, dtype: object) -> "Ptr":
         """Return the pointer of the same address and another element type, as ``(T *)p`` in C."""
         view = self.view
         if dtype.__class__ is not DType:
@@ -285,7 +285,7 @@ class Ptr(Presented):
         element, phase = divmod(view.phase + self.index * view.itemsize, dtype.size)
         return Ptr(view.recast(dtype, phase), element)
 
-    def placed(self, plan: Any) -> None:
+    def placed(self, plan: object) -> None:
         """Tell the core that holds the pointer that the regions of *plan* lie from here on; see `Plan.place`."""
         if self.view.port is not None:
             self.view.port.placed(self.view.allocation, self.offset, plan)
@@ -323,7 +323,7 @@ class Ptr(Presented):
             )
             raise fault if self.view.port is None else self.view.port.blame(fault) from None
 
-    def _number(self, value: Any) -> Any:
+    def _number(self, value: object) -> Any:
         """*value* as something that a store converts; what is no number is refused."""
         handed = getattr(value, "handed", None)
         if handed is not None:  # an observer follows it
@@ -399,7 +399,7 @@ class Ptr(Presented):
         return f"{head}{region}: {values_shown(view.array[self.index : self.index + 4])}>"
 
 
-def _no_number(view: View, value: Any) -> RuleFault:
+def _no_number(view: View, value: object) -> RuleFault:
     return RuleFault(
         f"{value!r:.80} is no number that {view.dtype} can hold",
         intrinsic="scalar store",
@@ -454,7 +454,7 @@ def values_shown(array: np.ndarray[Any, Any]) -> str:
     return f"[{', '.join(texts)}]"
 
 
-def initialise(view: View, values: Any) -> RuleFault | None:
+def initialise(view: View, values: object) -> RuleFault | None:
     """Write *values* and then zeros to *view*, or say what is wrong with them."""
     if values.__class__ is np.ndarray and values.dtype is view.array.dtype and values.size == view.size:
         view.array[:] = values

@@ -93,7 +93,12 @@ class Checker(Observer):
             self._found[key] = finding if reason is None else Allowed(finding, reason)
 
     def join(
-        self, key: Hashable, about: str, make: Callable[[], RelatedPlace], times: int = 1, where: Any = None
+        self,
+        key: Hashable,
+        about: str,
+        make: Callable[[], RelatedPlace],
+        times: int = 1,
+        where: object = None,
     ) -> None:
         """Put what happens *about* another place below the finding that *key* names, *times* more.
 

@@ -33,7 +33,7 @@ class Comment:
         )
 
 
-def comments_in(function: Any) -> Iterator[Comment]:
+def comments_in(function: object) -> Iterator[Comment]:
     """Yield the comments of a kernel's *function*; none where its source is not to be had."""
     for file, lines, start in _texts(function):
         for number, line in enumerate(lines, start):

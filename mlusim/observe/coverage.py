@@ -177,7 +177,7 @@ class LineCoverage(Observer):
         if not (self._once and counter):
             counter[task] += 1
 
-    def _called(self, task: int, frame: FrameType, _event: str, _argument: Any) -> Trace | None:
+    def _called(self, task: int, frame: FrameType, _event: str, _argument: object) -> Trace | None:
         code = frame.f_code
         if code in self._whole:
             return None
@@ -211,7 +211,7 @@ class LineCoverage(Observer):
     def _counting(task: int, lines: Mapping[int, "Counter[int]"]) -> Trace:
         """Return what counts lines for *task*."""
 
-        def count(frame: FrameType, event: str, _: Any) -> Trace:
+        def count(frame: FrameType, event: str, _: object) -> Trace:
             if event == "line":
                 lines[frame.f_lineno][task] += 1
             return count
@@ -244,7 +244,7 @@ class LineCoverage(Observer):
         """Return what counts each line of *code* once, for *task*."""
         left = lines_of(code)
 
-        def reach(frame: FrameType, event: str, _: Any) -> Trace:
+        def reach(frame: FrameType, event: str, _: object) -> Trace:
             line = frame.f_lineno
             if event == "line" and line in left:
                 left.discard(line)

@@ -82,7 +82,7 @@ class UndefinedScalar:
         self.content = content  # empty where it is not known
         self.count, self.hops = checker.lack(access)
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Return whether *value* may be the scalar."""
         return not self.content or same(value, self.effect, self.content)
 
@@ -368,7 +368,9 @@ class InitCheck(Checker):
         if not self._compiled:  # code of BANG C asks for it, and tells where it goes
             core.hub.renew()
 
-    def taken(self, core: "Core", value: Any, variable: str = "") -> "UndefinedScalar | UnsetVariable | None":
+    def taken(
+        self, core: "Core", value: object, variable: str = ""
+    ) -> "UndefinedScalar | UnsetVariable | None":
         """Follow *value* where it is a scalar without a value that code of BANG C has just loaded, or an unset *variable*'s."""
         if variable:
             return UnsetVariable(self, core, variable)

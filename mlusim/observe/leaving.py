@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -37,7 +37,7 @@ class Leaving:
     further only where the kernel has functions that reach a barrier: a task may leave one of them too early.
     """
 
-    def __init__(self, body: Any) -> None:
+    def __init__(self, body: object) -> None:
         function = getattr(body, "__wrapped__", body)
         code = getattr(function, "__code__", None)
         self._body = None if code is None else function_of(code)
@@ -76,7 +76,7 @@ class Leaving:
                 return left
         return None
 
-    def _heard(self, frame: FrameType, event: str, _: Any) -> None:
+    def _heard(self, frame: FrameType, event: str, _: object) -> None:
         if event == "call":
             if self._beginning is not None and function_of(frame.f_code) == self._body:
                 self._frames[self._beginning] = frame

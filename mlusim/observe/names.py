@@ -71,7 +71,7 @@ def observers_of(wanted: Iterable[Any]) -> tuple[Observer, ...]:
     return tuple(_observer(item) for item in wanted)
 
 
-def _observer(item: Any) -> Observer:
+def _observer(item: object) -> Observer:
     if isinstance(item, Observer):
         return item
     if isinstance(item, str) and item in checkers():

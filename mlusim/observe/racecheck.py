@@ -234,7 +234,7 @@ class RaceCheck(Checker):
             self._idle.useful.add(place_of_sync(sync, sync.core))
         self._release(sync.core, task, key)
 
-    def _release(self, core: "Core", task: int, key: Any) -> None:
+    def _release(self, core: "Core", task: int, key: object) -> None:
         """Let others know what the task did, unless some of it is still on its way to shared memory."""
         if not self._orders[core].shared:
             self._clocks.release(task, key)
@@ -243,7 +243,7 @@ class RaceCheck(Checker):
         else:
             self._handing.withhold(Withheld(Site(*core.site()), task, self._now, key))
 
-    def _acquire(self, task: int, key: Any) -> None:
+    def _acquire(self, task: int, key: object) -> None:
         """Let *task* know what the others did who released *key*."""
         self._clocks.acquire(task, key)
         self._handing.take(task, key, self._now)
@@ -415,7 +415,7 @@ def _on(step: Step) -> str:
     return f"{spelled(step.name)} runs on the {step.pipe.value} pipe"
 
 
-def _party(party: Party, label: str, beside: Party, value: Any = None) -> str:
+def _party(party: Party, label: str, beside: Party, value: object = None) -> str:
     name, pipe, site = party.statement
     told = "" if value is None or isinstance(value, bytes) else f", the value {value}"
     return (
@@ -424,7 +424,7 @@ def _party(party: Party, label: str, beside: Party, value: Any = None) -> str:
     )
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _differ(one: object, other: object) -> bool:
     """Return whether two values are known, and are different numbers; of two NaN that cannot be told."""
     return None not in (one, other) and not (one != one and other != other)  # noqa: PLR0124 - true of NaN only
 

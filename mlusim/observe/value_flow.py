@@ -141,12 +141,12 @@ def takes(effect: Effect, load: Effect, content: bytes) -> bool:
     return any(same(value, load, content) for value in values)
 
 
-def same(value: Any, load: Effect, content: bytes) -> bool:
+def same(value: object, load: Effect, content: bytes) -> bool:
     """Return whether *value* is the scalar with *content*, the bytes that *load* has read."""
     return bool(content) and _same(value, np.frombuffer(content, load.arguments[0].dtype)[0])
 
 
-def _same(value: Any, held: Any) -> bool:
+def _same(value: object, held: object) -> bool:
     """Return whether two scalars have one value, no number counting as equal to itself."""
     with np.errstate(all="ignore"):
         return bool(value == held) or bool(value != value and held != held)  # noqa: PLR0124 - NaN

@@ -75,7 +75,7 @@ def unused_memory(board: Board) -> dict[str, Usage]:
     return {space: Usage(nbytes, 0) for space, nbytes in capacity.items()}
 
 
-def finding_facts(finding: Any) -> dict[str, Any]:
+def finding_facts(finding: object) -> dict[str, Any]:
     """Return the facts of *finding*, of any checker; of the usual ones, one that it lacks is None."""
     facts: dict[str, Any] = {key: getattr(finding, key, None) for key in FINDING_KEYS}
     if hasattr(finding, "to_json"):

@@ -35,7 +35,7 @@ PARSER = "clang"  # reads kernel.mlu; an extra
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
 
 
-def takes_source(case: Case, engine: str, observe: Any, seed: int | None) -> bool:
+def takes_source(case: Case, engine: str, observe: object, seed: int | None) -> bool:
     """Return whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, and unwatched.
 
     False where there is no C compiler, or no parser for BANG C.
@@ -305,7 +305,7 @@ def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[A
     return {name: _array(spec, name, value) for name, value in inputs.items() if value is not None}
 
 
-def _array(spec: Operator, name: str, value: Any) -> np.ndarray[Any, Any]:
+def _array(spec: Operator, name: str, value: object) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -331,7 +331,7 @@ def _complete(spec: Operator, params: Mapping[str, Any]) -> dict[str, Any]:
     return complete
 
 
-def _converted(spec: Operator, name: str, kind: type, value: Any) -> Any:
+def _converted(spec: Operator, name: str, kind: type, value: object) -> Any:
     if kind is int and isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if kind is bool and isinstance(value, bool | np.bool_):

@@ -42,7 +42,7 @@ class SourceHandle(Handle):
         return named
 
     def _launched(
-        self, engine: str | None, kernel: Any, dim: Sequence[int], kind: Kind, args: Sequence[Any]
+        self, engine: str | None, kernel: object, dim: Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
         """Launch *kernel* on *engine*, None: that of the handle."""
         own = self._options["engine"]
@@ -74,6 +74,6 @@ def _there(path: Path) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def _sources(path: Path, board: Any) -> Any:
+def _sources(path: Path, board: object) -> Any:
     """Return the kernels of *path* for *board*; the front end is loaded where one is wanted, for its parser is an extra."""
     return importlib.import_module("mlusim.bangc").load([path], board=board)

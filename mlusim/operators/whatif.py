@@ -58,14 +58,14 @@ class _Choices(Handle):
         self.choices: list[tuple[Any, ...]] = []
 
     def launch(
-        self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
+        self, kernel: object, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
         """Note the launch and its work."""
         self.choices.append((kernel, tuple(dim), kind, tuple(_plain(argument) for argument in args)))
         return None  # type: ignore[return-value]  # a host interface that looks at it chooses by its result
 
 
-def _plain(argument: Any) -> Any:
+def _plain(argument: object) -> Any:
     """Return an argument as what two boards can have in common: tensors by shape and type, plans without the board's name."""
     if isinstance(argument, DeviceTensor):
         return ("tensor", argument.shape, argument.dtype)

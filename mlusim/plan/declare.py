@@ -69,7 +69,7 @@ class Region:
     touches: Expr | None = field(default=None, converter=_optional, kw_only=True)
 
     @name.validator
-    def _is_a_name(self, _: Any, value: str) -> None:
+    def _is_a_name(self, _: object, value: str) -> None:
         if not value.isidentifier() or value.startswith("_"):
             raise UsageError(f"{value!r} cannot name a region; use an identifier, the pointer's name")
 

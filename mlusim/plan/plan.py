@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 from attrs import field, frozen
 
@@ -136,7 +135,7 @@ class Plan(Presented):
     # -- for the kernel ---------------------------------------------------------------------------
 
     def place(
-        self, base: PointerLike, /, *, dtype: Any = None, board: Board | str | None = None, **values: int
+        self, base: PointerLike, /, *, dtype: object = None, board: Board | str | None = None, **values: int
     ) -> Regions:
         """Return pointers to every region of the buffer that begins at *base*.
 
@@ -158,7 +157,12 @@ class Plan(Presented):
     # -- for host code and people -----------------------------------------------------------------
 
     def layout(
-        self, board: Board | str, values: Mapping[str, int] | None = None, *, dtype: Any = None, **more: int
+        self,
+        board: Board | str,
+        values: Mapping[str, int] | None = None,
+        *,
+        dtype: object = None,
+        **more: int,
     ) -> Layout:
         """Return offsets, bytes and slack of everything for given values on a board.
 
@@ -178,19 +182,19 @@ class Plan(Presented):
             tuple(c.name or str(c) for c in limits if not c.holds(env)),
         )
 
-    def fits(self, board: Board | str, values: Mapping[str, int], *, dtype: Any = None) -> bool:
+    def fits(self, board: Board | str, values: Mapping[str, int], *, dtype: object = None) -> bool:
         """Return whether `layout` would fit: the question of host code that only wants a yes or no."""
         env = self.scope.env(values, self.scope.dtype(dtype), board)
         self.scope.need(self.region_variables, env)
         room = self._used(env) <= self.capacity.evaluate(env)
         return room and all(c.holds(env) for c in self.requires if is_known(c, env))
 
-    def describe(self, board: Board | str, *, dtype: Any = None, **values: int) -> Layout:
+    def describe(self, board: Board | str, *, dtype: object = None, **values: int) -> Layout:
         """Return the `layout`, with the tile variables that have no value chosen by `complete`."""
         return self.layout(board, self.complete(board, values, dtype=dtype), dtype=dtype)
 
     def complete(
-        self, board: Board | str, values: Mapping[str, int], *, dtype: Any = None
+        self, board: Board | str, values: Mapping[str, int], *, dtype: object = None
     ) -> Mapping[str, int]:
         """Return *values* with every missing tile variable as large as fits, one after the other.
 
@@ -212,7 +216,7 @@ class Plan(Presented):
                 done[name] = best if enough is None else max(done[name], min(best, enough))
         return done
 
-    def largest(self, variable: str, *, board: Board | str, dtype: Any = None, **fixed: int) -> Largest:
+    def largest(self, variable: str, *, board: Board | str, dtype: object = None, **fixed: int) -> Largest:
         """Return the exact largest legal value of *variable* that fits, the others held.
 
         Tile variables that are not given stay at their smallest legal value.
@@ -242,13 +246,13 @@ class Plan(Presented):
             proof=proof,
         )
 
-    def frontier(self, x: str, y: str, *, board: Board | str, dtype: Any = None, **fixed: int) -> Frontier:
+    def frontier(self, x: str, y: str, *, board: Board | str, dtype: object = None, **fixed: int) -> Frontier:
         """Return, for every legal *x* that fits, the largest *y* that fits with it."""
         held = {k: v for k, v in fixed.items() if k not in {x, y}}
         problem, held = self._question(board, dtype, held, x, y)
         return trace(problem, x, y, held)
 
-    def compare(self, claim: Claim, *, board: Board | str, dtype: Any = None, **fixed: int) -> Comparison:
+    def compare(self, claim: Claim, *, board: Board | str, dtype: object = None, **fixed: int) -> Comparison:
         """Return how a stated limit relates to this plan on *board*: the same, stricter, too generous."""
         open_ = [n for n in claim.named if n not in fixed]
         problem, held = self._question(board, dtype, fixed, *open_)
@@ -260,7 +264,7 @@ class Plan(Presented):
 
     # -- the plan as a problem --------------------------------------------------------------------
 
-    def problem(self, board: Board | str, *, dtype: Any = None) -> Problem:
+    def problem(self, board: Board | str, *, dtype: object = None) -> Problem:
         """Return the plan on a board as constraints for the solver."""
         stages = tuple(Constraint(s.used, self.capacity, f"stage {s.name}") for s in self.places)
         constants = self.scope.env({}, self.scope.dtype(dtype), board)
@@ -272,7 +276,7 @@ class Plan(Presented):
         return f"{total(used)} <= {self.capacity}"
 
     def _question(
-        self, board: Board | str, dtype: Any, values: Mapping[str, int], *open_: str
+        self, board: Board | str, dtype: object, values: Mapping[str, int], *open_: str
     ) -> tuple[Problem, dict[str, int]]:
         """Return the problem in the variables *open_*, and the value of every other variable.
 

@@ -16,11 +16,11 @@ class PointerLike(Protocol):
 
     def __add__(self, count: int) -> "PointerLike": ...
 
-    def cast(self, dtype: Any) -> "PointerLike":
+    def cast(self, dtype: object) -> "PointerLike":
         """Return the same address as a pointer to *dtype*."""
         ...
 
-    def placed(self, plan: Any) -> None:
+    def placed(self, plan: object) -> None:
         """Tell the machine that the regions of *plan* lie from here on."""
         ...
 

@@ -1,7 +1,6 @@
 """Several plans for one kernel: the first that fits is the one that runs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
@@ -25,7 +24,7 @@ def check_names(plans: Sequence[Plan], names: Sequence[str]) -> None:
 
 
 def choose(
-    plans: Sequence[Plan], board: Board | str, values: Mapping[str, int], *, dtype: Any = None
+    plans: Sequence[Plan], board: Board | str, values: Mapping[str, int], *, dtype: object = None
 ) -> tuple[Plan, Layout]:
     """Return the first of *plans* that fits, tiles chosen, with its layout; the last when none fits.
 

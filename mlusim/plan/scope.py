@@ -1,7 +1,6 @@
 """The names of a plan and their legal values: what it may be asked with, and the sentence when not."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -21,7 +20,7 @@ class PlanScope:
     variables: Mapping[str, Var]
     element: ElementType | None
 
-    def dtype(self, dtype: Any) -> DType | None:
+    def dtype(self, dtype: object) -> DType | None:
         """Return the dtype that *dtype* names, or the only one; None when the plan has no element type."""
         if self.element is None:
             if dtype is not None:
@@ -69,7 +68,7 @@ class PlanScope:
             raise UsageError(f"plan {self.plan} has no variable {name!r}; its variables are {known}")
         return self.variables[name]
 
-    def legal(self, name: str, value: Any) -> int:
+    def legal(self, name: str, value: object) -> int:
         """Return *value* as an integer; raises `UsageError` when *name* cannot take it."""
         variable = self.variable(name)
         if isinstance(value, bool) or not isinstance(value, int | np.integer):

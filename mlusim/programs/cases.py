@@ -199,29 +199,29 @@ def _beside(folder: Path, text: str, what: str) -> str:
 # -- the keys ----------------------------------------------------------------------------------------
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError
     return value
 
 
-def _words(value: Any) -> tuple[str, ...]:
+def _words(value: object) -> tuple[str, ...]:
     return tuple(_word(one) for one in value) if isinstance(value, list) else (_word(value),)
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError
     return value
 
 
-def _grid(value: Any) -> str:
+def _grid(value: object) -> str:
     if isinstance(value, str):
         return value
     return ",".join(str(_whole(one)) for one in (value if isinstance(value, list) else [value]))
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
@@ -231,11 +231,11 @@ def _scalar(value: Any) -> str:
     return str(value)
 
 
-def _scalars(value: Any) -> dict[str, str]:
+def _scalars(value: object) -> dict[str, str]:
     return {name: _scalar(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
 
 
-def _arrays(value: Any) -> dict[str, str]:
+def _arrays(value: object) -> dict[str, str]:
     return {name: _word(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
 
 
@@ -243,7 +243,7 @@ def _refuse() -> Any:
     raise TypeError
 
 
-def _thresholds(value: Any) -> Thresholds:
+def _thresholds(value: object) -> Thresholds:
     if isinstance(value, dict):
         if not value or not set(value) <= {"diff1", "diff2", "diff3"}:
             raise ValueError
@@ -252,7 +252,7 @@ def _thresholds(value: Any) -> Thresholds:
     return evolve(CLOSE, diff1=_error(value), diff2=_error(value))
 
 
-def _error(value: Any) -> float:
+def _error(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
         raise TypeError
     return float(value)

@@ -210,7 +210,7 @@ class KernelCall:
         return total
 
     def given_arrays(
-        self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: Any
+        self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: object
     ) -> "KernelCall":
         """Return a call of the same sources, not loaded again, with other *arguments*, whose files stand for *arrays*.
 

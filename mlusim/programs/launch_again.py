@@ -105,12 +105,12 @@ class LaunchKeeper(Observer):
         if kept is not None:
             self.launches[self._last] = evolve(kept, instructions=sum(launch.tally.counts))
 
-    def fault(self, core: Any, fault: BaseException) -> None:
+    def fault(self, core: object, fault: BaseException) -> None:
         """Forget a launch that does not come to its end."""
         del core, fault
         self.launches.pop(self._last, None)
 
-    def error(self, core: Any, error: BaseException) -> None:
+    def error(self, core: object, error: BaseException) -> None:
         """Forget a launch that does not come to its end."""
         self.fault(core, error)
 
@@ -132,7 +132,7 @@ def _there(pointer: DeviceTensor | Ptr, tensors: dict[Allocation, DeviceTensor])
     return (tensors[view.allocation].ptr + pointer.offset).cast(view.dtype)
 
 
-def _led(argument: Any, follow: Callable[[Any], Any]) -> Any:
+def _led(argument: object, follow: Callable[[Any], Any]) -> Any:
     """*argument* with *follow* of every pointer in it."""
     if isinstance(argument, DeviceTensor | Ptr):
         return follow(argument)

@@ -205,14 +205,14 @@ def _is_array(root: Root) -> bool:
     return root.local is not None and not root.path and isinstance(root.local.type, t.Array)
 
 
-def _value(value: Any, path: Sequence[str]) -> Any:
+def _value(value: object, path: Sequence[str]) -> Any:
     """Return the value of a local, or of a member of the record that it is."""
     for name in path:
         value = getattr(_of_cell(value), name, None)
     return _of_cell(value)
 
 
-def _of_cell(value: Any) -> Any:
+def _of_cell(value: object) -> Any:
     return value.v if isinstance(value, Cell) else value
 
 

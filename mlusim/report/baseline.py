@@ -173,7 +173,7 @@ def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is no number of JSON")
 
 
-def _entry(facts: Any, where: str, of: str) -> Entry:
+def _entry(facts: object, where: str, of: str) -> Entry:
     if not isinstance(facts, dict):
         raise UsageError(f"{where} is no object but {facts!r:.40}")
     missing = [name for name in Entry.__annotations__ if name not in facts]
@@ -208,5 +208,5 @@ def _legal(name: str, value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**63

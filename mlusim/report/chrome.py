@@ -125,7 +125,7 @@ class _Trace:
         yield _about(home, "thread_sort_index", track, sort_index=track)
 
 
-def _about(home: int, what: str, track: int, **facts: Any) -> Event:
+def _about(home: int, what: str, track: int, **facts: object) -> Event:
     return {"ph": "M", "name": what, "pid": home, "tid": _thread(home, track), "args": facts}
 
 

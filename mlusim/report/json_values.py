@@ -10,7 +10,7 @@ from typing import Any
 CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return *value* out of dicts, lists, strings, numbers, booleans and None.
 
     A number that JSON lacks becomes the string "nan", "inf" or "-inf"; an enum member its name; any

@@ -42,13 +42,13 @@ MOST_CHARTS = 4  # of launches that were profiled together
 FRAME = '<pre style="line-height:1.25;white-space:pre;overflow-x:auto;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace">{code}</pre>'
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """*value* as plain text."""
     lines = _console(value).export_text(styles=False).splitlines()
     return "\n".join(line.rstrip() for line in lines)
 
 
-def html_of(value: Any) -> str:
+def html_of(value: object) -> str:
     """*value* as HTML that needs nothing else; a layout with its map, a launch that kept its instructions with its pipes."""
     told = _console(value).export_html(inline_styles=True, code_format=FRAME)
     if isinstance(value, Layout):
@@ -77,7 +77,7 @@ def _card(launch: Launch) -> str:
     return f'<div style="margin:4px 0">{"<br>".join(parts)}</div>{memories_of(launch)}'
 
 
-def _console(value: Any) -> Console:
+def _console(value: object) -> Console:
     console = Console(
         file=io.StringIO(),
         width=WIDTH,
@@ -92,7 +92,7 @@ def _console(value: Any) -> Console:
 
 
 @singledispatch
-def view(value: Any) -> RenderableType:
+def view(value: object) -> RenderableType:
     """Return what a cell shows of *value*."""
     return Text(repr(value))
 

@@ -207,6 +207,6 @@ def _figures(cores: Sequence[Track]) -> list[_Alone]:
     ]
 
 
-def _flights(owner: Any, times: Any, kinds: Any, kind: int) -> Spans:
+def _flights(owner: Any, times: Any, kinds: object, kind: int) -> Spans:
     rows = kinds == kind
     return joined(Spans(owner[rows], times[rows, FIRST], times[rows, LAST]))

@@ -63,7 +63,7 @@ class GivenArguments:
             if content.tobytes() != array.tobytes():
                 array[...] = content.view(array.dtype).reshape(array.shape)
 
-    def _argument(self, parameter: ir.Local, given: Any) -> int:
+    def _argument(self, parameter: ir.Local, given: object) -> int:
         kind = parameter.type
         if isinstance(kind, t.Pointer) and kind.reference:
             if isinstance(given, np.ndarray):
@@ -78,12 +78,12 @@ class GivenArguments:
         self.links += [(number, offset, to) for offset, to in links]
         return number
 
-    def _unfit(self, parameter: ir.Local, given: Any, wanted: str) -> UsageError:
+    def _unfit(self, parameter: ir.Local, given: object, wanted: str) -> UsageError:
         what = f"{parameter.spelling} {parameter.source_name} of {self.function.name}"
         return UsageError(f"{what} is given {given!r:.80}; it takes {wanted}")
 
     def _value(
-        self, parameter: ir.Local, kind: t.Type, given: Any
+        self, parameter: ir.Local, kind: t.Type, given: object
     ) -> tuple[bytes, Sequence[tuple[int, int]]]:
         """Return the bytes of a value, and where in them addresses of pieces belong."""
         if isinstance(kind, t.Arithmetic):
@@ -99,7 +99,7 @@ class GivenArguments:
     def _names(self, kind: str) -> Mapping[str, int] | None:
         return next((f.enumerations[kind] for f in self.forms if kind in f.enumerations), None)
 
-    def _number(self, parameter: ir.Local, kind: t.Arithmetic, given: Any) -> bytes:
+    def _number(self, parameter: ir.Local, kind: t.Arithmetic, given: object) -> bytes:
         names = self._names(kind.name)
         if isinstance(given, Kind) and names is not None:
             given = _KINDS[given.unions]
@@ -118,7 +118,7 @@ class GivenArguments:
         return packed(kind, value)
 
     def _record(
-        self, parameter: ir.Local, kind: t.Record, given: Any
+        self, parameter: ir.Local, kind: t.Record, given: object
     ) -> tuple[bytes, Sequence[tuple[int, int]]]:
         members = kind.paired(given)
         if members is None:
@@ -135,7 +135,7 @@ class GivenArguments:
     # -- pointers --------------------------------------------------------------------------------
 
     def _pointer(
-        self, parameter: ir.Local, to: t.Type, given: Any
+        self, parameter: ir.Local, to: t.Type, given: object
     ) -> tuple[bytes, Sequence[tuple[int, int]]]:
         if isinstance(given, DeviceTensor):
             given = given.ptr
@@ -217,7 +217,7 @@ class GivenArguments:
         return names.get(name, 0)
 
 
-def packed(kind: t.Type, value: Any) -> bytes:
+def packed(kind: t.Type, value: object) -> bytes:
     """Return the bytes of a number of type *kind*, or of an address."""
     if not isinstance(kind, t.Arithmetic):
         return struct.pack("<Q", value)

@@ -47,7 +47,7 @@ class HostFunction:
     name: str
     forms: tuple[ir.Function, ...]
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         """Call it: tuples are ``cnrtDim3_t``, kinds or vendor names ``cnrtFunctionType_t``, None a queue or null.
 
         Pointers take device tensors, pointers, NumPy arrays (memory of the host), addresses and None, enumerations a number

@@ -9,7 +9,6 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from attrs import evolve
 
@@ -125,7 +124,7 @@ def _closure(
     return frozenset(kept)
 
 
-def _reached(node: Any, variables: dict[str, ir.Global]) -> Iterator[str]:
+def _reached(node: object, variables: dict[str, ir.Global]) -> Iterator[str]:
     """Yield the symbols of functions in *node*; its variables at file scope are added to *variables*."""
     for one in walk(node):
         if isinstance(one, ir.GlobalPlace):

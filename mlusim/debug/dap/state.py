@@ -57,12 +57,12 @@ class State:
 
     # -- numbers ---------------------------------------------------------------------------------
 
-    def number(self, target: Any) -> int:
+    def number(self, target: object) -> int:
         """Return a number for *target*, which `target` gives back until the next stop."""
         self.targets.append(target)
         return len(self.targets)
 
-    def target(self, number: Any, kind: type[Any]) -> Any:
+    def target(self, number: object, kind: type[Any]) -> Any:
         """Return the target that a number was given to; raises `UsageError` for another kind, and for one of an earlier stop."""
         found = (
             self.targets[number - 1] if isinstance(number, int) and 0 < number <= len(self.targets) else None
@@ -71,7 +71,7 @@ class State:
             raise UsageError(f"{number!r} belongs to an earlier stop; ask for the stack again")
         return found
 
-    def focus(self, thread: Any, level: int = 0) -> None:
+    def focus(self, thread: object, level: int = 0) -> None:
         """Look at the task of a thread's number, and at one of its frames."""
         name = thread_name(thread)
         if name is not None and self.session.look().core(name) is not None:
@@ -155,7 +155,7 @@ def thread_number(name: str) -> int:
     return 2 * int(digits.rstrip("m")) + digits.endswith("m") + 1
 
 
-def thread_name(number: Any) -> str | None:
+def thread_name(number: object) -> str | None:
     """Return the task of a thread's number; None for the launch itself."""
     if not isinstance(number, int) or number < 1 or number >= ENDED_THREAD:
         return None

@@ -138,7 +138,7 @@ def _instructions(state: State, arguments: Arguments) -> Body:
     return {"breakpoints": found}
 
 
-def _moment(reference: Any) -> int:
+def _moment(reference: object) -> int:
     try:
         return int(str(reference), 0)
     except ValueError:

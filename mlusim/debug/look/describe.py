@@ -112,7 +112,7 @@ def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
 # -- values ----------------------------------------------------------------------------------------
 
 
-def value_text(value: Any, paused: PausedRun | None = None) -> str:
+def value_text(value: object, paused: PausedRun | None = None) -> str:
     """Return a value of the kernel on one line."""
     if isinstance(value, Ptr):
         return pointer_text(value, paused)

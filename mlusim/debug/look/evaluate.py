@@ -42,7 +42,7 @@ class Probe:
     def scalar_load(self, view: View, index: int) -> None:
         """Account for nothing: looking has no cost."""
 
-    def scalar_store(self, view: View, index: int, value: Any) -> None:
+    def scalar_store(self, view: View, index: int, value: object) -> None:
         """Refuse to store: looking changes nothing."""
         _no(view, index, value)
 
@@ -51,7 +51,7 @@ class Probe:
         del allocation, offset
         return ""
 
-    def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
+    def placed(self, allocation: Allocation, start: int, plan: object) -> None:
         """Change nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
@@ -94,11 +94,11 @@ def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
             del vars(core)[name]
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: object) -> None:
     """Account for nothing: looking has no cost."""
 
 
-def _no(*_: Any) -> None:
+def _no(*_: object) -> None:
     raise UsageError("an expression of the debugger changes nothing in the machine")
 
 

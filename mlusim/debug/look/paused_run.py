@@ -124,7 +124,7 @@ class PausedRun:
         return found
 
 
-def tensor_of(argument: Any) -> Allocation | None:
+def tensor_of(argument: object) -> Allocation | None:
     """Return the allocation behind an argument of a launch, if it is a tensor or a pointer."""
     if isinstance(argument, DeviceTensor):
         return argument.allocation

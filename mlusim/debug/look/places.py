@@ -201,7 +201,7 @@ def _elements(
     """Return the first element that *item* means and the one behind the last."""
 
     class Index:
-        def __getitem__(self, item: Any) -> Any:
+        def __getitem__(self, item: object) -> Any:
             return item
 
     index = evaluate(parse(f"_index_[{item}]"), frame, core, {"_index_": Index()})

@@ -91,7 +91,7 @@ def names_in(code: CodeType) -> Iterator[str]:
             yield from names_in(constant)
 
 
-def vetted(name: str, value: Any) -> Any:
+def vetted(name: str, value: object) -> Any:
     """*value*, or what an expression may see of it; raises `UsageError` where it may see nothing."""
     if isinstance(value, ModuleType):
         return _Module(value)
@@ -100,7 +100,7 @@ def vetted(name: str, value: Any) -> Any:
     return value
 
 
-def _pure(value: Any) -> bool:
+def _pure(value: object) -> bool:
     """Return whether a function or a class is the program's own, NumPy's, or one of the builtins that only compute."""
     home = str(getattr(value, "__module__", None) or "")
     top = home.partition(".")[0]

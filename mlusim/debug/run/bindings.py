@@ -22,7 +22,7 @@ class _Cell:
 
     cell: CellType
 
-    def exchange(self, value: Any) -> Any:
+    def exchange(self, value: object) -> Any:
         """Bind *value*, and return what was bound."""
         try:
             before = self.cell.cell_contents
@@ -42,7 +42,7 @@ class _Global:
     names: dict[str, Any]
     name: str
 
-    def exchange(self, value: Any) -> Any:
+    def exchange(self, value: object) -> Any:
         """Bind *value*, and return what was bound."""
         before = self.names.get(self.name, _MISSING)
         if value is not _MISSING:

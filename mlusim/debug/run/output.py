@@ -49,7 +49,7 @@ class Ear:
         before = sys.stdout, sys.stderr, sys.breakpointhook
         self._filters[0].stream, self._filters[1].stream = before[:2]
 
-        def hook(*arguments: Any, **named: Any) -> Any:
+        def hook(*arguments: object, **named: object) -> Any:
             if self.aside:
                 return before[2](*arguments, **named)
             if self.passes() and trap is not None:

@@ -35,39 +35,39 @@ def reaching(made: Iterable[Breakpoint], recorded: KeptLaunch) -> list[Breakpoin
 
 
 @singledispatch
-def _reaches(location: Location, recorded: KeptLaunch, plan: Any) -> bool:
+def _reaches(location: Location, recorded: KeptLaunch, plan: object) -> bool:
     """Return whether the launch, whose code is that of *plan*, can come to *location*; True where that is not known."""
     del location, recorded, plan
     return True
 
 
 @_reaches.register
-def _(location: LineLocation, recorded: KeptLaunch, plan: Any) -> bool:
+def _(location: LineLocation, recorded: KeptLaunch, plan: object) -> bool:
     del recorded
     return (location.file, location.line) in _lines(plan)
 
 
 @_reaches.register
-def _(location: CallLocation, recorded: KeptLaunch, plan: Any) -> bool:
+def _(location: CallLocation, recorded: KeptLaunch, plan: object) -> bool:
     del recorded
     return bool(location.places & _lines(plan))
 
 
 @_reaches.register(FunctionLocation)
 @_reaches.register(ValueWatch)
-def _(location: FunctionLocation | ValueWatch, recorded: KeptLaunch, plan: Any) -> bool:
+def _(location: FunctionLocation | ValueWatch, recorded: KeptLaunch, plan: object) -> bool:
     del recorded
     return any(function_of(code) == function_of(location.code) for code in _codes(plan))
 
 
 @_reaches.register
-def _(location: PendingLocation, recorded: KeptLaunch, plan: Any) -> bool:
+def _(location: PendingLocation, recorded: KeptLaunch, plan: object) -> bool:
     del location, recorded, plan
     return False
 
 
 @_reaches.register
-def _(location: TimeLocation, recorded: KeptLaunch, plan: Any) -> bool:
+def _(location: TimeLocation, recorded: KeptLaunch, plan: object) -> bool:
     del plan
     return location.launch == recorded.index
 
@@ -79,7 +79,7 @@ def _(location: IntrinsicLocation, recorded: KeptLaunch, plan: Any) -> bool:
 
 
 @_reaches.register
-def _(location: Watchpoint, recorded: KeptLaunch, plan: Any) -> bool:
+def _(location: Watchpoint, recorded: KeptLaunch, plan: object) -> bool:
     del plan
     span = location.span
     return span.space is not GDRAM or any(
@@ -91,7 +91,7 @@ def _codes(plan: Any) -> Iterable[CodeType]:
     return (code for part in plan.parts for code in part.code.values())
 
 
-def _lines(plan: Any) -> frozenset[tuple[str, int]]:
+def _lines(plan: object) -> frozenset[tuple[str, int]]:
     """Return the lines of all functions that the kernel reaches."""
     return frozenset(
         (code.co_filename, line) for code in _codes(plan) for _, _, line in code.co_lines() if line

@@ -412,14 +412,14 @@ class Tracer(RunObserver):
                     core.carrier.trace = None
             sys.settrace(None)
 
-    def _call(self, frame: FrameType, event: str, argument: Any) -> Trace | None:
+    def _call(self, frame: FrameType, event: str, argument: object) -> Trace | None:
         del event, argument
         if not self._owned(frame.f_code.co_filename):
             return None
         self._fresh = frame
         return self._line
 
-    def _line(self, frame: FrameType, event: str, argument: Any) -> Trace | None:
+    def _line(self, frame: FrameType, event: str, argument: object) -> Trace | None:
         if event == "line":
             self.lines += 1
             entered, self._fresh = self._fresh is frame, None

@@ -27,12 +27,12 @@ class UserFunction:
         return frozenset(line for code in nested(self.code) for line in _lines(code))
 
 
-def reachable(body: Any, owned: Owned) -> list[UserFunction]:
+def reachable(body: object, owned: Owned) -> list[UserFunction]:
     """Return the kernel *body* and every function of the user's that it names, directly or through others."""
     return [UserFunction(f.__name__, f.__code__) for f in functions_of(body, owned)]
 
 
-def functions_of(body: Any, owned: Owned) -> list[FunctionType]:
+def functions_of(body: object, owned: Owned) -> list[FunctionType]:
     """Return the functions themselves of `reachable`."""
     found: dict[CodeType, FunctionType] = {}
     waiting = [body]
@@ -62,7 +62,7 @@ PLAIN = (
 """Types of values that lead to no function of the user's."""
 
 
-def _function(value: Any) -> FunctionType | None:
+def _function(value: object) -> FunctionType | None:
     """Return the plain function behind a kernel, a wrapper or a method."""
     for _ in range(8):
         if isinstance(value, FunctionType):
@@ -73,7 +73,7 @@ def _function(value: Any) -> FunctionType | None:
     return None
 
 
-def _own(value: Any, name: str) -> Any:
+def _own(value: object, name: str) -> Any:
     """Return an attribute that *value* has, else None: a ``__getattr__`` of a user's object is not asked, it may do anything."""
     try:
         inspect.getattr_static(value, name)

@@ -58,7 +58,7 @@ class Stopper:
         del core, frame, tracer, entered
         return None
 
-    def at_return(self, frame: FrameType, value: Any) -> None:
+    def at_return(self, frame: FrameType, value: object) -> None:
         """Note that *frame* returns *value*."""
 
 
@@ -352,7 +352,7 @@ class Breakpoint(Stopper):
         """Let the location look at the run."""
         self.location.begin(tracer)
 
-    def at_return(self, frame: FrameType, value: Any) -> None:
+    def at_return(self, frame: FrameType, value: object) -> None:
         """Let the location know that *frame* returns."""
         self.location.at_return(frame, value)
 

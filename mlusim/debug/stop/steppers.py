@@ -1,7 +1,7 @@
 """The conditions that end `step`, `next`, `stepi`, `until` and `finish`."""
 
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import depth_of, kernel_frames, returns_nothing
@@ -119,7 +119,7 @@ class Finish(Stepper):
         del step, landing
         return True
 
-    def at_return(self, frame: FrameType, value: Any) -> None:
+    def at_return(self, frame: FrameType, value: object) -> None:
         """Keep the value that the function returns, if it returns one."""
         if frame is self.frame:
             self.returned, self.value = True, () if returns_nothing(frame) else (value,)

@@ -73,7 +73,7 @@ class ValueWatch(Location):
         known.line = frame.f_code.co_filename, frame.f_lineno
         return said
 
-    def at_return(self, frame: FrameType, value: Any) -> None:
+    def at_return(self, frame: FrameType, value: object) -> None:
         """Look at the value once more where the function ends."""
         del value
         for core, known in self._known.items():

@@ -25,7 +25,7 @@ class Signals:
     def __getattr__(self, name: str) -> Any:
         return getattr(signal, name)
 
-    def signal(self, number: int, handler: Any) -> Any:
+    def signal(self, number: int, handler: object) -> Any:
         """Keep *handler*; return the one of before."""
         before, self._handlers[number] = self._handlers.get(number, signal.SIG_DFL), handler
         return before

@@ -41,7 +41,7 @@ def _crooked(*names: str, size: int) -> str:
     return f"({' | '.join(f'(uintptr_t){n}' for n in names)}) % {size}"
 
 
-def loop(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
+def loop(row: Intrinsic, types: Types, scalars: frozenset[str], function: object) -> str | None:
     """Render the loop of *function* over all sources."""
     del scalars
     return mapped(function, [n for n, o in row.operands.items() if o.access == "read"], types)

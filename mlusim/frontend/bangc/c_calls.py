@@ -106,7 +106,7 @@ def _effect(function: ir.Function, form: ir.TranslationUnit, asked: set[str]) ->
     return ""
 
 
-def _changes(node: Any, form: ir.TranslationUnit, asked: set[str]) -> str:
+def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
     """Return what one node changes that is not the function's own."""
     match node:
         case ir.Assign() | ir.Update():
@@ -133,7 +133,7 @@ def _number(kind: t.Type) -> bool:
     return isinstance(kind, t.Arithmetic)
 
 
-def _own(place: Any) -> bool:
+def _own(place: object) -> bool:
     """Return whether *place* is a variable of the function itself, or a member of one."""
     inside = False
     while isinstance(place, ir.Member):

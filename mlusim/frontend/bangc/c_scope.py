@@ -132,7 +132,7 @@ class FrameNames:
         return assignment(tree, value, self, bind)
 
     @staticmethod
-    def of_python(value: Any, text: str = "") -> Typed:
+    def of_python(value: object, text: str = "") -> Typed:
         """Return a value of Python with the type that it has in C."""
         return Typed(value, _type_of(value), None, text)
 
@@ -228,7 +228,7 @@ class Scopes:
         return None if found is None else FrameNames(frame, found, extra or {}, beyond)
 
 
-def _held(value: Any, kind: t.Type, text: str) -> Typed:
+def _held(value: object, kind: t.Type, text: str) -> Typed:
     """Return the content of a variable: that of a reference is what it refers to, that of an array its first element's place."""
     if isinstance(kind, t.Pointer) and kind.reference:
         if isinstance(kind.to, t.Record | t.ClassType):
@@ -247,7 +247,7 @@ def _shown(value: Any, kind: t.Type) -> Any:
     return value[0] if not isinstance(kind, t.Pointer) and hasattr(value, "here") else value
 
 
-def _type_of(value: Any) -> t.Type:
+def _type_of(value: object) -> t.Type:
     """Return the type of C that a value of Python has."""
     if isinstance(value, bool):
         return t.BOOL

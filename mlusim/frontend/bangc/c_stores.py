@@ -48,7 +48,7 @@ def assignment(target: Tree, given: Typed, scope: "FrameNames", bind: Bind) -> A
     raise NoExpression("only a variable, an element or a member is given a value")
 
 
-def in_cell(raw: Any, kind: t.Type, local: ir.Local | None) -> bool:
+def in_cell(raw: object, kind: t.Type, local: ir.Local | None) -> bool:
     """Return whether *raw* is the cell of a variable; a pointer that is in none may be the cell that it points to."""
     plain = isinstance(kind, t.Pointer) and local is not None and local.storage is ir.Storage.VALUE
     return isinstance(raw, Cell) and not plain

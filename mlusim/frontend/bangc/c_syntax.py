@@ -322,7 +322,7 @@ def _number(word: str) -> Number:
     return Number(value, t.INT64 if wide else t.INT32)
 
 
-def names_of_tree(tree: Any) -> Iterator[str]:
+def names_of_tree(tree: object) -> Iterator[str]:
     """Yield the variables that *tree* names."""
     if isinstance(tree, Name):
         yield tree.text

@@ -82,7 +82,7 @@ class Body:
         """Return what may run, by file: the places of statements and of tests, each by its line and column."""
         return self._coverable
 
-    def __call__(self, mlu: Any, *arguments: Any) -> None:
+    def __call__(self, mlu: object, *arguments: object) -> None:
         """Run the function on the core of *mlu*."""
         self.prepared(mlu, arguments)()
 
@@ -191,7 +191,7 @@ class BangKernel(Kernel):
         return None
 
 
-def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:
+def _given(task: Task, argument: object, parameter: ir.Local) -> Any:
     """Return a kernel's argument as its code wants it."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):

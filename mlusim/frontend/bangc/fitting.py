@@ -42,7 +42,7 @@ class Fitting:
         return found
 
 
-def misfit(kind: t.Type, argument: Any) -> str | None:
+def misfit(kind: t.Type, argument: object) -> str | None:
     """Return the words for what type *kind* takes, where *argument* is something else; None where it fits."""
     if isinstance(kind, t.Pointer):
         if isinstance(argument, DeviceTensor):

@@ -121,7 +121,7 @@ def schema() -> str:
 
 
 @functools.cache
-def _parts(hint: Any) -> tuple[Any, ...]:
+def _parts(hint: object) -> tuple[Any, ...]:
     """Return the alternatives of a type, flat."""
     if isinstance(hint, builtin_types.UnionType) or typing.get_origin(hint) is typing.Union:
         return tuple(part for one in typing.get_args(hint) for part in _parts(one))
@@ -129,7 +129,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 
 @functools.cache
-def _inside(hint: Any) -> Any:
+def _inside(hint: object) -> Any:
     """Return the type of the elements of a tuple."""
     return typing.get_args(next(p for p in _parts(hint) if typing.get_origin(p) is tuple))[0]
 
@@ -145,10 +145,10 @@ class FormWriter:
         self.strings: dict[str, int] = {}
         self._numbers: dict[Any, int] = {}
 
-    def _key(self, node: Any) -> Any:
+    def _key(self, node: object) -> Any:
         return id(node) if type(node) in _BY_OBJECT else node
 
-    def add(self, root: Any) -> int:
+    def add(self, root: object) -> int:
         """Return the number of *root*'s row, which stands behind those of what it refers to."""
         records, stack, open_ = [], [root], set()
         while stack:
@@ -172,11 +172,11 @@ class FormWriter:
             self.rows[self._numbers[id(record)]] = self._row(record)
         return self._numbers[self._key(root)]
 
-    def _row(self, node: Any) -> list[Any]:
+    def _row(self, node: object) -> list[Any]:
         kind: Any = type(node)
         return [_NUMBERS[kind], *(self._value(getattr(node, name), hint) for name, hint in _hints(kind))]
 
-    def _value(self, value: Any, hint: Any) -> Any:
+    def _value(self, value: object, hint: object) -> Any:
         parts = _parts(hint)
         if type(value) in _NUMBERS:
             return self._numbers[self._key(value)]
@@ -197,13 +197,13 @@ class FormWriter:
         return value
 
 
-def _children(node: Any) -> Iterator[Any]:
+def _children(node: object) -> Iterator[Any]:
     kind: Any = type(node)
     for name, _ in _hints(kind):
         yield from _nodes(getattr(node, name))
 
 
-def _nodes(value: Any) -> Iterator[Any]:
+def _nodes(value: object) -> Iterator[Any]:
     if type(value) in _NUMBERS:
         yield value
     elif isinstance(value, tuple):
@@ -298,7 +298,7 @@ class FormReader:
     def _plan(self, cls: type) -> tuple[type, list[Reader]]:
         return cls, [self._reader(hint, _CHECKED.get((cls, name))) for name, hint in _hints(cls)]
 
-    def _reader(self, hint: Any, pattern: "re.Pattern[str] | None" = None) -> Reader:
+    def _reader(self, hint: object, pattern: "re.Pattern[str] | None" = None) -> Reader:
         parts = _parts(hint)
         if Any in parts:
             return _plain
@@ -318,7 +318,7 @@ class FormReader:
         allowed = frozenset(parts)
         return lambda value: value if type(value) in allowed else _raise(f"{value!r:.40} is misplaced")
 
-    def _text(self, pattern: "re.Pattern[str] | None", number: Any) -> str:
+    def _text(self, pattern: "re.Pattern[str] | None", number: object) -> str:
         if type(number) is not int or number < 0:
             raise DataError("the number of a string is none")
         text = self._strings[number]
@@ -331,7 +331,7 @@ class FormReader:
     def _node_reader(self, nodes: frozenset[type], parts: tuple[Any, ...]) -> Reader:
         made, empty, number = self._made, type(None) in parts, int in parts
 
-        def read(value: Any) -> Any:
+        def read(value: object) -> Any:
             if type(value) is int and value >= 0:
                 found = made[value]
                 if type(found) in nodes:
@@ -345,7 +345,7 @@ class FormReader:
         return read
 
     def _tuple_reader(self, inside: Reader, empty: bool) -> Reader:
-        def read(value: Any) -> Any:
+        def read(value: object) -> Any:
             if value is None and empty:
                 return None
             if type(value) is not list:
@@ -370,7 +370,7 @@ class FormReader:
             _declared(function)
 
 
-def _deep(hint: Any) -> Iterator[Any]:
+def _deep(hint: object) -> Iterator[Any]:
     for one in typing.get_args(hint):
         yield from _parts(one)
         yield from _deep(one)
@@ -393,7 +393,7 @@ def _declared(function: ir.Function) -> None:
         raise DataError(f"{function.name!r:.40} does not declare a variable")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a constant: a number, a text, nothing, or several of them."""
     return tuple(map(_plain, value)) if type(value) is list else value
 

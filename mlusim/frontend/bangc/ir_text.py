@@ -24,7 +24,7 @@ def function_text(function: ir.Function) -> str:
     return "\n".join([f"{head}:", *_body(function.body, 1)])
 
 
-def expression_text(node: Any) -> str:
+def expression_text(node: object) -> str:
     """Return an expression or a place."""
     return _EXPRESSIONS[type(node)](node)
 

@@ -177,7 +177,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
         else f"does not translate: {problem.span}: {problem.message}"
     )
 
-    def missing(*_: Any) -> None:
+    def missing(*_: object) -> None:
         raise Unsupported(f"{name} {why}")
 
     return missing

@@ -68,7 +68,7 @@ def uses_of(function: ir.Function) -> FunctionUses:
     return found
 
 
-def _walk(node: Any, line: int) -> Iterator[tuple[Any, int]]:
+def _walk(node: object, line: int) -> Iterator[tuple[Any, int]]:
     """*node* and all that is in it, each with the line of its statement."""
     if isinstance(node, tuple):
         for part in node:

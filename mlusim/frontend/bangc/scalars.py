@@ -135,7 +135,7 @@ def compute(op: str, a: Any, b: Any, within: t.Arithmetic) -> Any:
     return wrap(_WHOLE[op](int(a), int(b)), within)
 
 
-def compare(op: str, a: Any, b: Any) -> bool:
+def compare(op: str, a: object, b: object) -> bool:
     """``a op b``."""
     return _COMPARE[op](a, b)
 

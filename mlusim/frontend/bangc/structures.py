@@ -18,7 +18,7 @@ from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 
 
-def check(argument: Any, parameter: ir.Local) -> None:
+def check(argument: object, parameter: ir.Local) -> None:
     """Raise `LaunchError` where *argument* is no structure as *parameter* takes one."""
     kind = parameter.type
     _check(argument, kind, f"{parameter.source_name} of {kind} at {parameter.span}")
@@ -43,7 +43,7 @@ def _check(value: Any, kind: t.Type, named: str) -> None:
             raise LaunchError(f"{named} is given {wanted}")
 
 
-def _unfit(value: Any, kind: t.Type) -> str | None:
+def _unfit(value: object, kind: t.Type) -> str | None:
     """Return what a number or a pointer of *kind* is given, and what it takes; None where *value* fits."""
     if isinstance(kind, t.Arithmetic):
         number = isinstance(value, int | float | np.generic)
@@ -70,7 +70,7 @@ def made(value: Any, kind: t.Type, layout: Any) -> Any:
     return converted(value.item() if isinstance(value, np.generic) else value, kind)
 
 
-def packed(value: Any, kind: t.Type, pointer: Callable[[Ptr], int]) -> bytes:
+def packed(value: object, kind: t.Type, pointer: Callable[[Ptr], int]) -> bytes:
     """Return the bytes of C of *value*, which fits *kind*; *pointer* names a pointer by a word."""
     raw = bytearray(kind.size)
     _pack(raw, 0, value, kind, pointer)
@@ -92,7 +92,7 @@ def _pack(raw: bytearray, at: int, value: Any, kind: t.Type, pointer: Callable[[
         raw[at : at + kind.size] = number(value, kind)
 
 
-def number(value: Any, kind: t.Arithmetic) -> bytes:
+def number(value: object, kind: t.Arithmetic) -> bytes:
     """Return the bytes of the number *value* as a *kind*."""
     given = converted(value.item() if hasattr(value, "item") else value, kind)
     if kind.kind != "float":

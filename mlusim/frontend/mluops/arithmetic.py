@@ -99,7 +99,7 @@ def mluop_recip(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_prec
         through_floats(mlu, invert, dst, src, room, n)
 
 
-def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: Any, addition: Ptr | None, n: int) -> None:
+def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: object, addition: Ptr | None, n: int) -> None:
     """Remainder of floats by one number: ``dst[i] = fmod(src[i], divisor)``, with the sign of *src*.
 
     *dst*, *src*: *n* floats in NRAM; *divisor*: a positive number.  Where the architecture divides this

@@ -67,7 +67,7 @@ class Helper:
                 RuleFault(f"{name} = {value} is too large", operand=name, legal=f"up to {most}", hint=hint),
             )
 
-    def word(self, mlu: Mlu, name: str, value: Any) -> int:
+    def word(self, mlu: Mlu, name: str, value: object) -> int:
         """*value* as an integer of 64 bits without sign."""
         number = self.count(mlu, name, value, 0, "0 to 2**64 - 1")
         if number >> 64:
@@ -79,7 +79,7 @@ class Helper:
             )
         return number
 
-    def flag(self, mlu: Mlu, name: str, value: Any) -> bool:
+    def flag(self, mlu: Mlu, name: str, value: object) -> bool:
         """*value* as a condition of C: any number, true unless it is 0."""
         if not is_number(value):
             raise self.refuse(
@@ -87,7 +87,7 @@ class Helper:
             )
         return bool(value)
 
-    def number(self, mlu: Mlu, name: str, value: Any) -> Any:
+    def number(self, mlu: Mlu, name: str, value: object) -> Any:
         """*value*, which is one number."""
         if not is_number(value):
             raise self.refuse(mlu, WrongSpace(f"{name} is {value!r:.80}", operand=name, legal="a number"))
@@ -121,7 +121,7 @@ class Helper:
         return OperandSpan(name, pointer, nbytes)
 
     def vectors(
-        self, mlu: Mlu, count: int, dtypes: tuple[DType, ...] = FLOATING, **pointers: Any
+        self, mlu: Mlu, count: int, dtypes: tuple[DType, ...] = FLOATING, **pointers: object
     ) -> list[OperandSpan]:
         """Operands of *count* elements of one type, in NRAM."""
         spans = [
@@ -142,7 +142,7 @@ class Helper:
                 )
         return spans
 
-    def scratch(self, mlu: Mlu, name: str, pointer: Any, count: int, *users: OperandSpan) -> Ptr:
+    def scratch(self, mlu: Mlu, name: str, pointer: object, count: int, *users: OperandSpan) -> Ptr:
         """*pointer* as room for *count* floats, whatever its type, apart from *users*."""
         hint = f"half goes through float: give {name} room for {count} floats, twice the bytes of the data"
         room = self.span(mlu, name, pointer, 4 * count, hint=hint)

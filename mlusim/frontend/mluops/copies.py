@@ -1,7 +1,5 @@
 """Strided loads and stores in elements, which take short rows as one block."""
 
-from typing import Any
-
 from mlusim.errors import RuleFault
 from mlusim.frontend.mluops.checks import Helper
 from mlusim.machine.mlu import Mlu
@@ -21,7 +19,7 @@ def _reach(size: int, stride: int, segments: int) -> int:
     return stride * (segments - 1) + size
 
 
-def _sizes(helper: Helper, mlu: Mlu, **numbers: Any) -> list[int]:
+def _sizes(helper: Helper, mlu: Mlu, **numbers: object) -> list[int]:
     """Whole numbers of elements and rows; where there are several rows, those of dst must not overlap."""
     found = {name: helper.count(mlu, name, value) for name, value in numbers.items()}
     for name, rows in (("dst_str", "seg_num"), ("dst_str_in", "seg_num_in")):
@@ -38,13 +36,13 @@ def _sizes(helper: Helper, mlu: Mlu, **numbers: Any) -> list[int]:
     return list(found.values())
 
 
-def _item(dst: Any) -> int:
+def _item(dst: object) -> int:
     """Bytes of an element; 1 for what is not a pointer and will be refused."""
     return dst.dtype.size if isinstance(dst, Ptr) else 1
 
 
 def _pair(
-    helper: Helper, mlu: Mlu, dst: Any, src: Any, reach: tuple[int, int], spaces: tuple[Space, Space]
+    helper: Helper, mlu: Mlu, dst: object, src: object, reach: tuple[int, int], spaces: tuple[Space, Space]
 ) -> int:
     """Check both ends; returns the bytes of an element."""
     size = _item(dst)

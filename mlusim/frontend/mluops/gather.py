@@ -5,7 +5,6 @@
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from mlusim.arch.dtypes import int8, uint8, uint32
 from mlusim.errors import WrongSpace
@@ -28,7 +27,9 @@ def _parts(mlu: Mlu, n: int, mask: Ptr | None) -> Iterator[tuple[int, int]]:
     return ((first, min(most, n - first)) for first in range(0, n, most))
 
 
-def _check(helper: Helper, mlu: Mlu, offset: Any, mask: Any, stride: Any, direction: Any, n: Any) -> int:
+def _check(
+    helper: Helper, mlu: Mlu, offset: object, mask: object, stride: object, direction: object, n: object
+) -> int:
     """Return the number of pieces; *offset* and *mask* have room for them."""
     pieces = helper.count(mlu, "n", n)
     helper.count(mlu, "stride", stride, 0)

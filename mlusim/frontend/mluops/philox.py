@@ -43,7 +43,7 @@ def mluop_gen_random_u32(
     _generate(_RANDOM, mlu, to, addition, n, (seed, offset, subsequence))
 
 
-def mluop_cvt_uniform(mlu: Mlu, dst: Ptr, src: Ptr, n: int, low: Any = 0.0, high: Any = 1.0) -> None:
+def mluop_cvt_uniform(mlu: Mlu, dst: Ptr, src: Ptr, n: int, low: object = 0.0, high: object = 1.0) -> None:
     """Turn words into uniform floats: ``low <= dst[i] < high`` from the upper 23 bits of ``src[i]``.
 
     *dst*: *n* floats, *src*: *n* uint32, both in NRAM; *dst* may be exactly *src*, else *src* is
@@ -66,8 +66,8 @@ def mluop_gen_uniform(
     seed: int,
     offset: int = 0,
     subsequence: int = 0,
-    low: Any = 0.0,
-    high: Any = 1.0,
+    low: object = 0.0,
+    high: object = 1.0,
 ) -> None:
     """Uniform random numbers: ``low <= dst[i] < high``, *n* of half or float in NRAM.
 
@@ -91,7 +91,7 @@ def mluop_gen_uniform(
 
 
 def _generate(
-    helper: Helper, mlu: Mlu, to: OperandSpan, addition: Any, n: int, words: tuple[int, int, int]
+    helper: Helper, mlu: Mlu, to: OperandSpan, addition: object, n: int, words: tuple[int, int, int]
 ) -> None:
     if n % 4:
         raise helper.refuse(

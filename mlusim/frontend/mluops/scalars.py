@@ -16,7 +16,7 @@ from mlusim.memory.pointer import Ptr
 _MIN, _MAX, _FLOAT2HALF = (Helper(f"__mluop_{name}") for name in ("min", "max", "float2half"))
 
 
-def mluop_min(mlu: Mlu, a: Any, b: Any) -> Any:
+def mluop_min(mlu: Mlu, a: object, b: object) -> Any:
     """Return the smaller of two numbers, as C writes it: ``a < b ? a : b``, so *b* where one is NaN.
 
     Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
@@ -24,7 +24,7 @@ def mluop_min(mlu: Mlu, a: Any, b: Any) -> Any:
     return a if _MIN.number(mlu, "a", a) < _MIN.number(mlu, "b", b) else b
 
 
-def mluop_max(mlu: Mlu, a: Any, b: Any) -> Any:
+def mluop_max(mlu: Mlu, a: object, b: object) -> Any:
     """Return the larger of two numbers, as C writes it: ``a > b ? a : b``, so *b* where one is NaN.
 
     Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
@@ -32,7 +32,7 @@ def mluop_max(mlu: Mlu, a: Any, b: Any) -> Any:
     return a if _MAX.number(mlu, "a", a) > _MAX.number(mlu, "b", b) else b
 
 
-def mluop_is_float(mlu: Mlu, dtype: Any) -> bool:  # noqa: ARG001 - mlu comes first everywhere
+def mluop_is_float(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
     """Return whether an element type, or its name, is float: ``__mluop_is_float<T>()``.
 
     Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
@@ -40,7 +40,7 @@ def mluop_is_float(mlu: Mlu, dtype: Any) -> bool:  # noqa: ARG001 - mlu comes fi
     return as_dtype(dtype) is float32
 
 
-def mluop_is_half(mlu: Mlu, dtype: Any) -> bool:  # noqa: ARG001 - mlu comes first everywhere
+def mluop_is_half(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
     """Return whether an element type, or its name, is half: ``__mluop_is_half<T>()``.
 
     Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
@@ -49,7 +49,7 @@ def mluop_is_half(mlu: Mlu, dtype: Any) -> bool:  # noqa: ARG001 - mlu comes fir
 
 
 @overload
-def mluop_float2half(mlu: Mlu, dst: Any) -> np.float16: ...
+def mluop_float2half(mlu: Mlu, dst: object) -> np.float16: ...
 
 
 @overload

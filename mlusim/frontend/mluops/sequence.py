@@ -32,7 +32,7 @@ _BASE, _EXPAND, _VV, _STAGE, _SEQ, _TFUSE, _INDICES = (
 
 
 def _ask(
-    helper: Helper, mlu: Mlu, dst: Ptr, name: str, count: Any, dtypes: tuple[DType, ...] = NUMBERS
+    helper: Helper, mlu: Mlu, dst: Ptr, name: str, count: object, dtypes: tuple[DType, ...] = NUMBERS
 ) -> int:
     """Return the number of elements, which dst has room for."""
     number = helper.count(mlu, name, count)
@@ -40,12 +40,12 @@ def _ask(
     return number
 
 
-def _term(helper: Helper, mlu: Mlu, dst: Ptr, name: str, value: Any) -> Any:
+def _term(helper: Helper, mlu: Mlu, dst: Ptr, name: str, value: object) -> Any:
     """*value* converted to the element type, as a Python number."""
     return dst.dtype(helper.number(mlu, name, value)).item()
 
 
-def mluop_arange_base_(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any = 1) -> None:
+def mluop_arange_base_(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: object = 1) -> None:
     """Begin a sequence: ``dst[i] = start + i * step``, *n* elements in NRAM by one scalar store each.
 
     The scalar prologue of `mluop_gen_stage_index`.  Name certain (vendor's common.h), operands inferred.
@@ -55,13 +55,13 @@ def mluop_arange_base_(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any = 1
     _store(_BASE, mlu, dst, n, start, step)
 
 
-def _store(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: Any, step: Any) -> None:
+def _store(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: object) -> None:
     first, stride = (_term(helper, mlu, dst, *pair) for pair in (("start", start), ("step", step)))
     for i in range(n):
         dst[i] = dst.dtype(first + i * stride)
 
 
-def mluop_arange_by_expand_(mlu: Mlu, dst: Ptr, n: int, filled: int, step: Any = 1) -> None:
+def mluop_arange_by_expand_(mlu: Mlu, dst: Ptr, n: int, filled: int, step: object = 1) -> None:
     """Complete a sequence of *n* elements whose first *filled* are there, by doubling.
 
     ``dst[filled + i] = dst[i] + filled * step`` by ``__bang_add_scalar``, again and again; any *filled*
@@ -72,7 +72,7 @@ def mluop_arange_by_expand_(mlu: Mlu, dst: Ptr, n: int, filled: int, step: Any =
     _double(_EXPAND, mlu, dst, n, _EXPAND.count(mlu, "filled", filled), step)
 
 
-def _double(helper: Helper, mlu: Mlu, dst: Ptr, n: int, filled: int, step: Any) -> None:
+def _double(helper: Helper, mlu: Mlu, dst: Ptr, n: int, filled: int, step: object) -> None:
     stride = _term(helper, mlu, dst, "step", step)
     while filled < n:
         more = min(filled, n - filled)
@@ -80,7 +80,7 @@ def _double(helper: Helper, mlu: Mlu, dst: Ptr, n: int, filled: int, step: Any) 
         filled += more
 
 
-def mluop_arange_vv_(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any = 1) -> None:
+def mluop_arange_vv_(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: object = 1) -> None:
     """Fill what one vector register holds: ``dst[i] = start + i * step``, *n* elements of at most 2048 bytes.
 
     Elements of float, int32 and uint32 are computed in a register, from arch 372 on; others are a line of
@@ -92,7 +92,7 @@ def mluop_arange_vv_(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any = 1) 
     _fill(_VV, mlu, dst, n, start, step)
 
 
-def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: Any, step: Any) -> None:
+def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: object) -> None:
     if dst.dtype in IN_REGISTERS and mlu.BANG_ARCH >= 372:
         filled = min(n, LANES)
         first, stride = (_term(helper, mlu, dst, *pair) for pair in (("start", start), ("step", step)))
@@ -105,7 +105,7 @@ def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: Any, step: Any) -> 
     _double(helper, mlu, dst, n, filled, step)
 
 
-def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any = 1) -> None:
+def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: object = 1) -> None:
     """Fill a sequence: ``dst[i] = start + i * step``, *n* elements of any type up to 32 bits in NRAM.
 
     *start* and *step* are converted to the element type first.  The first 2048 bytes come from a vector

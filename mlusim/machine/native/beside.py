@@ -133,7 +133,7 @@ def _only_read(session: "Session") -> set[Allocation]:
     return {a for a in read.difference(others) if a is not None}
 
 
-def _allocations_in(argument: Any) -> Iterator[Allocation]:
+def _allocations_in(argument: object) -> Iterator[Allocation]:
     """Yield the allocations that *argument*, or the members of a structure, lead to."""
     for part in argument if isinstance(argument, tuple | list) else (argument,):
         if isinstance(part, tuple | list):

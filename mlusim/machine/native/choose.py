@@ -74,7 +74,7 @@ def debugged() -> bool:
     return traced or (monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None)
 
 
-def _package(found: Any) -> str:
+def _package(found: object) -> str:
     return str(getattr(found, "__module__", "")).partition(".")[0]
 
 

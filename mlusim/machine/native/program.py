@@ -57,7 +57,7 @@ class NativeProgram:
 class Words(Protocol):
     """How a front end names pointers for the words of a kernel's arguments."""
 
-    def pointer(self, pointer: Any) -> int:
+    def pointer(self, pointer: object) -> int:
         """Return the word of a pointer of this core."""
 
 

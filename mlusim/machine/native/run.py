@@ -81,7 +81,9 @@ class Loaded:
     engine = NATIVE
     core_class = NativeCore
 
-    def __init__(self, form: Any, program: NativeProgram, compiler: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, form: "NativeForm", program: NativeProgram, compiler: tuple[str, ...] | None = None
+    ) -> None:
         self.form = form
         self.program = program
         self.library, self.entry = entry_of(program, available() if compiler is None else compiler)
@@ -138,7 +140,7 @@ class NativeForm(Protocol):
     def constants(self) -> tuple[bool, ...]:
         """For each parameter, whether it is written as a pointer to what is const; a kernel may store there all the same."""
 
-    def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
+    def words(self, core: NativeCore, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """Return the arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
 
     def fault(self, why: int, *given: int) -> Fault:

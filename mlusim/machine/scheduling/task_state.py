@@ -86,7 +86,7 @@ class _Telling:
             yield from self._content(value, kind)
             yield b")"
 
-    def _content(self, value: Any, kind: type) -> Iterator[bytes]:
+    def _content(self, value: object, kind: type) -> Iterator[bytes]:
         if len(self._met) > MANY:
             yield str(next(_NEVER)).encode()
         elif isinstance(value, list | tuple | set | frozenset):
@@ -118,7 +118,7 @@ def _slots(base: type) -> Iterator[str]:
             yield f"_{base.__name__.lstrip('_')}{slot}" if hidden else slot
 
 
-def _opaque(value: Any, kind: type) -> bool:
+def _opaque(value: object, kind: type) -> bool:
     """Return whether *value* is told apart by identity: code, types, the machine's own, and objects that show no content."""
     if isinstance(value, type | FunctionType | MethodType | ModuleType | Allocation):
         return True

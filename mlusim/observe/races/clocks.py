@@ -43,7 +43,7 @@ class Clocks:
         """Remember everything, for `without`."""
         self._log = []
 
-    def without(self, barrier: Any) -> list[Segment]:
+    def without(self, barrier: object) -> list[Segment]:
         """Return the segments as they would be without the barriers that were passed as *barrier*."""
         other = Clocks()
         for what, *given in self._log or ():
@@ -58,7 +58,7 @@ class Clocks:
                 getattr(other, what)(*given)
         return other.segments
 
-    def _note(self, *event: Any) -> None:
+    def _note(self, *event: object) -> None:
         if self._log is not None:
             self._log.append(event)
 
@@ -70,7 +70,7 @@ class Clocks:
         self.segments.append(Segment(task, 0, NOTHING))
         return task
 
-    def meet(self, tasks: Iterable[int], barrier: Any = None) -> None:
+    def meet(self, tasks: Iterable[int], barrier: object = None) -> None:
         """Let *tasks* pass a *barrier*: everything that each of them did is over for all."""
         met = list(tasks)
         self._note("meet", met, barrier)
@@ -78,14 +78,14 @@ class Clocks:
         for task in met:
             self._advance(task, known, 1)
 
-    def acquire(self, task: int, key: Any) -> None:
+    def acquire(self, task: int, key: object) -> None:
         """Let *task* learn what those knew who released *key*."""
         self._note("acquire", task, key)
         known = self._mutexes.get(key)
         if known is not None:
             self._advance(task, _joined([self._current(task).knows, known]), 0)
 
-    def release(self, task: int, key: Any) -> None:
+    def release(self, task: int, key: object) -> None:
         """Order what *task* did before everything that the next acquirer of *key* does."""
         self._note("release", task, key)
         past, before = self._past(task), self._mutexes.get(key)

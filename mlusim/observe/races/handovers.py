@@ -29,7 +29,7 @@ class Handing:
         if len(self._withheld) < MOST:
             self._withheld.append(event)
 
-    def take(self, task: int, key: Any, number: int) -> None:
+    def take(self, task: int, key: object, number: int) -> None:
         """Note that *task* took over *key* behind effect *number*."""
         for event in self._withheld:
             if event.key == key and event.task != task and len(self._taken) < MOST:

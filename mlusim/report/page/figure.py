@@ -131,14 +131,14 @@ def _font(found: re.Match[str]) -> str:
 
 
 def words(
-    axes: Any, x: float, y: float, text: str, *, across: str = "left", up: str = "center", **style: Any
+    axes: Any, x: float, y: float, text: str, *, across: str = "left", up: str = "center", **style: object
 ) -> None:
     """Write *text* at *x*, *y* of *axes*; "$" is no formula."""
     given = {"size": SMALL, "color": COLORS["soft"]} | style
     axes.text(x, y, text, ha=across, va=up, parse_math=False, clip_on=False, **given)
 
 
-def bars(axes: Any, boxes: Sequence[Box], color: str, **style: Any) -> Any:
+def bars(axes: Any, boxes: Sequence[Box], color: str, **style: object) -> Any:
     """Draw many boxes (x, y, width, height in data units) of one colour as one shape, and return it."""
     import numpy as np  # noqa: PLC0415 - beside matplotlib, which needs it
     from matplotlib.patches import PathPatch  # noqa: PLC0415 - an extra

@@ -23,7 +23,7 @@ _FILTERS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def rendered(template: str, version: str, **contents: Any) -> str:
+def rendered(template: str, version: str, **contents: object) -> str:
     """Return the page that *template* makes of *contents*.
 
     Raises `UsageError` where the extra mlusim[report] is not installed.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from attrs import frozen
 
@@ -122,7 +121,7 @@ def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
     return names, sorted(made, key=lambda bar: (bar.core, bar.start))
 
 
-def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: float) -> None:
+def _draw(picture: Picture, axes: object, shown: list[_Bar], height: float, unit: float) -> None:
     """Draw each bar with words of its own; of very many, those of a pipe as one."""
     if len(shown) <= _TOLD:
         groups = [(bar.label, bar.pipe, [bar]) for bar in shown]

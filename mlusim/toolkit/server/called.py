@@ -104,9 +104,9 @@ class CalledSession(ProgramSession):
     def _started(
         self,
         board: BoardMemory,
-        kernel: Any,
-        dim: Any,
-        kind: Any,
+        kernel: object,
+        dim: object,
+        kind: object,
         arguments: Sequence[Any],
         observe: Sequence[Any],
     ) -> Launch:

@@ -60,7 +60,7 @@ class HostWords:
             )
         return struct.unpack_from(f"<{self.form}", self.data, n * size)[0]
 
-    def __setitem__(self, n: int, value: Any) -> None:
+    def __setitem__(self, n: int, value: object) -> None:
         form = self.form or "Q"
         self.stores.made.append((self.address + n * struct.calcsize(form), struct.pack(f"<{form}", value)))
 
@@ -88,7 +88,7 @@ class HandlePlace:
     stores: Stores
     keep: Callable[[Any], int]
 
-    def __setitem__(self, n: int, made: Any) -> None:
+    def __setitem__(self, n: int, made: object) -> None:
         self.stores.made.append((self.address + 8 * n, struct.pack("<Q", self.keep(made))))
 
 
@@ -130,7 +130,7 @@ class ClosedLibrary:
         arguments = [self._argument(kind, data, stores) for kind, data in given]
         return function(*arguments), stores.packed()
 
-    def _keep(self, made: Any) -> int:
+    def _keep(self, made: object) -> int:
         number = len(self._handles) + 1
         self._handles[number] = made
         return number

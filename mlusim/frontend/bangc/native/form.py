@@ -236,7 +236,7 @@ class BangForm:
         return pointer
 
     @staticmethod
-    def _no_code(_core: NativeCore, pointer: Any) -> NoReturn:
+    def _no_code(_core: NativeCore, pointer: object) -> NoReturn:
         """Refuse a call through *pointer*."""
         if isinstance(pointer, Address):
             pointer()
@@ -319,7 +319,7 @@ def _taken(word: str, kind: t.Type) -> str:
     return f"({ctype(kind)}){word}"
 
 
-def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
+def _word(argument: object, parameter: ir.Local, words: Words) -> int:
     """Return a kernel's argument as 64 bits."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):

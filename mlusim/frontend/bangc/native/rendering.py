@@ -35,7 +35,7 @@ EFFECTS = (
 )
 
 
-def effectful(node: Any) -> bool:
+def effectful(node: object) -> bool:
     """Return whether the order of *node* among others may matter."""
     if isinstance(node, EFFECTS):
         return True
@@ -135,7 +135,7 @@ class Rendering(ABC):
         """Return the number of a function of the C library."""
         return self.library.setdefault(name, len(self.library))
 
-    def place(self, variable: Any) -> int:
+    def place(self, variable: object) -> int:
         """Return the number of a variable that Python declares."""
         return self.places.setdefault(variable, len(self.places))
 

@@ -49,7 +49,7 @@ def instance_of(error: Any) -> str:
     return ""
 
 
-def outside(errors: Sequence[Any], root: Any, own: Container[str]) -> list[Any]:
+def outside(errors: Sequence[Any], root: object, own: Container[str]) -> list[Any]:
     """Return those of *errors* that do not stand in the body of a function of the files *own*, below *root*."""
     bodies = list(_bodies(root, own)) if errors else []
     return [

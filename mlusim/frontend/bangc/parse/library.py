@@ -78,7 +78,7 @@ class Library:
                         count = self.lib.clang_getNumOverloadedDecls(named)
                         yield from (self.lib.clang_getOverloadedDecl(named, n) for n in range(count))
 
-    def evaluate(self, cursor: Any) -> int | float | None:
+    def evaluate(self, cursor: object) -> int | float | None:
         """Return the value of a constant expression or variable; None where it is no constant number."""
         lib = self.lib
         result = lib.clang_Cursor_Evaluate(cursor)

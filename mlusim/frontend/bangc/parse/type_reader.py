@@ -228,7 +228,7 @@ def block(cursor: Any) -> Any | None:
     return next((child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT"), None)
 
 
-def _destroyed(declaration: Any) -> bool:
+def _destroyed(declaration: object) -> bool:
     """Return whether a class has a destructor of its own that does something."""
     found = destructor(declaration)
     if found is None or found.is_default_method():

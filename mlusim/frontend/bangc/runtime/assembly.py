@@ -10,7 +10,7 @@ from mlusim.isa.register import Register
 _calls = functools.cache(assembly_calls)  # a text is read once
 
 
-def run(mlu: Any, text: str, operands: dict[str, Any]) -> None:
+def run(mlu: object, text: str, operands: dict[str, Any]) -> None:
     """Execute *text* with its *operands* by name: pointers to what it writes, values of what it reads.
 
     Raises `Unsupported` for an instruction that is not known.
@@ -23,7 +23,7 @@ def run(mlu: Any, text: str, operands: dict[str, Any]) -> None:
         _execute(mlu, call, operands)
 
 
-def _execute(mlu: Any, call: AssemblyCall, operands: dict[str, Any]) -> None:
+def _execute(mlu: object, call: AssemblyCall, operands: dict[str, Any]) -> None:
     result = getattr(mlu, call.row)(*(_given(argument, operands) for argument in call.arguments))
     if call.result is not None:
         operands[call.result.name][0] = result

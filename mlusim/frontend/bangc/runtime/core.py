@@ -113,7 +113,7 @@ def _member(record: Any, name: str) -> Any:
     return record.field(name) if isinstance(record, RecordPointer) else FieldPointer(record, name)
 
 
-def _pointer_at(pointer: Any, i: int, layout: Any) -> Any:
+def _pointer_at(pointer: Any, i: int, layout: object) -> Any:
     found = pointer[i]
     return see(found, layout) if isinstance(found, Ptr | Address) else found
 
@@ -137,7 +137,7 @@ def _register_at(pointer: Any) -> Any:
 class Task:
     """Translated code on one core: declares its memory, finds what integers point to."""
 
-    def __init__(self, mlu: Mlu, plan: "LinkPlan", scopes: Any) -> None:
+    def __init__(self, mlu: Mlu, plan: "LinkPlan", scopes: object) -> None:
         self.mlu = mlu
         self.core: Core = mlu.core
         self.plan = plan
@@ -218,7 +218,7 @@ class Task:
         if tell is not None:
             tell(self.core, place)
 
-    def branch(self, outcome: Any, place: tuple[str, int, int]) -> Any:
+    def branch(self, outcome: object, place: tuple[str, int, int]) -> Any:
         """Tell those who listen the *outcome* of the test at *place*, and return it."""
         tell = self.core.session.hub.branch
         if tell is not None:
@@ -258,7 +258,7 @@ class Task:
 
     # -- memory --------------------------------------------------------------------------------
 
-    def declare(self, space: str, layout: Any, *initial: Any) -> Any:
+    def declare(self, space: str, layout: object, *initial: object) -> Any:
         """Make the memory of a variable at file scope, poison or with its *initial* scalars and then zeros."""
         leaf, elements = _leaf(layout)
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
@@ -272,7 +272,7 @@ class Task:
         }
         return see(make[space](dtype, number, *initial), leaf)
 
-    def local(self, space: str, key: str, layout: Any, initial: Any = None) -> Any:
+    def local(self, space: str, key: str, layout: object, initial: object = None) -> Any:
         """Make the memory of a local: the same bytes in every call, new values where it has some."""
         found = self.locals.get(key)
         if found is None:
@@ -284,7 +284,7 @@ class Task:
             self._fill(found, layout, initial)
         return found
 
-    def constant_local(self, space: str, key: str, layout: Any, initial: Any) -> Any:
+    def constant_local(self, space: str, key: str, layout: object, initial: object) -> Any:
         """`local` of one that is const: what stores to it, through a cast, is a fault."""
         found = self.locals.get(key)
         if isinstance(found, Ptr):
@@ -300,7 +300,7 @@ class Task:
         made[: len(values)] = as_elements(values, pointer.dtype)
         return made
 
-    def _fill(self, pointer: Any, layout: Any, initial: Any) -> None:
+    def _fill(self, pointer: Any, layout: object, initial: Any) -> None:
         if isinstance(pointer, Ptr):
             values = getattr(initial, "items", (initial,))
             self.core.restart(pointer, values)
@@ -316,7 +316,7 @@ class Task:
             self.statics[key] = make()
         return self.statics[key]
 
-    def find(self, address: int, layout: Any) -> Any:
+    def find(self, address: int, layout: object) -> Any:
         """Return the pointer that an integer is."""
         address &= (1 << 64) - 1
         number, rest = divmod(address - CODE_BASE, CODE_BYTES)
@@ -360,11 +360,11 @@ class Task:
         assembly.run(self.mlu, text, dict(zip(names, operands, strict=True)))
 
 
-def _itself(value: Any, _name: str = "") -> Any:
+def _itself(value: object, _name: str = "") -> Any:
     return value
 
 
-def _leaf(layout: Any) -> tuple[Any, int]:
+def _leaf(layout: object) -> tuple[Any, int]:
     if isinstance(layout, ArrayLayout):
         return layout.leaf, layout.size // layout.leaf.size
     return layout, 1
@@ -431,14 +431,14 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
     return fault
 
 
-def constant(layout: Any, initial: tuple[Any, ...] | None) -> Any:
+def constant(layout: object, initial: tuple[Any, ...] | None) -> Any:
     """Return a variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
     values = None if initial is None else iter(initial)
     made = _built(layout, values)
     return made if isinstance(made, Items | Object) else Cell(layout, made)
 
 
-def _built(layout: Any, values: Iterator[Any] | None) -> Any:
+def _built(layout: object, values: Iterator[Any] | None) -> Any:
     if isinstance(layout, ArrayLayout):
         return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
     if isinstance(layout, RecordLayout):

@@ -8,7 +8,7 @@ from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 
 
-def fixed(made: Any, words: str) -> Any:
+def fixed(made: object, words: str) -> Any:
     """*made*, the value of a variable at file scope that *words* name, as one that may only be read."""
     if isinstance(made, Items):
         return _items(made, words)
@@ -53,7 +53,7 @@ class FixedCell(Cell):
 
     __slots__ = ("_value", "words")
 
-    def __init__(self, layout: Any, v: Any, words: str) -> None:
+    def __init__(self, layout: object, v: object, words: str) -> None:
         self.layout = layout
         self.words = words
         self._value = v
@@ -64,7 +64,7 @@ class FixedCell(Cell):
         return self._value
 
     @v.setter
-    def v(self, _: Any) -> None:
+    def v(self, _: object) -> None:
         raise read_only(self.words)
 
 
@@ -73,11 +73,11 @@ class FixedItems(Items):
 
     __slots__ = ("words",)
 
-    def __init__(self, items: list[Any], layout: Any, offset: int, words: str) -> None:
+    def __init__(self, items: list[Any], layout: object, offset: int, words: str) -> None:
         super().__init__(items, layout, offset)
         self.words = words
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: object) -> None:
         at = self.offset + i
         raise read_only(self.words) if 0 <= at < len(self.items) else self._past(at)
 
@@ -100,9 +100,9 @@ class FixedObject(Object):
     __slots__ = ()
     words: str
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         raise read_only(type(self).words)
 
-    def assign(self, _: Any) -> NoReturn:
+    def assign(self, _: object) -> NoReturn:
         """Refuse to take other values."""
         raise read_only(type(self).words)

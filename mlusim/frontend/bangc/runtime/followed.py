@@ -88,7 +88,7 @@ def following(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _both(op: Callable[[Any, Any], Any], *, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: object) -> Any:
         if not isinstance(other, int | float):
             return NotImplemented
         mine, others = plain(self), plain(other)

@@ -52,14 +52,14 @@ class Following:
             made[name] = self._issuing(row, space[name])
         return made
 
-    def got(self, value: Any) -> Any:
+    def got(self, value: object) -> Any:
         """*value*, which code has just loaded and keeps: followed where it has no value."""
         taken = self.core.hub.taken
         assert taken is not None
         follower = None if value.__class__ in FOLLOWED else taken(self.core, value)
         return value if follower is None else followed(value, follower)
 
-    def unset(self, value: Any, name: str) -> Any:
+    def unset(self, value: object, name: str) -> Any:
         """*value*, a number or a record that the variable *name* holds before anything is assigned to it."""
         if isinstance(value, Object):
             for field, (layout, _) in type(value).layout.fields.items():
@@ -74,7 +74,7 @@ class Following:
         follower = taken(self.core, value, name)
         return value if follower is None else followed(value, follower)
 
-    def _copy(self, value: Any) -> Any:
+    def _copy(self, value: object) -> Any:
         return value.copied(self.got) if value.__class__ is RecordPointer else copy(value)
 
     def _as(self, kind: Any) -> Callable[[Any], Any]:
@@ -134,7 +134,7 @@ def _rounding(rounder: Callable[[float], float]) -> Callable[[float], float]:
 def _initial(local: Callable[..., Any]) -> Callable[..., Any]:
     """`Task.local`, where what an array begins with is told: it goes to memory all at once."""
 
-    def declared(*arguments: Any) -> Any:
+    def declared(*arguments: object) -> Any:
         for value in getattr(arguments[-1], "items", ()):
             if value.__class__ in FOLLOWED:
                 value.follower.used("an array")

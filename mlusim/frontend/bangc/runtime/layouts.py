@@ -38,7 +38,7 @@ class RecordLayout:
             found = self._variants[words] = type(self.name, (base, self.cls), inner)
         return found
 
-    def make(self, *values: Any) -> "Object":
+    def make(self, *values: object) -> "Object":
         """Return an object from the values of its fields, zero where there is none."""
         made: Object = self.cls.__new__(self.cls)
         for name, value in itertools.zip_longest(self.fields, values):
@@ -60,7 +60,7 @@ class RecordLayout:
         made.__dict__[name] = value  # stored last where a union is stored
         return made
 
-    def of(self, pointer: Any) -> Any:
+    def of(self, pointer: object) -> Any:
         """*pointer* as one to this record; where it is only declared, the pointer keeps what it knows."""
         if not self.fields and isinstance(pointer, RecordPointer | Object):
             return pointer
@@ -126,7 +126,7 @@ class Object:
             else:
                 mine[name] = value
 
-    def cast(self, layout: Any) -> Any:
+    def cast(self, layout: object) -> Any:
         """Return the pointer to this record as one to *layout*."""
         own = type(self).layout
         if layout is uint8 or (isinstance(layout, RecordLayout) and own.same(layout)):
@@ -139,7 +139,7 @@ class Object:
     def __add__(self, n: int) -> "Object | BesideVariable":
         return BesideRecord(self, n) if n else self
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         if isinstance(other, int):
             return self + -other
         return 0 if other is self else BesideVariable(self, 0) - other
@@ -167,7 +167,7 @@ class BesideRecord(BesideVariable):
 
     __slots__ = ()
 
-    def __init__(self, cell: Any, n: int) -> None:
+    def __init__(self, cell: object, n: int) -> None:
         object.__setattr__(self, "cell", cell)
         object.__setattr__(self, "n", within(n, size_of(cell)))
 
@@ -197,7 +197,7 @@ class FieldPointer(Referred):
     def __getitem__(self, i: int) -> Any:
         return self._cell()[i] if i else getattr(self.owner, self.name)
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: object) -> None:
         if i:
             self._cell()[i] = value
         # What is stored through void ** gets the element type of the pointer.
@@ -215,7 +215,7 @@ class FieldPointer(Referred):
         """The object in the field."""
         return getattr(self.owner, self.name)
 
-    def cast(self, layout: Any) -> "FieldPointer":
+    def cast(self, layout: object) -> "FieldPointer":
         """Return the same field; only its own type may be seen."""
         own = type(self.owner).layout.fields[self.name][0]
         if (
@@ -267,7 +267,7 @@ class RecordPointer:
     def __lt__(self, other: Any) -> bool:
         return self.address < int(other.address)
 
-    def cast(self, layout: Any) -> Any:
+    def cast(self, layout: object) -> Any:
         """Return the same address as a pointer to something else."""
         return see(self.raw, layout)
 
@@ -277,7 +277,7 @@ class RecordPointer:
             raise AttributeError(name)
         return fetch(self.raw + found[1], found[0])
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         layout, offset = self.layout.fields[name]
         keep(self.raw + offset, layout, value)
 
@@ -289,7 +289,7 @@ class RecordPointer:
             made.__dict__[name] = _by_value(value, self.layout.fields[name][0], kept)
         return made
 
-    def assign(self, other: Any) -> None:
+    def assign(self, other: object) -> None:
         """Take the values of another record."""
         for name in other.__dict__ if isinstance(other, Object) else self.layout.fields:
             if name in self.layout.fields:  # a derived object has more
@@ -331,11 +331,11 @@ class PointerLayout:
     size = 8
     dtype = uint64.dtype
 
-    def __init__(self, pointee: Any, find: Callable[[int, Any], Any]) -> None:
+    def __init__(self, pointee: object, find: Callable[[int, Any], Any]) -> None:
         self.pointee = pointee
         self.find = find
 
-    def of(self, pointer: Any) -> Any:
+    def of(self, pointer: object) -> Any:
         """*pointer* as one to pointers."""
         if isinstance(pointer, RecordPointer):
             pointer = pointer.raw
@@ -343,7 +343,7 @@ class PointerLayout:
             PointerArray(pointer.cast(uint64), self) if isinstance(pointer, Ptr | ScratchPointer) else pointer
         )
 
-    def make(self, *values: Any) -> Any:
+    def make(self, *values: object) -> Any:
         """Return the value, null without one."""
         return values[0] if values else NULL
 
@@ -374,7 +374,7 @@ class PointerArray:
     def __add__(self, n: int) -> "PointerArray":
         return PointerArray(self.raw + n, self.layout)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         if isinstance(other, PointerArray):
             return self.raw - other.raw
         return PointerArray(self.raw - other, self.layout)
@@ -382,7 +382,7 @@ class PointerArray:
     def __eq__(self, other: object) -> bool:
         return self.address == getattr(other, "address", None)
 
-    def cast(self, layout: Any) -> Any:
+    def cast(self, layout: object) -> Any:
         """Return the same address as a pointer to something else."""
         return see(self.raw, layout)
 
@@ -394,7 +394,7 @@ def fresh(layout: Any) -> Any:
     return layout.make()
 
 
-def fetch(raw: Ptr, layout: Any) -> Any:
+def fetch(raw: Ptr, layout: object) -> Any:
     """Read the value at *raw*: a number, a pointer, or where a record or an array begins."""
     if isinstance(layout, DType):
         return number(raw.cast(layout)[0], layout)

@@ -23,7 +23,7 @@ def class_of(pointer: Any) -> str:
     return _classes(found)[0]
 
 
-def no_class(pointer: Any) -> Unsupported:
+def no_class(pointer: object) -> Unsupported:
     """Return the fault of a virtual call of an object whose class is not known, or that is not there."""
     if isinstance(pointer, Address):
         pointer.refuse("a load")

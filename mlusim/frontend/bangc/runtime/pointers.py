@@ -19,7 +19,7 @@ class Address(Referred):
     __slots__ = ("address", "layout", "size")
     __array_ufunc__ = None
 
-    def __init__(self, address: int = 0, size: int = 1, layout: Any = None) -> None:
+    def __init__(self, address: int = 0, size: int = 1, layout: object = None) -> None:
         self.address = max(-REACH, min(address, REACH))
         self.size = size
         self.layout = layout  # of the records that would be there
@@ -52,7 +52,7 @@ class Address(Referred):
     def __ge__(self, other: Any) -> bool:
         return self.address >= int(other.address)
 
-    def cast(self, layout: Any) -> "Address":
+    def cast(self, layout: object) -> "Address":
         """Return the same address as a pointer to something else."""
         return Address(
             self.address, getattr(layout, "size", 1), layout if hasattr(layout, "fields") else None
@@ -78,10 +78,10 @@ class Address(Referred):
     def __getitem__(self, i: int) -> Any:
         self.refuse("a load")
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: object) -> None:
         self.refuse("a store")
 
-    def __call__(self, *_: Any) -> NoReturn:
+    def __call__(self, *_: object) -> NoReturn:
         """Refuse a call through a pointer to a function that leads to none."""
         self.refuse("a call")
 
@@ -115,7 +115,7 @@ class NoRecord:
             return self[name]
         return self[name].refuse("a load")
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         self[name].refuse("a store")
 
 
@@ -136,7 +136,7 @@ def read_only(words: str) -> ReadOnly:
     return ReadOnly(f"a store to {words}", hint="copy it to a variable of the task, and store there")
 
 
-def beside(layout: Any, fault: OutOfBounds) -> Address:
+def beside(layout: object, fault: OutOfBounds) -> Address:
     """Return the value beside pointers that a compiler has on the task's stack: its use is a fault, *fault* of others."""
     pointee = getattr(layout, "pointee", None)
     if pointee is None:
@@ -179,7 +179,7 @@ class Items(VariableAddress):
 
     __slots__ = ("items", "layout", "offset")
 
-    def __init__(self, items: list[Any], layout: Any, offset: int = 0) -> None:
+    def __init__(self, items: list[Any], layout: object, offset: int = 0) -> None:
         self.items = items
         self.layout = layout
         self.offset = offset
@@ -191,7 +191,7 @@ class Items(VariableAddress):
         at = self.offset + i
         return self.items[at] if 0 <= at < len(self.items) else beside(self.layout, self._past(at))
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: object) -> None:
         at = self.offset + i
         if not 0 <= at < len(self.items):
             raise self._past(at)
@@ -239,14 +239,14 @@ class Items(VariableAddress):
         """Return another array with the same values; records are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset)
 
-    def cast(self, layout: Any) -> "Items":
+    def cast(self, layout: object) -> "Items":
         """Return the same place; only the element type that it has may be seen."""
         if layout is self.layout or layout is uint8:
             return self
         raise Unsupported(f"an array of {self.layout} that is kept in registers is seen as {layout}")
 
 
-def copy(value: Any) -> Any:
+def copy(value: object) -> Any:
     """Return a record by value; numbers and pointers are their own copies."""
     copied = getattr(value, "copied", None)
     return value if copied is None else copied()

@@ -21,7 +21,7 @@ class Referred:
         return int(found) if found.dtype.kind in "iub" else float(found)
 
     @v.setter
-    def v(self, value: Any) -> None:
+    def v(self, value: object) -> None:
         self[0] = value  # type: ignore[index]
 
 
@@ -41,7 +41,7 @@ class ScratchPointer(Referred):
     def __getitem__(self, i: int) -> Any:
         return self._element(i)[0]
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: object) -> None:
         self._element(i)[0] = value
 
     def __add__(self, n: int) -> "ScratchPointer":

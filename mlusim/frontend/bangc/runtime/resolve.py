@@ -42,7 +42,7 @@ class RegisterOfC(Register):
         """Take what another register has; a value or none."""
         self.values = None if other.values is None else other.values.copy()
 
-    def cast(self, layout: Any) -> "RegisterOfC":
+    def cast(self, layout: object) -> "RegisterOfC":
         """Return the pointer to this register as one to *layout*."""
         if layout is self.layout:
             return self
@@ -51,7 +51,7 @@ class RegisterOfC(Register):
     def __add__(self, n: int) -> Any:
         return BesideVariable(self, n) if n else self
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         return self + -other if isinstance(other, int) else BesideVariable(self, 0) - other
 
     @property
@@ -68,7 +68,7 @@ class RegisterLayout:
     def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
 
-    def make(self, *_values: Any) -> RegisterOfC:
+    def make(self, *_values: object) -> RegisterOfC:
         """Return a register that nothing has written."""
         return RegisterOfC(self.dtype)
 

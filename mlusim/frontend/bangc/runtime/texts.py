@@ -39,7 +39,7 @@ class TextPointer(str):
             raise beyond(start // size, len(self.raw) // size, size)
         return number(np.frombuffer(self.raw, self.dtype.dtype, 1, start)[0], self.dtype)
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: object) -> None:
         raise MemoryFault("a store to a string literal", hint="make it an array: char text[] = ...")
 
     @property
@@ -53,7 +53,7 @@ class TextPointer(str):
     def __sub__(self, other: Any) -> Any:
         return self._from(other) if isinstance(other, TextPointer) else self + -other
 
-    def _from(self, other: Any) -> int:
+    def _from(self, other: object) -> int:
         if not isinstance(other, TextPointer) or other.raw != self.raw:
             unrelated()
         return (self.offset - other.offset) // self.dtype.size
@@ -69,16 +69,16 @@ class TextPointer(str):
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return self._from(other) < 0
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         return self._from(other) <= 0
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return self._from(other) > 0
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         return self._from(other) >= 0
 
     def __bool__(self) -> bool:
@@ -89,7 +89,7 @@ class TextPointer(str):
         """A literal is in no simulated memory."""
         raise no_number()
 
-    def cast(self, layout: Any) -> "TextPointer":
+    def cast(self, layout: object) -> "TextPointer":
         """Return the same bytes as elements of another type."""
         if not isinstance(layout, DType):
             raise Unsupported(f"a string literal is seen as {layout}")

@@ -18,7 +18,7 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
 _TRANSPOSED = (0, 1)  # CNNL_MATMUL_DESC_TRANSA, CNNL_MATMUL_DESC_TRANSB
 
 
-def fill(driver: StandInDevice, _handle: Any, mode: int, value: Any, desc: Any, out: Any) -> int:
+def fill(driver: StandInDevice, _handle: object, mode: int, value: object, desc: object, out: object) -> int:
     """``cnnlFill_v3``: every element is *value*, which has the tensor's type, on the host or on the device."""
     shape = shape_of(desc)
     dtype = dtype_of(desc)
@@ -46,7 +46,9 @@ def _wide(array: Array) -> Array:
     return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, np.int64))
 
 
-def matmul(driver: StandInDevice, _handle: Any, desc: Descriptor, _algo: Any, alpha: Any, *given: Any) -> int:
+def matmul(
+    driver: StandInDevice, _handle: object, desc: Descriptor, _algo: object, alpha: object, *given: object
+) -> int:
     """``cnnlMatMul_v2`` and ``cnnlBatchMatMulEx``: ``alpha * a @ b + beta * c``, into c or a tensor of its own."""
     a_desc, a, b_desc, b, beta, c_desc, c = given[:7]
     out_desc, out = given[9:11] if len(given) > 9 else (c_desc, c)
@@ -57,7 +59,9 @@ def matmul(driver: StandInDevice, _handle: Any, desc: Descriptor, _algo: Any, al
     return store(driver, out_desc, out, result)
 
 
-def op_tensor(driver: StandInDevice, _handle: Any, desc: Descriptor, alpha1: Any, *given: Any) -> int:
+def op_tensor(
+    driver: StandInDevice, _handle: object, desc: Descriptor, alpha1: object, *given: object
+) -> int:
     """``cnnlOpTensor``: ``alpha1 * in1 (+, -, *) alpha2 * in2 + beta * out``."""
     first_desc, first, alpha2, second_desc, second, _work, _size, beta, out_desc, out = given
     a = scalar(alpha1) * _wide(values(first_desc, first))
@@ -70,13 +74,13 @@ def op_tensor(driver: StandInDevice, _handle: Any, desc: Descriptor, alpha1: Any
 
 def add_n(
     driver: StandInDevice,
-    _handle: Any,
+    _handle: object,
     descs: Any,
     inputs: Any,
     count: int,
-    desc: Any,
-    out: Any,
-    *_work: Any,
+    desc: object,
+    out: object,
+    *_work: object,
 ) -> int:
     """``cnnlAddN_v2``: the sum of several tensors."""
     total: Any = sum(_wide(values(descs[n], inputs[n])) for n in range(count))
@@ -84,19 +88,27 @@ def add_n(
 
 
 def copy(
-    driver: StandInDevice, _handle: Any, desc: Any, given: Any, out_desc: Any, out: Any, *_work: Any
+    driver: StandInDevice,
+    _handle: object,
+    desc: object,
+    given: object,
+    out_desc: object,
+    out: object,
+    *_work: object,
 ) -> int:
     """``cnnlCopy_v2``."""
     return store(driver, out_desc, out, values(desc, given).copy())
 
 
-def transform(driver: StandInDevice, _handle: Any, _mode: int, alpha: Any, *given: Any) -> int:
+def transform(driver: StandInDevice, _handle: object, _mode: int, alpha: object, *given: object) -> int:
     """``cnnlTransform_v2``: ``alpha * x + beta``."""
     desc, x, beta, out_desc, out = given
     return store(driver, out_desc, out, scalar(alpha) * _wide(values(desc, x)) + scalar(beta))
 
 
-def reduce(driver: StandInDevice, _handle: Any, desc: Descriptor, x_desc: Any, x: Any, *given: Any) -> int:
+def reduce(
+    driver: StandInDevice, _handle: object, desc: Descriptor, x_desc: object, x: object, *given: object
+) -> int:
     """``cnnlReduce_v2``: sum, mean, product, maximum or minimum along axes."""
     _alpha, _beta, _work, _size, out_desc, out, *_indices = given
     how: Any = (np.sum, np.mean, np.prod, np.max, np.min)[desc.values["op"]]

@@ -30,7 +30,7 @@ def _make(where: Any) -> int:
     return 0
 
 
-def _done(*_given: Any) -> int:
+def _done(*_given: object) -> int:
     return 0
 
 
@@ -40,22 +40,22 @@ def _no_workspace(*given: Any) -> int:
     return 0
 
 
-def _set_transpose(desc: Descriptor, count: int, permute: Any) -> int:
+def _set_transpose(desc: Descriptor, count: int, permute: object) -> int:
     desc.values["permute"] = numbers(permute, count)
     return 0
 
 
-def _set_attribute(desc: Descriptor, which: int, value: Any, _size: int) -> int:
+def _set_attribute(desc: Descriptor, which: int, value: object, _size: int) -> int:
     desc.values[which] = scalar(value)
     return 0
 
 
-def _set_op(desc: Descriptor, op: int, *_rest: Any) -> int:
+def _set_op(desc: Descriptor, op: int, *_rest: object) -> int:
     desc.values["op"] = op
     return 0
 
 
-def _set_reduce(desc: Descriptor, axes: Any, count: int, op: int, *_rest: Any) -> int:
+def _set_reduce(desc: Descriptor, axes: object, count: int, op: int, *_rest: object) -> int:
     desc.values.update(axes=numbers(axes, count), op=op)
     return 0
 

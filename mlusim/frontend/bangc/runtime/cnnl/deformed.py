@@ -19,7 +19,7 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
 )
 
 
-def configure(desc: Descriptor, rank: int, pad: Any, stride: Any, dilation: Any, *given: Any) -> int:
+def configure(desc: Descriptor, rank: int, pad: object, stride: object, dilation: object, *given: Any) -> int:
     """``cnnlSetDCNDescriptor``: paddings are of the top, the bottom, the left and the right."""
     axes = rank - 2
     groups = {"deformable": int(given[0]), "convolution": int(given[1])}
@@ -79,7 +79,7 @@ def _taps(
         yield _Tap((y, x), slice(group * part, (group + 1) * part), number, corners, weight)
 
 
-def _given(*pairs: Any) -> list[Any]:
+def _given(*pairs: object) -> list[Any]:
     """Return the tensors in double precision; None for one that is absent."""
     return [
         values(d, p).astype(np.float64) if p else None for d, p in zip(pairs[::2], pairs[1::2], strict=True)
@@ -97,7 +97,7 @@ def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[
             yield made, slice(low - group * each, high - group * each), slice(low - start, high - start)
 
 
-def forward(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) -> int:
+def forward(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
     """``cnnlDCNForward``; mask and bias may be absent."""
     picture, offset, mask, weight, bias = _given(*given[:10])
     _work, _size, out_desc, out = given[10:]
@@ -110,7 +110,7 @@ def forward(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) 
     return store(driver, out_desc, out, result)
 
 
-def backward_data(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) -> int:
+def backward_data(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
     """``cnnlDCNBackwardData``: the gradients of the picture, the offsets and the mask."""
     picture, offset, mask, weight, grad = _given(*given[:10])
     _work, _size, *results = given[10:]
@@ -134,7 +134,7 @@ def backward_data(driver: StandInDevice, _handle: Any, desc: Descriptor, *given:
     return 0
 
 
-def backward_weight(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) -> int:
+def backward_weight(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
     """``cnnlDCNBackwardWeight``: the gradients of the filters and of the bias."""
     picture, offset, mask, grad = _given(*given[:8])
     _work, _size, weight_desc, weight, bias_desc, bias = given[8:]

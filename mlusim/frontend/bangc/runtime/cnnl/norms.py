@@ -8,11 +8,11 @@ from mlusim.frontend.bangc.runtime.cnnl.places import put
 from mlusim.frontend.bangc.runtime.cnnl.tensors import Array, StandInDevice, dtype_of, store, values
 
 
-def _wide(desc: Any, pointer: Any) -> Array:
+def _wide(desc: object, pointer: object) -> Array:
     return values(desc, pointer).astype(np.float64)
 
 
-def _or(desc: Any, pointer: Any, other: float) -> Any:
+def _or(desc: object, pointer: object, other: float) -> Any:
     """Return a tensor that may be absent."""
     return _wide(desc, pointer) if pointer else other
 
@@ -22,7 +22,13 @@ def _rows(array: Array) -> Array:
 
 
 def stats(
-    driver: StandInDevice, _handle: Any, x_desc: Any, x: Any, _work: Any, _size: int, *given: Any
+    driver: StandInDevice,
+    _handle: object,
+    x_desc: object,
+    x: object,
+    _work: object,
+    _size: int,
+    *given: object,
 ) -> int:
     """``cnnlSyncBatchNormStats_v2``: mean and ``1 / sqrt(variance + eps)`` of each channel."""
     eps, mean_desc, mean, invstd_desc, invstd = given
@@ -50,14 +56,14 @@ def gather_stats(driver: StandInDevice, _handle: Any, *given: Any) -> int:
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(squares / total + eps))
 
 
-def elemt(driver: StandInDevice, _handle: Any, *given: Any) -> int:
+def elemt(driver: StandInDevice, _handle: object, *given: object) -> int:
     """``cnnlSyncBatchNormElemt``: ``(x - mean) * invstd * filter + bias``; the last two may be absent."""
     x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_, bias_desc, bias, y_desc, y = given
     result = (_wide(x_desc, x) - _wide(mean_desc, mean)) * _wide(invstd_desc, invstd)
     return store(driver, y_desc, y, result * _or(filter_desc, filter_, 1) + _or(bias_desc, bias, 0))
 
 
-def backward_reduce(driver: StandInDevice, _handle: Any, *given: Any) -> int:
+def backward_reduce(driver: StandInDevice, _handle: object, *given: object) -> int:
     """``cnnlSyncBatchnormBackwardReduce_v2``: sums of the gradient, alone and times ``x - mean``; what is wanted of them."""
     dz_desc, dz, x_desc, x, mean_desc, mean, invstd_desc, invstd, _work, _size = given[:10]
     dfilter_desc, dfilter, dbias_desc, dbias, sum_desc, sum_dy, product_desc, product = given[10:18]
@@ -76,7 +82,7 @@ def backward_reduce(driver: StandInDevice, _handle: Any, *given: Any) -> int:
     return 0
 
 
-def backward_elemt(driver: StandInDevice, _handle: Any, *given: Any) -> int:
+def backward_elemt(driver: StandInDevice, _handle: object, *given: object) -> int:
     """``cnnlSyncBatchNormBackwardElemt`` and its ``V2``: the gradient of x, of means or of sums with counts."""
     dy_desc, dy, x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_ = given[:10]
     plain_desc, plain, times_desc, times, *counts, dx_desc, dx = given[10:]

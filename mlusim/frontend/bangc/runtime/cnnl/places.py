@@ -20,13 +20,13 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
 
 def transpose(
     driver: StandInDevice,
-    _handle: Any,
+    _handle: object,
     desc: Descriptor,
-    x_desc: Any,
-    x: Any,
-    y_desc: Any,
-    y: Any,
-    *_work: Any,
+    x_desc: object,
+    x: object,
+    y_desc: object,
+    y: object,
+    *_work: object,
 ) -> int:
     """``cnnlTranspose_v2``."""
     return store(driver, y_desc, y, values(x_desc, x).transpose(desc.values["permute"]).copy())
@@ -34,13 +34,13 @@ def transpose(
 
 def pad(
     driver: StandInDevice,
-    _handle: Any,
-    desc: Any,
-    x: Any,
-    paddings: Any,
-    value: Any,
-    out_desc: Any,
-    out: Any,
+    _handle: object,
+    desc: object,
+    x: object,
+    paddings: object,
+    value: object,
+    out_desc: object,
+    out: object,
 ) -> int:
     """``cnnlPad``: two numbers for each axis, before and behind."""
     given = values(desc, x)
@@ -50,7 +50,14 @@ def pad(
 
 
 def strided_slice(
-    driver: StandInDevice, _handle: Any, desc: Any, x: Any, begin: Any, end: Any, step: Any, *out: Any
+    driver: StandInDevice,
+    _handle: object,
+    desc: object,
+    x: object,
+    begin: object,
+    end: object,
+    step: object,
+    *out: object,
 ) -> int:
     """``cnnlStridedSlice_v2``."""
     given = values(desc, x)
@@ -61,7 +68,7 @@ def strided_slice(
 
 
 def concat(
-    driver: StandInDevice, _handle: Any, count: int, axis: int, descs: Any, inputs: Any, *given: Any
+    driver: StandInDevice, _handle: object, count: int, axis: int, descs: Any, inputs: Any, *given: object
 ) -> int:
     """``cnnlConcat``."""
     parts = [values(descs[n], inputs[n]) for n in range(count)]
@@ -77,13 +84,13 @@ def _inside(where: Array, sizes: tuple[int, ...]) -> tuple[Array, tuple[Array, .
 
 def gather(
     driver: StandInDevice,
-    _handle: Any,
+    _handle: object,
     _batch: int,
-    desc: Any,
-    x: Any,
-    where_desc: Any,
-    where: Any,
-    *out: Any,
+    desc: object,
+    x: object,
+    where_desc: object,
+    where: object,
+    *out: object,
 ) -> int:
     """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor; 0 from outside."""
     given = values(desc, x)
@@ -94,7 +101,9 @@ def gather(
     return store(driver, out[0], out[1], found)
 
 
-def scatter(driver: StandInDevice, _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any) -> int:
+def scatter(
+    driver: StandInDevice, _handle: object, mode: int, where_desc: object, where: object, *given: object
+) -> int:
     """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with an index outside goes nowhere."""
     desc, x, first_desc, first, out_desc, out = given
     result = values(first_desc, first).copy() if first else np.zeros(shape_of(out_desc), dtype_of(out_desc))
@@ -111,7 +120,14 @@ _UPDATE = 3
 
 
 def top_k(
-    driver: StandInDevice, _handle: Any, desc: Any, x: Any, k: int, axis: int, largest: int, *given: Any
+    driver: StandInDevice,
+    _handle: object,
+    desc: object,
+    x: object,
+    k: int,
+    axis: int,
+    largest: int,
+    *given: object,
 ) -> int:
     """``cnnlTopKTensor_v3``: the k first of each row in order, equal ones by their place, and where they were."""
     _sorted, _lower, _work, _size, out_desc, out, index_desc, index = given
@@ -124,13 +140,13 @@ def top_k(
 
 def unique(
     driver: StandInDevice,
-    _handle: Any,
-    _desc: Any,
-    x_desc: Any,
-    x: Any,
-    _work: Any,
+    _handle: object,
+    _desc: object,
+    x_desc: object,
+    x: object,
+    _work: object,
     _size: int,
-    *given: Any,
+    *given: object,
 ) -> int:
     """``cnnlUnique_v2``: rows in ascending order, how many; which one each was, how often each comes."""
     count, _out_desc, out, index_desc, index, times_desc, times = given

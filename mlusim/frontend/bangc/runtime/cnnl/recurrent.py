@@ -30,7 +30,14 @@ class _Sequence:
 
 
 def set_gru(
-    desc: Descriptor, algo: int, mode: int, direction: int, _order: int, gates: Any, new: Any, *given: Any
+    desc: Descriptor,
+    algo: int,
+    mode: int,
+    direction: int,
+    _order: int,
+    gates: object,
+    new: object,
+    *given: object,
 ) -> int:
     """``cnnlSetGruDescriptor_v2``.  Raises `Unsupported` for what no public program shows: other modes, activations, clips."""
     _layout, _dtype, biased, *rest, layers = given
@@ -44,7 +51,7 @@ def set_gru(
     return 0
 
 
-def set_sequence(desc: Descriptor, layout: int, dtype: int, rank: int, dims: Any, *given: Any) -> int:
+def set_sequence(desc: Descriptor, layout: int, dtype: int, rank: int, dims: object, *given: object) -> int:
     """``cnnlSetSeqDataDescriptor``: three axes, sequences of equal lengths."""
     count, lengths, _fill = given
     if layout not in (_NTC, _TNC) or rank != 3 or count or lengths is not None:

@@ -66,7 +66,9 @@ def set_align(
     return 0
 
 
-def align(driver: StandInDevice, _handle: Any, desc: Descriptor, x_desc: Any, x: Any, *given: Any) -> int:
+def align(
+    driver: StandInDevice, _handle: object, desc: Descriptor, x_desc: object, x: object, *given: object
+) -> int:
     """``cnnlRoiAlign_v2``: the mean or the largest of samples between pixels, and where the largest is."""
     box_desc, boxes, out_desc, out, column_desc, at_column, row_desc, at_row = given
     picture, regions = values(x_desc, x), values(box_desc, boxes)
@@ -148,7 +150,7 @@ def pooling(driver: StandInDevice, _handle: Any, _mode: int, x_desc: Any, x: Any
 
 
 def pooling_backward(
-    driver: StandInDevice, _handle: Any, _mode: int, grad_desc: Any, grad: Any, *given: Any
+    driver: StandInDevice, _handle: object, _mode: int, grad_desc: object, grad: object, *given: object
 ) -> int:
     """``cnnlRoiPoolingBackward``: each gradient goes to the pixel that was the largest."""
     box_desc, boxes, index_desc, index, _scale, out_desc, out = given
@@ -163,7 +165,9 @@ def pooling_backward(
     return store(driver, out_desc, out, result)
 
 
-def nms(driver: StandInDevice, _handle: Any, desc: Descriptor, box_desc: Any, boxes: Any, *given: Any) -> int:
+def nms(
+    driver: StandInDevice, _handle: object, desc: Descriptor, box_desc: object, boxes: object, *given: object
+) -> int:
     """``cnnlNms_v2``: indices of boxes by their scores, best first, that overlap none kept before by more than a threshold.
 
     Boxes of two corners and their indices alone.  Raises `Unsupported` for another mode.

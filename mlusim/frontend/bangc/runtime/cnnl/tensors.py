@@ -50,7 +50,7 @@ def shape_of(desc: Any) -> tuple[int, ...]:
     return tuple(int(desc.dims[axis]) for axis in range(int(desc.dim)))
 
 
-def device_bytes(pointer: Any, count: int, verb: str) -> Any:
+def device_bytes(pointer: object, count: int, verb: str) -> Any:
     """Return the *count* bytes of the device from *pointer* on.
 
     Raises `WrongSpace` for a pointer of the host, `MemoryFault` for the null pointer and for bytes that are not there.
@@ -75,7 +75,7 @@ def device_bytes(pointer: Any, count: int, verb: str) -> Any:
     return allocation.raw.data[start : start + count]
 
 
-def values(desc: Any, pointer: Any, verb: str = "load") -> Array:
+def values(desc: object, pointer: object, verb: str = "load") -> Array:
     """Return a tensor's elements on the device, as an array that shares them."""
     dtype, shape = dtype_of(desc), shape_of(desc)
     count = int(np.prod(shape, dtype=np.int64))
@@ -85,7 +85,7 @@ def values(desc: Any, pointer: Any, verb: str = "load") -> Array:
     return np.frombuffer(raw, dtype, count).reshape(shape)
 
 
-def store(driver: StandInDevice, desc: Any, pointer: Any, result: Any) -> int:
+def store(driver: StandInDevice, desc: object, pointer: Any, result: object) -> int:
     """Give a tensor on the device its elements; the status of success."""
     target = values(desc, pointer, "store")
     target[...] = np.asarray(result).reshape(target.shape)

@@ -65,7 +65,7 @@ def _pictures(desc: Any, array: Array) -> Array:
     return array.transpose(0, 2, 3, 1) if int(desc.layout) == _NCHW else array
 
 
-def _scaled(driver: StandInDevice, result: Array, alpha: Any, beta: Any, desc: Any, y: Any) -> int:
+def _scaled(driver: StandInDevice, result: Array, alpha: object, beta: object, desc: Any, y: Any) -> int:
     """Store ``alpha * result + beta * y``: pictures with channels last, in the layout of the output."""
     if alpha is not None and scalar(alpha) != 1:
         result = result * scalar(alpha)
@@ -83,7 +83,13 @@ def set_pooling(desc: Descriptor, mode: int, propagates: int, *given: Any) -> in
 
 
 def pool(
-    driver: StandInDevice, _handle: Any, desc: Descriptor, alpha: Any, x_desc: Any, x: Any, *given: Any
+    driver: StandInDevice,
+    _handle: object,
+    desc: Descriptor,
+    alpha: object,
+    x_desc: object,
+    x: object,
+    *given: object,
 ) -> int:
     """``cnnlPoolingForward_v2``: the largest or the mean of each window; sums in double precision, rounded once."""
     beta, _extra, y_desc, y, *_work = given
@@ -108,7 +114,7 @@ def pool(
 
 
 def set_convolution(
-    desc: Descriptor, rank: int, pad: Any, stride: Any, dilation: Any, groups: int, _dtype: int
+    desc: Descriptor, rank: int, pad: object, stride: object, dilation: object, groups: int, _dtype: int
 ) -> int:
     """``cnnlSetConvolutionDescriptor``: paddings are of the top, the bottom, the left and the right."""
     if rank != 4:
@@ -123,7 +129,7 @@ def set_convolution(
 
 
 def convolve(
-    driver: StandInDevice, _handle: Any, desc: Descriptor, _algo: int, alpha: Any, *given: Any
+    driver: StandInDevice, _handle: object, desc: Descriptor, _algo: int, alpha: object, *given: object
 ) -> int:
     """``cnnlConvolutionForward``: sums in double precision, rounded once."""
     x_desc, x, w_desc, w, bias_desc, bias, _work, _size, beta, y_desc, y = given
