@@ -1,16 +1,14 @@
-"""The copies: resolve a direction token, sizes and strides to two byte views, and move one to the other.
+"""The general copy, of any form: resolve a direction, sizes and strides to two byte views, and move one to the other.
 
-Copies are the one family whose operands depend on a token, so they have their own code instead of
-generated lines; the checks, announcements and accounts are the same as everywhere.
+The methods that are rendered for copies (`engine.recipes.copy_code`) have the common forms, and leave the others to it.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.board import Arch
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Core, Flight
 from mlusim.engine.copy_faults import explain_copy
@@ -30,7 +28,6 @@ from mlusim.memory.space import WRAM
 from mlusim.time.work import (
     charge,
     charge_flight,
-    charge_line,
     load_of,
     rows_load,
 )
@@ -39,61 +36,7 @@ if TYPE_CHECKING:
     from mlusim.engine.contract import Announcer, Mlu
 
 
-def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
-    """Return the method of ``__memcpy`` on *arch*."""
-    old, misaligned = arch.generation == 2, functools.partial(_misaligned, arch.generation)
-
-    def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
-        if shape:
-            if len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, shape):
-                _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=False)
-            return
-        try:
-            core, to, frm = mlu.core, dst.view, src.view
-            d = to.phase + dst.index * to.itemsize
-            s = frm.phase + src.index * frm.itemsize
-            pipe = mlu.directions.one[direction]
-            legal = (
-                size.__class__ is int
-                and size > 0
-                and to.port is core
-                and frm.port is core
-                and d >= 0
-                and d + size <= to.nbytes
-                and s >= 0
-                and s + size <= frm.nbytes
-                and to.space is direction.dst
-                and frm.space is direction.src
-                and to.allocation.writable
-                and (to.allocation is not frm.allocation or d <= s or d - s >= size)
-            )
-        except (AttributeError, KeyError, TypeError):
-            legal = False
-        if not legal or (
-            (old or to.space is WRAM or frm.space is WRAM) and misaligned(direction, d, s, size)
-        ):
-            size = explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=False)
-            memcpy(mlu, dst, src, size, direction)
-            return
-        if core.pending:
-            core.settle(pipe)
-        if mlu.watch is None:
-            to.raw[d : d + size] = frm.raw[s : s + size]
-        else:
-            _watched(mlu.watch, row, pipe, (dst, src, size, direction), d, s)
-        mlu.counts[number] += 1
-        mlu.traffic[direction.value] += size
-        charge_line(mlu.work, pipe, direction.value, d, s, size)
-        frm.read += size
-        if size > POLL_BYTES and (frm.allocation is not core.source or s != core.source_at):
-            core.source, core.source_at = frm.allocation, s
-        else:
-            _look(core, to, frm, s, size)
-
-    return memcpy
-
-
-def _watched(
+def observed_copy(
     watch: "Announcer", row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
 ) -> None:
     """Make a blocking copy from byte *s* to byte *d* that is observed."""
@@ -103,12 +46,13 @@ def _watched(
     watch.retire(seen)
 
 
-def _misaligned(generation: int, direction: Direction, d: int, s: int, size: int) -> bool:
+def misaligned(generation: int, direction: Direction, d: int, s: int, size: int) -> bool:
+    """Return whether a copy of *size* bytes from byte *s* to byte *d* is not in multiples of what *direction* asks for."""
     of_dst, of_src, of_size = grain(direction, generation, strided=False)
     return bool(d % of_dst or s % of_src or size % of_size)
 
 
-def _look(core: Core, to: View, frm: View, start: int, size: int) -> None:
+def look(core: Core, to: View, frm: View, start: int, size: int) -> None:
     """Report a small or repeated copy that may poll what another task changes."""
     if frm.space.shared and frm.allocation.writable and not to.space.shared:
         if size > POLL_BYTES:
@@ -117,83 +61,16 @@ def _look(core: Core, to: View, frm: View, start: int, size: int) -> None:
             core.polls.copy(frm.allocation.address + start)
 
 
-def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
-    """Return the method of ``__memcpy_async`` on *arch*."""
-    del arch
-
-    def memcpy_async(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
-        _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=True)
-        core, frm, start = mlu.core, src.view, src.offset
-        if (shape or size > POLL_BYTES) and (frm.allocation is not core.source or start != core.source_at):
-            core.source, core.source_at = frm.allocation, start
-        else:
-            _look(core, dst.view, frm, start, POLL_BYTES + 1 if shape else size)
-
-    return memcpy_async
-
-
-def _rows(
-    mlu: "Mlu",
-    number: int,
-    dst: Ptr,
-    src: Ptr,
-    size: int,
-    direction: Direction,
-    shape: tuple[int, ...],
-) -> bool:
-    """Make the common 2-D copy, blocking and unobserved; returns False where `_strided` must look closer."""
-    core = mlu.core
-    dst_stride, src_stride, segnum = shape
-    try:
-        to, frm = dst.view, src.view
-        i, j = dst.index, src.index
-        d = to.phase + i * to.itemsize
-        s = frm.phase + j * frm.itemsize
-        pipe = mlu.directions.rows[direction]
-        if not (
-            mlu.watch is None
-            and size.__class__ is dst_stride.__class__ is src_stride.__class__ is segnum.__class__ is int
-            and 0 < size <= dst_stride
-            and 0 <= segnum <= 65535
-            and src_stride >= 0 <= d
-            and s >= 0
-            and d + segnum * dst_stride + size <= to.nbytes
-            and s + segnum * src_stride + size <= frm.nbytes
-            and to.space is direction.dst
-            and frm.space is direction.src
-            and to.port is core is frm.port
-            and to.allocation.writable
-            and (to.allocation is not frm.allocation or abs(d - s) >= segnum * max(shape[:2]) + size)
-        ):
-            return False
-    except (AttributeError, KeyError, TypeError):
-        return False
-    if core.pending:
-        core.settle(pipe)
-    nbytes = size * (segnum + 1)
-    mlu.counts[number] += 1
-    mlu.traffic[direction.value] += nbytes
-    load = rows_load(pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, size, segnum + 1)
-    charge(mlu, pipe, load, nbytes)
-    frm.read += nbytes
-    # The bytes move last: what runs right behind scattered stores may stall on them.
-    step, skip = dst_stride // size, src_stride // size
-    if segnum == 0:  # the strides of a single segment do not matter
-        to.raw[d : d + size] = frm.raw[s : s + size]
-    elif (
-        to.dtype is frm.dtype
-        and size == to.itemsize
-        and skip
-        and step * size == dst_stride
-        and skip * size == src_stride
-    ):  # one element a segment: plain slices of both arrays
-        to.array[i : i + segnum * step + 1 : step] = frm.array[j : j + segnum * skip + 1 : skip]
+def remember_flight(core: Core, dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> None:
+    """Remember where a copy that flies reads: the same bytes again and again are polling."""
+    frm, start = src.view, src.offset
+    if (shape or size > POLL_BYTES) and (frm.allocation is not core.source or start != core.source_at):
+        core.source, core.source_at = frm.allocation, start
     else:
-        _move_rows(to, frm, d, s, size, dst_stride, src_stride, segnum + 1)
-    return True
+        look(core, dst.view, frm, start, POLL_BYTES + 1 if shape else size)
 
 
-def _move_rows(
+def move_rows(
     to: View, frm: View, d: int, s: int, size: int, to_stride: int, from_stride: int, rows: int
 ) -> None:
     """Move *rows* segments of *size* bytes from byte *s* to byte *d*, in the widest word that divides all."""
@@ -204,7 +81,9 @@ def _move_rows(
     target[...] = np.ndarray(shape, dtype, frm.raw, s, (from_stride, word))
 
 
-def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool) -> None:
+def strided_copy(
+    mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool
+) -> None:
     """Make a 2-D, 3-D or cluster-to-cluster copy."""
     dst, src, size, direction, shape = call
     try:
@@ -335,7 +214,18 @@ def other_cluster(mlu: "Mlu", dst: Ptr, number: int) -> Ptr:
     return Ptr(core.away[key], dst.index)
 
 
-COPY_METHODS: Mapping[str, Callable[[Intrinsic, int, Arch], Callable[..., None]]] = {
-    "memcpy": _memcpy_sync,
-    "memcpy_async": _memcpy_async,
+NAMES: Mapping[str, Any] = {
+    f.__name__: f
+    for f in (
+        explain_copy,
+        strided_copy,
+        observed_copy,
+        move_rows,
+        look,
+        remember_flight,
+        misaligned,
+        charge,
+        rows_load,
+    )
 }
+"""What the rendered methods of copies refer to, by its name there."""

@@ -13,9 +13,8 @@ from typing import Any
 from attrs import evolve
 
 from mlusim.arch.board import Arch
-from mlusim.engine import offsets
+from mlusim.engine import copies, offsets
 from mlusim.engine.contract import Mlu
-from mlusim.engine.copies import COPY_METHODS
 from mlusim.engine.dropped_calls import copies_of_one_kind, nothing
 from mlusim.engine.noting import noted
 from mlusim.engine.overload import either_form
@@ -96,17 +95,15 @@ def _outer(made: Recipe, method: Method) -> Method:
 
 def _method(made: Recipe) -> Method:
     """Return the method of a recipe that begins with nothing of the launch's."""
-    row, number, arch = made.row, made.number, made.policy.arch
+    row, arch = made.row, made.policy.arch
     match made.steps[0]:
         case steps.Refuse():  # as its text says, without the time to compile it
             return _refused(row)
-        case steps.ByHand("copy"):
-            return COPY_METHODS[row.name](row, number, arch)
     writer = Writer(made)
     text = _text(writer)
     filename = f"<mlusim {arch.name} {row.name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names = {**offsets.NAMES, **writer.names()}
+    names = {**copies.NAMES, **offsets.NAMES, **writer.names()}
     exec(compile(text, filename, "exec"), names)  # noqa: S102 - the text is generated from the row above
     method: Method = names[row.name]
     method.__doc__ = row.doc

@@ -11,6 +11,7 @@ from attrs import frozen
 from mlusim.arch.dtypes import as_dtype
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.recipes import steps
+from mlusim.engine.recipes.copy_rows import Copy, copy_of
 from mlusim.engine.recipes.offset_rows import OffsetStep, offset_steps
 from mlusim.formula.python import to_python
 from mlusim.isa.register import BYTES as REGISTER
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from mlusim.arch.board import Arch
     from mlusim.engine.recipes.steps import Step
     from mlusim.isa.declare import Intrinsic, Operand
-
-BY_HAND = ("copy",)  # forms whose operands lie where a token says
 
 
 @frozen
@@ -47,7 +46,7 @@ class Recipe:
     row: "Intrinsic"
     number: int
     policy: LaunchPolicy
-    steps: tuple["Step | OffsetStep", ...]
+    steps: tuple["Step | Copy | OffsetStep", ...]
 
 
 def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
@@ -64,7 +63,7 @@ class _Maker:
         self.counts = tuple(p for p in row.given if p.kind == "count")
         self.plain = tuple(o for o in self.operands if self.kinds[o.name] != "either")
 
-    def in_order(self) -> Iterator["Step | OffsetStep"]:
+    def in_order(self) -> Iterator["Step | Copy | OffsetStep"]:
         row, policy = self.row, self.policy
         if policy.compiled and row.form == "copy":
             yield steps.LeaveOthers(policy.memory_core)
@@ -75,8 +74,8 @@ class _Maker:
             yield steps.Note(self._place_of_lanes())
         if not row.available(policy.arch.bang_arch) or (policy.memory_core and not row.memory_core):
             yield steps.Refuse()
-        elif row.form in BY_HAND:
-            yield steps.ByHand(row.form)
+        elif row.form == "copy":
+            yield copy_of(row)
         elif row.form in ("gather", "discrete"):
             yield from offset_steps(row)
         else:

@@ -16,6 +16,8 @@ from mlusim.engine.padding import Padded, count_code, padded_count
 from mlusim.engine.place import caller
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.charges import CHARGES
+from mlusim.engine.recipes.copy_code import copy_lines
+from mlusim.engine.recipes.copy_rows import Copy
 from mlusim.engine.recipes.offset_code import OFFSET_STEPS
 from mlusim.engine.recipes.offset_rows import Arguments
 from mlusim.engine.refuse import (
@@ -345,6 +347,10 @@ def _return(_: Writer, step: steps.ReturnResult) -> Lines:
     yield "return result"
 
 
+def _copy(writer: Writer, step: Copy) -> Lines:
+    return copy_lines(writer.arch, writer.number, step)
+
+
 RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = MappingProxyType(
     {
         steps.Refuse: _refuse,
@@ -368,5 +374,6 @@ RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = MappingProxyType(
         steps.ReturnResult: _return,
         **CHARGES,
         **OFFSET_STEPS,
+        Copy: _copy,
     }
 )

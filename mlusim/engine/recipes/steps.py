@@ -46,13 +46,6 @@ class Note:
     lanes: int
 
 
-@frozen
-class ByHand:
-    """Data or a token decide the operands, so that a function of its own does it all; *form* is the row's."""
-
-    form: str
-
-
 # -- what is asked -----------------------------------------------------------------------------------
 
 
@@ -315,7 +308,7 @@ class ReturnResult:
 
 
 Step = (
-    Refuse | Nothing | LeaveOthers | Note | ByHand
+    Refuse | Nothing | LeaveOthers | Note
     | PassOn | Integers | TypeOf | Retype | Strided | Resolve
     | CheckAll | Either | Apart | Constants
     | Settle | Announce | Count | ChargeScalar | ChargeRegisters | ChargeVector | ChargeTensor | ChargeTransfer

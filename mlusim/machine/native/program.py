@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from mlusim.arch.board import Arch
+from mlusim.engine.native.copies import copies
 from mlusim.engine.native.door import NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.rows import MEETS, barrier
@@ -69,6 +70,7 @@ def runtime(mode: Mode = Mode.ALONE) -> str:
         part: (folder / part).read_text(encoding="utf-8")
         for part in ("pointers.h", "screen.h", "beside.h", *PARTS)
     }
+    parts["copies.h"] += copies()
     looks = _constants() + parts["screen.h"] if mode is Mode.SCREENED else UNSCREENED
     looks += (
         f"enum {{ KEPT_PAGE = {KEPT_PAGE} }};\n" + parts["beside.h"] if mode is Mode.BESIDE else NOT_BESIDE

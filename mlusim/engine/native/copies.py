@@ -1,0 +1,156 @@
+"""The forms of copies as C: a function of the run-time for each, from the steps that Python's method has.
+
+What does not hold leaves the whole call to Python, as the doors of other rows do (`engine.native.door`).
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from mlusim.engine.recipes import copy_rows as at
+from mlusim.engine.recipes import steps
+from mlusim.engine.recipes.copy_rows import CopyForm, copy_of
+from mlusim.isa.table import ISA
+from mlusim.memory.direction import DIRECTIONS
+
+Lines = Iterator[str]
+NAMES: Mapping[str, str] = MappingProxyType(
+    {"one": "memcpy_1d", "rows": "memcpy_rows", "started": "memcpy_start"}
+)  # of the functions, by the directions of the form
+_LANES = {"one": "directions", "rows": "rows_directions", "started": "async_directions"}
+_PIPE = "far_direction(d) ? P_IO : P_MOVE"
+
+
+@functools.cache
+def copies() -> str:
+    """Return the functions of all forms of copies."""
+    forms = (form for name in ("memcpy", "memcpy_async") for form in copy_of(ISA[name]).forms)
+    return "".join(f"{line}\n" for form in forms for line in _function(form))
+
+
+def _function(form: CopyForm) -> Lines:
+    shape = {
+        True: "int64_t ts, int64_t fs, int64_t more, ",
+        False: "",
+        None: "int shaped, int64_t ts, int64_t fs, int64_t more, ",
+    }
+    yield f"PART void {NAMES[form.lanes]}(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_t direction, {shape[form.shaped]}int dd, int sd, int site) {{"
+    yield "  At dst = see(m, dst_p), src = see(m, src_p);"
+    yield "  int d = (int)direction;"
+    broken = [f"direction < 0 || direction >= {len(DIRECTIONS)} || !(m->{_LANES[form.lanes]} >> d & 1)"]
+    broken += (text for one in form.conditions for text in _broken(one, form.shaped is not False))
+    yield f"  if (UNLIKELY({' || '.join(broken)})) {{"
+    plain = "UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction)"
+    long = f"{plain}, a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1))"
+    yield {True: f"    {long};", False: f"    {plain});", None: f"    if (shaped) {long}; else {plain});"}[
+        form.shaped
+    ]
+    yield "    return;"
+    yield "  }"
+    if form.shaped is not False:
+        yield "  if (!more) ts = fs = 0; /* the strides of a single segment do not matter */"
+        yield "  int64_t rows = more + 1, nbytes = size * rows, l[5];"
+    yield "  m->site = site;"
+    yield from _looked(form)
+    for step in form.steps:
+        yield from DONE[type(step)](form)
+    yield "}"
+
+
+def _span(side: str, *, rows: bool) -> str:
+    """Render the bytes from the first of *side* to its last."""
+    return f"(more ? more * {'ts' if side == 'dst' else 'fs'} : 0) + size" if rows else "size"
+
+
+def _broken(one: at.CopyCondition, rows: bool) -> Iterator[str]:
+    """Render the negation of what must hold; that numbers are integers and pointers the core's is known here."""
+    match one:
+        case at.HasBytes():
+            yield "size <= 0"
+        case at.Segments():
+            yield f"more < 0 || more > {at.MOST_SEGMENTS}"
+            yield "(more && (size > ts || ts > 1ll << 31 || fs > 1ll << 31 || fs < 0))"
+        case at.Within(side):
+            yield f"out({side}, {_span(side, rows=rows)})"
+        case at.Directed(side):
+            yield f"{side}.a->space != DIRECTION_{side.upper()}[d]"
+        case at.TargetWritable():
+            yield "!dst.a->writable"
+        case at.Grained():
+            yield "unaligned_(d, dst.o, src.o, size)"
+        case at.SidesApart(in_front):
+            yield f"laps(dst, {_span('dst', rows=rows)}, src, {_span('src', rows=rows)}, {int(in_front)})"
+
+
+def _looked(form: CopyForm) -> Lines:
+    """Render what checkers and cores beside this one are told."""
+    moved = "1, 0, 0" if form.shaped is False else "rows, ts, fs"
+    told = "copy_flies_" if form.shaped is None else "copies_"
+    yield f"  SCREENED_({told}(m, row, dst, src, size, {moved}, {_PIPE}, site);)"
+    yield f"  BESIDE_(touches_copy_(m, dst, src, size, {moved}, site);)"
+
+
+def _settle(form: CopyForm) -> Lines:
+    moved = "1, 0, 0" if form.shaped is False else "rows, ts, fs"
+    yield f"  settle_(m, {_PIPE});"
+    yield f"  SCREENED_(flags_move_(m, dst, src, size, {moved}, site);)"
+
+
+def _move(_: CopyForm) -> Lines:
+    yield "  carry_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);"
+
+
+def _move_rows(_: CopyForm) -> Lines:
+    yield "  uint8_t *t = at(dst), *s = at(src);"
+    yield "  if (size == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);"
+    yield "  else for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, (size_t)size);"
+
+
+def _start(_: CopyForm) -> Lines:
+    yield f"  int pipe = {_PIPE};"
+    yield "  rows_load_(d, dst.o, ts, src.o, fs, size, rows, l);"
+    yield "  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3], l[4]);"
+    yield "  m->work[pipe == P_IO ? W_IO : W_MOVE] += nbytes;"
+
+
+def _count(_: CopyForm) -> Lines:
+    yield "  m->counts[row]++;"
+
+
+def _traffic(form: CopyForm) -> Lines:
+    nbytes = "size" if form.shaped is False else "nbytes"
+    yield f"  m->traffic[d] += {nbytes};"
+    yield f"  src.a->read += {nbytes};"
+    if form.shaped is not False:
+        yield "  m->fuel -= nbytes + rows * COSTLY_;"
+
+
+def _line(_: CopyForm) -> Lines:
+    yield "  if (far_direction(d)) io_line(m, FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), dst.o, src.o, size);"
+    yield "  else move_line(m, in_sram(d), size);"
+
+
+def _rows(_: CopyForm) -> Lines:
+    yield "  rows_load_(d, dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, l);"
+    yield "  if (far_direction(d)) { m->work[W_IO] += nbytes; m->work[W_IO_STARTS]++; m->work[W_TRANSACTIONS] += l[0]; m->work[W_SEGMENTS] += l[3]; }"
+    yield "  else { m->work[W_MOVE] += nbytes; m->work[W_MOVE_STARTS]++; m->work[W_LINES] += l[3]; m->work[W_SRAM_BYTES] += l[4]; }"
+
+
+def _remember(form: CopyForm) -> Lines:
+    size = "size" if form.shaped is False else "shaped ? POLL_BYTES + 1 : size"
+    yield f"  remember_(m, src_p, dst, src, {size});"
+
+
+DONE: Mapping[type, Callable[[CopyForm], Lines]] = MappingProxyType(
+    {
+        at.SettlePipe: _settle,
+        at.MoveBytes: _move,
+        at.MoveRows: _move_rows,
+        at.StartFlight: _start,
+        at.ChargeLine: _line,
+        at.ChargeRows: _rows,
+        at.Traffic: _traffic,
+        at.Remember: _remember,
+        steps.Count: _count,
+    }
+)

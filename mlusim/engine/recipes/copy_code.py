@@ -1,0 +1,158 @@
+"""The forms of copies as Python: one condition for all that must hold, then what is done.
+
+In the code ``to`` and ``frm`` are the views of both sides, ``d`` and ``s`` their first bytes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from mlusim.engine.polls import POLL_BYTES
+from mlusim.engine.recipes import copy_rows as at
+from mlusim.engine.recipes import steps
+
+if TYPE_CHECKING:
+    from mlusim.arch.board import Arch
+
+Lines = Iterator[str]
+STRIDES = ", ".join(at.STRIDES)
+_EXPLAINED = (
+    "size = explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=False)",
+    "return memcpy(mlu, dst, src, size, direction)",  # only the type of the size was at fault
+)
+_VIEWS = {"dst": ("to", "d"), "src": ("frm", "s")}
+
+
+def copy_lines(arch: "Arch", number: int, copy: at.Copy) -> Lines:
+    """Yield the body of the method of a copy, the table's *number*, on *arch*."""
+    taken = f"strided_copy(mlu, row, {number}, (dst, src, size, direction, shape), asynchronous={copy.asynchronous})"
+    for form in copy.forms:
+        if form.shaped:
+            yield "if shape:"
+            yield f"    if len(shape) != {len(at.STRIDES)}: return {taken}"
+            yield f"    {STRIDES} = shape"
+            yield from (f"    {line}" for line in _form(arch, number, form, (f"return {taken}",)))
+            yield "    return"
+        elif form.shaped is False:
+            yield from _form(arch, number, form, _EXPLAINED)
+        else:  # compiled code has it; Python has the general copy
+            yield taken
+            yield "remember_flight(mlu.core, dst, src, size, shape)"
+
+
+def _form(arch: "Arch", number: int, form: at.CopyForm, otherwise: tuple[str, ...]) -> Lines:
+    rows = bool(form.shaped)
+    yield "try:"
+    yield "    core, to, frm = mlu.core, dst.view, src.view"
+    yield "    d = to.phase + dst.index * to.itemsize"
+    yield "    s = frm.phase + src.index * frm.itemsize"
+    yield f"    pipe = mlu.directions.{form.lanes}[direction]"
+    held = [text for one in form.conditions for text in _held(arch, one, rows=rows)]
+    yield "    legal = ("
+    yield from (f"        {'and ' * bool(n)}{text}" for n, text in enumerate(held))
+    yield "    )"
+    yield "except (AttributeError, KeyError, TypeError):"
+    yield "    legal = False"
+    yield "if not legal:"
+    yield from (f"    {line}" for line in otherwise)
+    for step in form.steps:
+        yield from DONE[type(step)](number, rows)
+
+
+def _held(arch: "Arch", one: at.CopyCondition, *, rows: bool) -> Iterator[str]:
+    """Render what must hold."""
+    match one:
+        case at.Unobserved():
+            yield "mlu.watch is None"
+        case at.PlainIntegers(names):
+            yield f"{'.__class__ is '.join(names)}.__class__ is int"
+        case at.HasBytes():
+            yield "size > 0"
+        case at.Segments():
+            yield f"size <= dst_stride and 0 <= segnum <= {at.MOST_SEGMENTS} and src_stride >= 0"
+        case at.TargetWritable():
+            yield "to.allocation.writable"
+        case at.SidesApart(in_front):
+            reach = "segnum * max(dst_stride, src_stride) + size" if rows else "size"
+            apart = f"d <= s or d - s >= {reach}" if in_front else f"abs(d - s) >= {reach}"
+            yield f"(to.allocation is not frm.allocation or {apart})"
+        case at.Grained():
+            asked = f"misaligned({arch.generation}, direction, d, s, size)"
+            on_2xx = f"not {asked}"  # elsewhere only WRAM asks for multiples
+            yield on_2xx if arch.generation == 2 else f"(to.space is not WRAM is not frm.space or {on_2xx})"
+        case _:
+            yield _end(one, rows=rows)
+
+
+def _end(one: at.OfThisCore | at.Within | at.Directed, *, rows: bool) -> str:
+    """Render what must hold of one side."""
+    view, first = _VIEWS[one.side]
+    match one:
+        case at.OfThisCore():
+            return f"{view}.port is core"
+        case at.Within(side):
+            spread = f"segnum * {side}_stride + " * rows
+            return f"{first} >= 0 and {first} + {spread}size <= {view}.nbytes"
+        case at.Directed(side):
+            return f"{view}.space is direction.{side}"
+
+
+def _settle(_: int, __: bool) -> Lines:
+    yield "if core.pending: core.settle(pipe)"
+
+
+def _move(_: int, __: bool) -> Lines:
+    yield "if mlu.watch is None: to.raw[d : d + size] = frm.raw[s : s + size]"
+    yield "else: observed_copy(mlu.watch, row, pipe, (dst, src, size, direction), d, s)"
+
+
+def _count(number: int, _: bool) -> Lines:
+    yield f"mlu.counts[{number}] += 1"
+
+
+def _traffic(_: int, rows: bool) -> Lines:
+    nbytes = "size"
+    if rows:
+        nbytes = "nbytes"
+        yield "nbytes = size * (segnum + 1)"
+    yield f"mlu.traffic[direction.value] += {nbytes}"
+    yield f"frm.read += {nbytes}"
+
+
+def _line(_: int, __: bool) -> Lines:
+    yield "charge_line(mlu.work, pipe, direction.value, d, s, size)"
+
+
+def _rows(_: int, __: bool) -> Lines:
+    asked = "pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, size, segnum + 1"
+    yield f"charge(mlu, pipe, rows_load({asked}), nbytes)"
+
+
+def _remember(_: int, __: bool) -> Lines:
+    yield f"if size > {POLL_BYTES} and (frm.allocation is not core.source or s != core.source_at):"
+    yield "    core.source, core.source_at = frm.allocation, s"
+    yield "else: look(core, to, frm, s, size)"
+
+
+def _move_rows(_: int, __: bool) -> Lines:
+    # The commonest rows are plain slices of arrays: one segment, whose strides do not matter, and segments of one element.
+    yield "step, skip = dst_stride // size, src_stride // size"
+    yield "if segnum == 0: to.raw[d : d + size] = frm.raw[s : s + size]"
+    yield "elif to.dtype is frm.dtype and size == to.itemsize and skip and step * size == dst_stride and skip * size == src_stride:"
+    yield "    i, j = dst.index, src.index"
+    yield "    to.array[i : i + segnum * step + 1 : step] = frm.array[j : j + segnum * skip + 1 : skip]"
+    yield "else: move_rows(to, frm, d, s, size, dst_stride, src_stride, segnum + 1)"
+
+
+DONE: Mapping[type, Callable[[int, bool], Lines]] = MappingProxyType(
+    {
+        at.SettlePipe: _settle,
+        at.MoveBytes: _move,
+        at.MoveRows: _move_rows,
+        at.ChargeLine: _line,
+        at.ChargeRows: _rows,
+        at.Traffic: _traffic,
+        at.Remember: _remember,
+        steps.Count: _count,
+    }
+)
