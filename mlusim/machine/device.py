@@ -127,6 +127,10 @@ class Device(Presented):
         """Copy a tensor from GDRAM to the host."""
         return self._fetched(tensor).copy()
 
+    def elements(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
+        """Return a tensor where it lies in GDRAM, without a copy: what a launch writes later is seen in it."""
+        return self._fetched(tensor)
+
     def take(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Move a tensor to the host without a copy; the device forgets it."""
         array = self._fetched(tensor)

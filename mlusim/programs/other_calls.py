@@ -123,7 +123,7 @@ class TextCall:
         """Return the outputs among *tensors*."""
         return Came(
             {
-                name: device.get(made)
+                name: device.elements(made)  # of a device that nothing uses again
                 for name, made in tensors.items()
                 if isinstance(made, DeviceTensor) and scope.value(name, name).comes_back
             }

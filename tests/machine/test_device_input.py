@@ -74,6 +74,20 @@ def test_every_arrangement_of_numbers_comes_back(device, how, array):
     assert np.array_equal(array, back)
 
 
+def test_elements_lie_where_the_device_has_them(device):
+    """Without a copy: what is written to GDRAM later is seen, and a tensor that was freed has none."""
+    tensor = device.put(np.arange(6, dtype=np.int32).reshape(2, 3))
+    seen, copied = device.elements(tensor), device.get(tensor)
+    device.set(tensor, 0)
+
+    assert seen.shape == (2, 3)
+    assert not seen.any()
+    assert copied.tolist() == [[0, 1, 2], [3, 4, 5]]
+    device.free(tensor)
+    with pytest.raises(UsageError, match="was freed"):
+        device.elements(tensor)
+
+
 @pytest.mark.parametrize("shape", [2.5, (2.5, 3), "34", None, (None,), {2}, np.array(3), [[1]], object()])
 def test_what_is_no_shape_is_refused(device, shape):
     """A size is an integer; nothing is rounded to one."""

@@ -9,6 +9,7 @@ import pytest
 HOST = r"""
 #include "cnrt.h"
 #include <cstring>
+#include <unistd.h>
 #include <vector>
 int main(int argc, char **argv) {
   std::vector<float> a(1000, 1.5f), b(1000);
@@ -37,6 +38,16 @@ int main(int argc, char **argv) {
   cnrtMemGetInfo(&left, &all);
   code = cnrtMalloc(&large, all);
   printf("%zu %s\n", (all - left) >> 20, cnrtGetErrorName(code));
+  FILE *own = tmpfile();
+  for (int times = 0; times < 2; ++times) {  // once as it is, once with a file of the program's where the simulator had its own
+    std::vector<char> much(3 << 20, 'a' + times), back(much.size());
+    char *at;
+    CNRT_CHECK(cnrtMalloc((void **)&at, much.size() + 1));
+    CNRT_CHECK(cnrtMemcpy(at + 1, much.data(), much.size(), cnrtMemcpyHostToDev));
+    CNRT_CHECK(cnrtMemcpy(back.data(), at + 1, much.size(), cnrtMemcpyDevToHost));
+    printf("%d %ld\n", much == back, (long)lseek(fileno(own), 0, SEEK_END));
+    for (int file = 100; file < 300; ++file) dup2(fileno(own), file);
+  }
 }
 """
 TOUCH = r"""
@@ -70,12 +81,14 @@ def test_memory_goes_there_and_back(native):
         "cnrtErrorArgsInvalid",
         "255",
         "10240 cnrtErrorNoMem",
+        "1 0",
+        "1 0",
     ]
     long, twice, full = done.stderr.splitlines()
     assert "a copy writes 4000 bytes" in long
-    assert "2000 bytes are left of 4000 bytes of cnrtMalloc at host.cpp:8 in main" in long
-    assert "(called at host.cpp:15 in main)" in long
-    assert "which was freed at host.cpp:18 in main" in twice
+    assert "2000 bytes are left of 4000 bytes of cnrtMalloc at host.cpp:9 in main" in long
+    assert "(called at host.cpp:16 in main)" in long
+    assert "which was freed at host.cpp:19 in main" in twice
     assert "does not fit" in full
     assert (
         "; free what is not used any more, or name a board with more memory in MLUSIM_BOARD (called at"

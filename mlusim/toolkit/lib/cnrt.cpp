@@ -99,7 +99,8 @@ cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t
   if (reply.code != cnrtSuccess) return done(reply.code);
   bool to = direction == cnrtMemcpyHostToDev || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
   bool from = direction == cnrtMemcpyDevToHost || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
-  memmove(to ? mapped((uint64_t)target) : target, from ? mapped((uint64_t)source) : source, bytes);
+  if (to && !from) move_to_device((uint64_t)target, source, bytes, reply.value);
+  else memmove(to ? mapped((uint64_t)target) : target, from ? mapped((uint64_t)source) : source, bytes);
   return cnrtSuccess;
 }
 

@@ -9,7 +9,7 @@ enum Op : uint32_t {
   OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
   OP_MALLOC = 5,            // a: bytes; payload: what it is for, where a library manages memory; answers the address
   OP_FREE = 6,              // a: address
-  OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes
+  OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes; answers 1 where none were at the target yet
   OP_SET = 8,               // a: address, bytes, queue; asked before the program sets them
   OP_QUEUE = 9,             // answers a new queue
   OP_QUEUE_END = 10,        // a: queue

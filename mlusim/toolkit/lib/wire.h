@@ -40,6 +40,8 @@ Trapped trapped();
 
 // Where the bytes of a device address lie in this process.
 char *mapped(uint64_t address);
+// Move bytes of the host to a device address; *fresh*: nothing was there before, so that the system need not clear pages first.
+void move_to_device(uint64_t address, const void *source, size_t bytes, bool fresh);
 
 int current_device();
 void choose_device(int number);

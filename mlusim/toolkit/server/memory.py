@@ -62,6 +62,12 @@ class Piece:
             allocation.raw[at : min(low, MOST_POISON)].fill(POISON)
             at = high
 
+    def is_fresh(self, start: int, stop: int) -> bool:
+        """Return whether nothing has been written to bytes [*start*, *stop*), not even poison."""
+        allocation = self.tensor.allocation
+        overlapped = any(low < stop and start < high for low, high in allocation.given)
+        return not (self._poisoned or allocation.filled or overlapped)
+
 
 class LentPiece(Piece):
     """Memory of another owner, which lies elsewhere: its place in the map is used while bytes are moved."""

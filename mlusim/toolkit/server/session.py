@@ -372,7 +372,8 @@ class ProgramSession:
         return ProgramReply()
 
     def copy(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right."""
+        """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right; the answer is 1 where none were at the target yet."""
+        fresh = False
         target, source, nbytes, direction, handle = request.words[:5]
         reads, writes = bytes_at(None, source, nbytes), bytes_at(None, target, nbytes)
         if FROM_DEVICE[direction]:
@@ -387,6 +388,7 @@ class ProgramSession:
             )
         if TO_DEVICE[direction]:
             piece = self.memory_at(target).span(target, nbytes, "a copy writes")
+            fresh = piece.is_fresh(target - piece.start, target - piece.start + nbytes)
             piece.tensor.allocation.give(target - piece.start, target - piece.start + nbytes)
             writes = bytes_at(piece.tensor.allocation, target - piece.start, nbytes)
         elif self.memory_at(target).find(target) is not None:
@@ -395,7 +397,7 @@ class ProgramSession:
             )
         self._work("copy", self.queue(handle, request), request, Touched(reads, writes))
         self._waits(request, handle)
-        return ProgramReply()
+        return ProgramReply(value=int(fresh))
 
     def set(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtMemset`` and its kin."""
