@@ -6,7 +6,7 @@ export OPENBLAS_NUM_THREADS := 1
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test no-compiler attack sanitize check types bench docs site editor clean
+.PHONY: demo test torch no-compiler attack sanitize check types bench docs site editor clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,10 @@ $(VENV)/check.stamp: pyproject.toml | $(BIN)/python
 	$(PIP) -e ".[report,bangc,test,check]"
 	touch $(VENV)/test.stamp $@
 
+# Holds 1 where there is a PyTorch to test with: one that pip has without asking an index, which has builds of gigabytes.
+$(VENV)/torch.stamp: pyproject.toml | $(BIN)/python
+	if $(PIP) --no-index --no-deps --no-compile torch 2> /dev/null; then echo 1; fi > $@
+
 demo: $(VENV)/demo.stamp
 	mkdir -p out
 	$(BIN)/mlusim demo -o out/mlusim-report.html
@@ -33,6 +37,12 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/test.stamp
 	$(BIN)/python -m compileall -q mlusim ops
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2
+
+# For the tests that need PyTorch, which are skipped elsewhere: `make -j2 torch` unpacks it beside what the checks need.
+torch: $(VENV)/check.stamp $(VENV)/torch.stamp
+	@if test -s $(VENV)/torch.stamp; then \
+	$(PIP) --no-compile torch && PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "import torch"; \
+	else echo "PyTorch is not tested: pip has no wheel of it without an index; put one where PIP_FIND_LINKS says"; fi
 
 # What tells engines apart, where no compiler is to be found: Python runs, and what has to be said is said.
 no-compiler: $(VENV)/test.stamp
