@@ -25,10 +25,6 @@ $(VENV)/check.stamp: pyproject.toml | $(BIN)/python
 	$(PIP) -e ".[report,bangc,test,check]"
 	touch $(VENV)/test.stamp $@
 
-# Holds 1 where there is a PyTorch to test with: one that pip has without asking an index, which has builds of gigabytes.
-$(VENV)/torch.stamp: pyproject.toml | $(BIN)/python
-	if $(PIP) --no-index --no-deps --no-compile torch 2> /dev/null; then echo 1; fi > $@
-
 demo: $(VENV)/demo.stamp
 	mkdir -p out
 	$(BIN)/mlusim demo -o out/mlusim-report.html
@@ -38,9 +34,9 @@ test: $(VENV)/test.stamp
 	$(BIN)/python -m compileall -q mlusim ops
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2
 
-# For the tests that need PyTorch, which are skipped elsewhere: `make -j2 torch` unpacks it beside what the checks need.
-torch: $(VENV)/check.stamp $(VENV)/torch.stamp
-	@if test -s $(VENV)/torch.stamp; then \
+# For the tests that need PyTorch, which are skipped elsewhere: the wheel that pip has without asking an index, where builds have gigabytes.
+torch: $(VENV)/check.stamp
+	@if $(PIP) --no-index --no-deps --no-compile torch 2> /dev/null; then \
 	$(PIP) --no-compile torch && PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "import torch"; \
 	else echo "PyTorch is not tested: pip has no wheel of it without an index; put one where PIP_FIND_LINKS says"; fi
 
@@ -50,7 +46,7 @@ no-compiler: $(VENV)/test.stamp
 
 # The fuzz tests in full, more than twenty thousand tries, and ten thousand planted faults; `make test` makes a share of them.
 attack: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -m attack -o faulthandler_timeout=0 -n auto tests/fuzz tests/frontend/bangc tests/ops tests/observe tests/check
+	$(BIN)/python -m pytest -q -m attack --longest 0 -n auto tests/fuzz tests/frontend/bangc tests/ops tests/observe tests/check
 
 # The C of kernels under gcc's sanitizers: an access outside of memory or undefined behaviour ends the run.  `make sanitize SANITIZED=tests/isa` runs a part.
 SANITIZED := tests/isa/test_isa_native.py tests/isa/test_isa_native_calls.py tests/frontend/bangc/test_bangc_native*.py tests/machine/test_native*.py tests/ops/test_operator_sources.py

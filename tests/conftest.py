@@ -1,7 +1,9 @@
-"""Settings for every test."""
+"""Settings for every test, and the end of a run that hangs."""
 
+import faulthandler
 import os
 
+import pytest
 from hypothesis import settings
 
 # Its sources are known: a second parse of each takes minutes.  `test_bangc_bombs.py` has the others.
@@ -11,3 +13,41 @@ os.environ["MLUSIM_PARSE_TRIAL"] = "0"
 settings.register_profile("house", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("house")
+
+STRETCH = 100
+"""Tests that are watched together."""
+
+
+class Watch:
+    """Ends a run in which a file, or a hundred tests of it, takes longer than *longest* seconds, with a traceback of every thread.
+
+    A watch of each test alone, which is pytest's own, starts and joins a thread for each of twenty thousand.
+    """
+
+    def __init__(self, longest):
+        self.longest, self.stderr = longest, os.dup(2)  # capturing has not begun
+        self.path, self.left = None, 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        """Wind up again where a file or a stretch begins."""
+        if item.path != self.path or not self.left:
+            self.path, self.left = item.path, STRETCH
+            faulthandler.dump_traceback_later(self.longest, exit=True, file=self.stderr)
+        self.left -= 1
+
+    def pytest_unconfigure(self):
+        """Stop: the run has ended."""
+        faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_addoption(parser):
+    """Say how long that is."""
+    said = "seconds that a file, or a hundred tests of one, may take before the run ends; 0: any"
+    parser.addoption("--longest", type=float, default=900, help=said)
+
+
+def pytest_configure(config):
+    """Watch the tests, where they may not take any time."""
+    if config.option.longest:
+        config.pluginmanager.register(Watch(config.option.longest))

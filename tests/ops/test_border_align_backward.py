@@ -178,10 +178,10 @@ def test_channels_never_refuse():
 
 
 def test_any_schedule_gives_the_same_bits_where_sums_are_exact():
-    """Fifty schedules and eager effects: atomics commute when no sum rounds."""
+    """A dozen schedules and eager effects: atomics commute when no sum rounds."""
     made = exact(2, (2, 3), 5, 2, dtype="float16")
     expected = expected_of(made)
-    runs = [ops.run(NAME, *made, seed=seed) for seed in range(50)]
+    runs = [ops.run(NAME, *made, seed=seed) for seed in range(12)]
     runs.append(ops.run(NAME, *made, effects="eager"))
 
     assert all(bit_equal(expected, run.outputs["grad_input"]) for run in runs)
@@ -192,7 +192,7 @@ def test_schedules_differ_only_by_rounding():
     case = named("one_cell_collects_all_float")
     made = case.make(np.random.default_rng(3))
     expected = expected_of(made)
-    found = [ops.run(NAME, *made, seed=seed).outputs["grad_input"] for seed in range(50)]
+    found = [ops.run(NAME, *made, seed=seed).outputs["grad_input"] for seed in range(12)]
 
     assert all(np.allclose(expected, one, rtol=1e-5, atol=1e-5) for one in found)
     assert len({one.tobytes() for one in found}) > 1

@@ -96,13 +96,13 @@ def test_small_shapes(data):
 # -- several tasks, one voxel ------------------------------------------------------------------
 
 
-def test_fifty_schedules_give_the_same_bits():
+def test_schedules_give_the_same_bits():
     """Whichever task gets the flag first, the smallest point wins; and tasks do meet at the flag."""
     inputs = inputs_of([0] * 40 + [1] * 3 + [-1], 6, levels=2)
     points = 43
 
     tries = []
-    for seed in range(50):
+    for seed in range(12):
         run = ops.run(NAME, inputs, MAX, seed=seed)
         assert is_right(run, inputs)
         counts = run.launches[3].instructions
@@ -110,8 +110,8 @@ def test_fifty_schedules_give_the_same_bits():
         tries.append(counts["__bang_atomic_cas"] - points)
 
     assert min(tries) >= 0
-    assert sum(failed > 0 for failed in tries) > 40
-    assert len(set(tries)) > 10
+    assert sum(failed > 0 for failed in tries) > 8
+    assert len(set(tries)) > 4
 
 
 def test_contention_without_a_seed():

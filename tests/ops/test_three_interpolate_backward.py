@@ -59,12 +59,12 @@ def test_what_the_host_refuses_is_raised_as_a_sentence():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_fifty_schedules_give_the_same_bits(dtype):
+def test_schedules_give_the_same_bits(dtype):
     """No two cores write the same feature, so the order in which they run cannot show."""
     inputs = integers((3, 5, 40, 70), dtype=dtype)
     first, _ = launched(inputs, 70, (UNIT[dtype],) * 3)
 
-    for seed in range(50):
+    for seed in range(12):
         found, _ = launched(inputs, 70, (UNIT[dtype],) * 3, seed=seed)
 
         assert np.array_equal(first, found)
