@@ -38,7 +38,7 @@ class Prefix:
     """``-x``, ``!x``, ``*p``, ``&x`` and their like."""
 
     op: str
-    operand: Any
+    operand: "Tree"
 
 
 @frozen
@@ -46,17 +46,17 @@ class Infix:
     """An operator between two operands."""
 
     op: str
-    left: Any
-    right: Any
+    left: "Tree"
+    right: "Tree"
 
 
 @frozen
 class Choice:
     """``test ? then : other``."""
 
-    test: Any
-    then: Any
-    other: Any
+    test: "Tree"
+    then: "Tree"
+    other: "Tree"
 
 
 @frozen
@@ -72,29 +72,29 @@ class Cast:
     """A cast, ``(type)operand``, of C."""
 
     type: TypeName
-    operand: Any
+    operand: "Tree"
 
 
 @frozen
 class CSizeOf:
     """``sizeof`` of a type or an expression."""
 
-    what: Any
+    what: "Tree | TypeName"
 
 
 @frozen
 class Item:
     """An element, ``base[index]``, of an array."""
 
-    base: Any
-    index: Any
+    base: "Tree"
+    index: "Tree"
 
 
 @frozen
 class MemberAccess:
     """``base.name``, with *arrow* ``base->name``."""
 
-    base: Any
+    base: "Tree"
     name: str
     arrow: bool
 
@@ -104,7 +104,7 @@ class CallOf:
     """A call of a function or a macro; ``texts`` are its arguments as they were written."""
 
     name: str
-    arguments: tuple[Any, ...]
+    arguments: "tuple[Tree, ...]"
     texts: tuple[str, ...]
 
 

@@ -13,6 +13,7 @@ from mlusim.frontend.bangc.fitting import misfit
 from mlusim.frontend.bangc.render.layouts import dtype
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import see
+from mlusim.frontend.bangc.runtime.referred import Layout, Value
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
@@ -24,7 +25,7 @@ def check(argument: object, parameter: ir.Local) -> None:
     _check(argument, kind, f"{parameter.source_name} of {kind} at {parameter.span}")
 
 
-def _check(value: Any, kind: t.Type, named: str) -> None:
+def _check(value: Value, kind: t.Type, named: str) -> None:
     if isinstance(kind, t.Record):
         found = kind.paired(value)
         if found is None:
@@ -54,7 +55,7 @@ def _unfit(value: object, kind: t.Type) -> str | None:
     return f"{value!r:.80}; a {kind} cannot come from the host"
 
 
-def made(value: Any, kind: t.Type, layout: Any) -> Any:
+def made(value: Value, kind: t.Type, layout: Layout) -> Any:
     """Make the Python engine's object for *value*, which fits *kind* and the *layout* of it."""
     if isinstance(kind, t.Record):
         assert isinstance(layout, RecordLayout)
@@ -77,7 +78,7 @@ def packed(value: object, kind: t.Type, pointer: Callable[[Ptr], int]) -> bytes:
     return bytes(raw)
 
 
-def _pack(raw: bytearray, at: int, value: Any, kind: t.Type, pointer: Callable[[Ptr], int]) -> None:
+def _pack(raw: bytearray, at: int, value: Value, kind: t.Type, pointer: Callable[[Ptr], int]) -> None:
     if isinstance(kind, t.Record):
         for field, part in kind.paired(value) or ():
             _pack(raw, at + field.offset, part, field.type, pointer)

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from mlusim.frontend.bangc.errors import Diagnostic
+from mlusim.frontend.bangc.parse.library import ClangDiagnostic, ClangLocation, Cursor
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import block
 
@@ -40,7 +41,7 @@ class BrokenCall:
     instance: str
 
 
-def instance_of(error: Any) -> str:
+def instance_of(error: ClangDiagnostic) -> str:
     """Return the specialisation that was being made where the library met *error*; "" where the source itself is wrong."""
     for note in error.children:
         text = str(note.spelling)
@@ -62,7 +63,7 @@ def outside(errors: Sequence[Any], root: object, own: Container[str]) -> list[An
     ]
 
 
-def _within(body: Any, place: Any) -> bool:
+def _within(body: Cursor, place: ClangLocation) -> bool:
     """Return whether *place* is in the extent *body*, whose own question does not look at all columns."""
     first, last = body.start, body.end
     return bool(
@@ -72,7 +73,7 @@ def _within(body: Any, place: Any) -> bool:
     )
 
 
-def _bodies(cursor: Any, own: Container[str]) -> Iterator[Any]:
+def _bodies(cursor: Cursor, own: Container[str]) -> Iterator[Any]:
     """Find the bodies of functions and methods that have a type without its body.
 
     Of a broken one whose type is deduced the compiler leaves out the calls in other functions, and does not say so.

@@ -16,6 +16,12 @@ BINARY = (
 UNARY = (
     "?", "x++", "x--", "++x", "--x", "&", "*", "+", "-", "~", "!", "__real", "__imag", "__extension__", "co_await",
 )  # fmt: skip
+# The bindings of libclang have no types: these words say which of their objects is meant.
+Cursor = Any
+ClangType = Any
+ClangTree = Any  # a TranslationUnit
+ClangLocation = Any
+ClangDiagnostic = Any
 _INT, _FLOAT = 1, 2  # kinds of an evaluation's result
 
 
@@ -59,7 +65,7 @@ class Library:
             function.argtypes, function.restype = [ctypes.c_void_p], result
         lib.clang_EvalResult_dispose.argtypes = [ctypes.c_void_p]
 
-    def dispose(self, tree: Any) -> None:
+    def dispose(self, tree: ClangTree) -> None:
         """Free a parsed tree, none of whose cursors is used any more.
 
         The bindings would do so in a finaliser, which takes milliseconds, whenever the collector comes: amid a kernel, too, where
@@ -69,7 +75,7 @@ class Library:
         tree.__class__ = self.ci.ClangObject  # which has no finaliser
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("clang_disposeTranslationUnit", self.lib))(handle)
 
-    def used(self, owner: Any) -> Iterator[Any]:
+    def used(self, owner: Cursor) -> Iterator[Any]:
         """Yield the declarations that the ``using`` of a class make its own: of a template, those of the instance."""
         for child in owner.get_children():
             if child.kind.name == "USING_DECLARATION":

@@ -12,7 +12,15 @@ from typing import Any
 
 from mlusim.frontend.bangc.errors import Diagnostic
 from mlusim.frontend.bangc.ir.names import Span
-from mlusim.frontend.bangc.parse.library import BINARY, UNARY, ClangString, Library
+from mlusim.frontend.bangc.parse.library import (
+    BINARY,
+    UNARY,
+    ClangLocation,
+    ClangString,
+    ClangTree,
+    Cursor,
+    Library,
+)
 from mlusim.frontend.bangc.parse.macros import is_invocation
 from mlusim.frontend.bangc.parse.sources import SourceTexts
 from mlusim.frontend.bangc.parse.type_reader import CLOSURE, TypeReader, block, destructor
@@ -35,7 +43,7 @@ class Node:
 
     __slots__ = ("children", "count", "cursor", "decl", "in_macro", "invoked", "kind", "op", "span", "type")
 
-    def __init__(self, kind: str, span: Span, cursor: Any, *children: "Node") -> None:
+    def __init__(self, kind: str, span: Span, cursor: Cursor, *children: "Node") -> None:
         self.kind = kind
         self.span = span
         self.cursor = cursor
@@ -65,7 +73,7 @@ def _vendor(spelling: Any) -> str:
     return _LAMBDA.sub(r"lambda:\1", text) if "(lambda at " in text else text
 
 
-def _integer(cursor: Any, n: int) -> int:
+def _integer(cursor: Cursor, n: int) -> int:
     """Return argument *n* of a template; ``true``, one bit, is -1 where it is read with a sign."""
     signed = int(cursor.get_template_argument_value(n))
     return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
@@ -84,7 +92,7 @@ FUNCTIONS = (
 class Declaration:
     """A function, a variable, a parameter, a field, an enumerator or a type of the sources."""
 
-    def __init__(self, reader: "CursorReader", cursor: Any) -> None:
+    def __init__(self, reader: "CursorReader", cursor: Cursor) -> None:
         self._reader = reader
         self._cursor = cursor
         self.kind: str = reader.kinds[cursor._kind_id]
@@ -452,7 +460,7 @@ class CursorReader:
         """Return whether *path* is a header that mlusim supplies, whose functions the run-time has."""
         return path.startswith(self._prelude) and not path.startswith(self._bodies)
 
-    def declaration(self, cursor: Any) -> Declaration:
+    def declaration(self, cursor: Cursor) -> Declaration:
         """Return the declaration of *cursor*."""
         # The second word says whether it is the first of its group: not so where it is referred to.
         key = (cursor._kind_id, cursor.data[0] or 0)
@@ -529,7 +537,7 @@ class CursorReader:
         """Return whether a call chooses a virtual method by the class of the object."""
         return bool(self.library.lib.clang_Cursor_isDynamicCall(node.cursor))
 
-    def tree(self, root: Any, around: Node | None = None) -> Node:
+    def tree(self, root: Cursor, around: Node | None = None) -> Node:
         """*root* and everything in it; it is a piece of *around*."""
         unit = root._tu
         top = self._node(root, unit)
@@ -538,7 +546,7 @@ class CursorReader:
         stack = [(_key(root), top)]
         failed: list[BaseException] = []
 
-        def visit(cursor: Any, parent: Any, _: Any) -> int:
+        def visit(cursor: Cursor, parent: Cursor, _: Any) -> int:
             try:
                 key = _key(parent)
                 if not top.children:
@@ -564,12 +572,12 @@ class CursorReader:
             raise failed[0]
         return top
 
-    def visit(self, root: Any, met: Callable[[Any], None]) -> None:
+    def visit(self, root: Cursor, met: Callable[[Any], None]) -> None:
         """Call *met* with every cursor in *root*."""
         unit = root._tu
         failed: list[BaseException] = []
 
-        def visit(cursor: Any, _parent: Any, _: Any) -> int:
+        def visit(cursor: Cursor, _parent: Cursor, _: Any) -> int:
             cursor._tu = unit
             try:
                 met(cursor)
@@ -582,7 +590,7 @@ class CursorReader:
         if failed:
             raise failed[0]
 
-    def _node(self, cursor: Any, unit: Any) -> Node:
+    def _node(self, cursor: Cursor, unit: ClangTree) -> Node:
         cursor._tu = unit
         number = cursor._kind_id
         node = Node(self.kinds[number], self._span(cursor), cursor)
@@ -609,7 +617,7 @@ class CursorReader:
             node.decl = self.declaration(found)
         return node
 
-    def _span(self, cursor: Any) -> Span:
+    def _span(self, cursor: Cursor) -> Span:
         lib = self.library.lib
         extent = lib.clang_getCursorExtent(cursor)
         first = self._place(lib.clang_getRangeStart(extent))
@@ -650,13 +658,13 @@ class CursorReader:
         if not node.in_macro:
             node.span = Span(*written, *written[1:])
 
-    def _place(self, location: Any) -> tuple[str, int, int]:
+    def _place(self, location: ClangLocation) -> tuple[str, int, int]:
         found = self._at(self._locate, location)
         return (
             found if found[0] else self._at(self._written, location)
         )  # of what ## has made: where it is used
 
-    def _at(self, locate: Any, location: Any) -> tuple[str, int, int]:
+    def _at(self, locate: Any, location: ClangLocation) -> tuple[str, int, int]:
         file, line, column = self._file_slot, self._line_slot, self._column_slot
         locate(location, file, line, column, None)
         return self._file(file[0]), line[0], column[0]
@@ -698,6 +706,6 @@ class CursorReader:
         return str(node.cursor.spelling)
 
 
-def _key(cursor: Any) -> tuple[Any, Any, Any]:
+def _key(cursor: Cursor) -> tuple[Any, Any, Any]:
     data = cursor.data
     return data[0], data[1], cursor._kind_id

@@ -4,6 +4,7 @@ from typing import Any
 
 from attrs import define, field
 
+from mlusim.frontend.bangc.parse.library import Cursor
 from mlusim.frontend.bangc.parse.nodes import FUNCTIONS, REFERRING, CursorReader, Declaration
 
 _LAMBDA = 144  # LambdaExpr
@@ -17,7 +18,7 @@ class _References:
     functions: dict[int, Declaration] = field(factory=dict)
     variables: list[Any] = field(factory=list)
 
-    def meet(self, cursor: Any) -> None:
+    def meet(self, cursor: Cursor) -> None:
         """Note what *cursor* refers to."""
         if cursor._kind_id == _LAMBDA:  # whose body the library does not show in instances of templates
             self._keep(self.reader.declaration(cursor.type.get_declaration()).call_operator)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.parse.library import Library
+from mlusim.frontend.bangc.parse.library import ClangType, Cursor, Library
 from mlusim.frontend.bangc.scalars import wrap
 
 SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
@@ -69,7 +69,7 @@ class TypeReader:
         self.enumerations: dict[str, dict[str, int]] = {}  # numbers by name, by the name of the type
         self.missing: set[str] = set()  # types that the intermediate form does not have
 
-    def of_cursor(self, cursor: Any) -> t.Type:
+    def of_cursor(self, cursor: Cursor) -> t.Type:
         """Return the type of an expression."""
         found = self._lib.clang_getCursorType(cursor)
         key = (found._kind_id, found.data[0], found.data[1])
@@ -79,7 +79,7 @@ class TypeReader:
             known = self._known[key] = self.of(found)
         return known
 
-    def of(self, kind: Any) -> t.Type:
+    def of(self, kind: ClangType) -> t.Type:
         """Return the type that the library calls *kind*."""
         kind = kind.get_canonical()
         number = kind._kind_id
@@ -111,7 +111,7 @@ class TypeReader:
         self.missing.add(spelling)
         return t.ClassType(spelling or "?")
 
-    def _enumeration(self, declaration: Any) -> t.Type:
+    def _enumeration(self, declaration: Cursor) -> t.Type:
         carrier = self.of(declaration.enum_type)
         assert isinstance(carrier, t.Arithmetic)
         name = declaration.type.spelling
@@ -120,13 +120,13 @@ class TypeReader:
             self.enumerations[name] = {c.spelling: self.enumerator(c) for c in found}
         return t.Arithmetic(name, carrier.kind, carrier.size)
 
-    def enumerator(self, cursor: Any) -> int:
+    def enumerator(self, cursor: Cursor) -> int:
         """Return the value of an enumerator; the bindings read that of a type behind a name, as uint8_t, or of bool as signed."""
         carrier = self.of(cursor.semantic_parent.enum_type)
         assert isinstance(carrier, t.Arithmetic)
         return wrap(int(cursor.enum_value), carrier)
 
-    def _record(self, kind: Any) -> t.Type:
+    def _record(self, kind: ClangType) -> t.Type:
         declaration = kind.get_declaration()
         name = kind.spelling.removeprefix("const ")
         if name in REGISTERS:
@@ -143,7 +143,7 @@ class TypeReader:
             self._fill(record, kind, declaration)
         return record
 
-    def _fill(self, record: t.Record, kind: Any, declaration: Any) -> None:
+    def _fill(self, record: t.Record, kind: ClangType, declaration: Cursor) -> None:
         """Read the members and bases of *record*; it is known already, for they may point to it."""
         record.closure = record.name.startswith(CLOSURE)
         own = (
@@ -175,7 +175,7 @@ class TypeReader:
             base.virtual for base in record.bases
         )
 
-    def _bases(self, declaration: Any) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
+    def _bases(self, declaration: Cursor) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
         """Return the first base class and its own; those beside them that have members, which are not known."""
         definition = declaration.get_definition() or declaration
         found = (c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
@@ -185,7 +185,7 @@ class TypeReader:
             return (), tuple(beside)
         return (base, *base.bases), (*base.others, *beside)
 
-    def _is_class(self, declaration: Any) -> bool:
+    def _is_class(self, declaration: Cursor) -> bool:
         """Return whether it is a class of a supplied header that has methods; structures for data have none.
 
         Those of ``bang::`` have bodies, and are translated as those of a source are.
@@ -200,7 +200,7 @@ class TypeReader:
         kinds = ("CONSTRUCTOR", "CXX_METHOD", "FUNCTION_TEMPLATE")
         return definition is None or any(c.kind.name in kinds for c in definition.get_children())
 
-    def _class(self, kind: Any, declaration: Any) -> t.Type:
+    def _class(self, kind: ClangType, declaration: Cursor) -> t.Type:
         arguments: list[t.Type | int] = []
         for n in range(max(0, kind.get_num_template_arguments())):
             argument = kind.get_template_argument_type(n)
@@ -213,7 +213,7 @@ class TypeReader:
         return t.ClassType(prefix + declaration.spelling, tuple(arguments))
 
 
-def _inside(declaration: Any, namespace: str) -> bool:
+def _inside(declaration: Cursor, namespace: str) -> bool:
     """Return whether *declaration* is in *namespace*, however deep."""
     scope = declaration.semantic_parent
     while scope is not None and scope.kind.name == "NAMESPACE":
@@ -223,7 +223,7 @@ def _inside(declaration: Any, namespace: str) -> bool:
     return False
 
 
-def block(cursor: Any) -> Any | None:
+def block(cursor: Cursor) -> Any | None:
     """Return the cursor of the body of a function; None where it has none."""
     return next((child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT"), None)
 
@@ -237,14 +237,14 @@ def _destroyed(declaration: object) -> bool:
     return body is None or next(iter(body.get_children()), None) is not None
 
 
-def destructor(declaration: Any) -> Any:
+def destructor(declaration: Cursor) -> Any:
     """Return the destructor that a class declares."""
     definition = declaration.get_definition()
     children = () if definition is None else definition.get_children()
     return next((c for c in children if c.kind.name == "DESTRUCTOR"), None)
 
 
-def _virtual(declaration: Any) -> bool:
+def _virtual(declaration: Cursor) -> bool:
     """Return whether a class declares a virtual method."""
     definition = declaration.get_definition()
     children = () if definition is None else definition.get_children()

@@ -14,7 +14,7 @@ from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
 from mlusim.frontend.bangc.parse.broken import BrokenCall, instance_of, outside
-from mlusim.frontend.bangc.parse.library import Library, library
+from mlusim.frontend.bangc.parse.library import ClangDiagnostic, ClangTree, Cursor, Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import END, CursorReader, Declaration
 from mlusim.frontend.bangc.parse.options import Options, digest
@@ -109,7 +109,7 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
 
 
 def _broken(
-    path: str, source: str, wanted: Sequence[str], tree: Any, *, vouched: bool
+    path: str, source: str, wanted: Sequence[str], tree: ClangTree, *, vouched: bool
 ) -> tuple[BrokenCall, ...]:
     """Return the errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for.
 
@@ -152,7 +152,7 @@ def _tree(found: Library, path: str, texts: Mapping[str, str], supply: Headers, 
         return None
 
 
-def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, tree: Any) -> ParsedFile:
+def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, tree: ClangTree) -> ParsedFile:
     functions, templates, requested = [], [], {}
     own = [name for name in _included(tree) if not reader.is_prelude(name)]
     for cursor in _own(tree.cursor, path, frozenset(own)):
@@ -177,11 +177,11 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
     return ParsedFile(path, reader, tuple(functions), tuple(templates), requested, named, includes)
 
 
-def _included(tree: Any) -> dict[str, None]:
+def _included(tree: ClangTree) -> dict[str, None]:
     return dict.fromkeys(str(i.include) for i in tree.get_includes())
 
 
-def _own(cursor: Any, path: str, below: Container[str], *, kernels: bool = False) -> Any:
+def _own(cursor: Cursor, path: str, below: Container[str], *, kernels: bool = False) -> Any:
     """Yield the declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below.
 
     With *kernels* the kernels of all of them instead.
@@ -200,11 +200,11 @@ def _own(cursor: Any, path: str, below: Container[str], *, kernels: bool = False
             yield child
 
 
-def _is_kernel(cursor: Any) -> bool:
+def _is_kernel(cursor: Cursor) -> bool:
     return any(c.kind.name == "CUDAGLOBAL_ATTR" for c in cursor.get_children())
 
 
-def _source(cursor: Any, path: str) -> bool:
+def _source(cursor: Cursor, path: str) -> bool:
     """Return whether what *cursor* declares counts as the file's own: it, and each ``.mlu`` that it includes."""
     name = str(cursor.location.file.name)
     return name == path or name.endswith(".mlu")
@@ -266,7 +266,7 @@ def _blanked(found: re.Match[str]) -> str:
     return re.sub(r"\S", " ", found[0])
 
 
-def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagnostic:
+def _diagnostic(d: ClangDiagnostic, path: str, source: str, wanted: Sequence[str]) -> Diagnostic:
     location = d.location
     file = str(location.file) if location.file else path
     line, column, message = location.line, location.column, str(d.spelling)
@@ -300,7 +300,7 @@ def _template(source: str, name: str) -> tuple[int, int]:
     return source.count("\n", 0, start) + 1, start - source.rfind("\n", 0, start)
 
 
-def _note(d: Any) -> str:
+def _note(d: ClangDiagnostic) -> str:
     """Return a candidate by its prototype where it is an intrinsic, by its place where it is a function of the source."""
     location = d.location
     if location.file is not None and Path(str(location.file)).name == prelude.INTRINSICS:
@@ -310,7 +310,7 @@ def _note(d: Any) -> str:
     return f"{_where(d)}note: {d.spelling}"
 
 
-def _where(d: Any) -> str:
+def _where(d: ClangDiagnostic) -> str:
     file = d.location.file
     if file is None or str(file).startswith(str(prelude.INCLUDE)):
         return ""

@@ -31,6 +31,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
 from mlusim.frontend.bangc.runtime.leaving import LEAVING
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, Items, NoRecord, copy, see, seen
+from mlusim.frontend.bangc.runtime.referred import Layout, Pointer, Value
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.frontend.bangc.runtime.texts import TextPointer
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -113,20 +114,20 @@ def _member(record: Any, name: str) -> Any:
     return record.field(name) if isinstance(record, RecordPointer) else FieldPointer(record, name)
 
 
-def _pointer_at(pointer: Any, i: int, layout: object) -> Any:
+def _pointer_at(pointer: Pointer, i: int, layout: Layout) -> Any:
     found = pointer[i]
     return see(found, layout) if isinstance(found, Ptr | Address) else found
 
 
-def _register(layout: Any, source: Any = None) -> Any:
+def _register(layout: Layout, source: Value = None) -> Any:
     return layout.make() if source is None else source.copied()
 
 
-def _set_register(target: Any, source: Any) -> None:
+def _set_register(target: Value, source: Value) -> None:
     target.assign(source)
 
 
-def _register_at(pointer: Any) -> Any:
+def _register_at(pointer: Pointer) -> Any:
     """Return the register behind *pointer*."""
     found = pointer.here
     if isinstance(found, NoRecord):
@@ -258,7 +259,7 @@ class Task:
 
     # -- memory --------------------------------------------------------------------------------
 
-    def declare(self, space: str, layout: object, *initial: object) -> Any:
+    def declare(self, space: str, layout: Layout, *initial: object) -> Any:
         """Make the memory of a variable at file scope, poison or with its *initial* scalars and then zeros."""
         leaf, elements = _leaf(layout)
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
@@ -272,7 +273,7 @@ class Task:
         }
         return see(make[space](dtype, number, *initial), leaf)
 
-    def local(self, space: str, key: str, layout: object, initial: object = None) -> Any:
+    def local(self, space: str, key: str, layout: Layout, initial: object = None) -> Any:
         """Make the memory of a local: the same bytes in every call, new values where it has some."""
         found = self.locals.get(key)
         if found is None:
@@ -284,7 +285,7 @@ class Task:
             self._fill(found, layout, initial)
         return found
 
-    def constant_local(self, space: str, key: str, layout: object, initial: object) -> Any:
+    def constant_local(self, space: str, key: str, layout: Layout, initial: object) -> Any:
         """`local` of one that is const: what stores to it, through a cast, is a fault."""
         found = self.locals.get(key)
         if isinstance(found, Ptr):
@@ -300,7 +301,7 @@ class Task:
         made[: len(values)] = as_elements(values, pointer.dtype)
         return made
 
-    def _fill(self, pointer: Any, layout: object, initial: Any) -> None:
+    def _fill(self, pointer: Pointer, layout: Layout, initial: Value) -> None:
         if isinstance(pointer, Ptr):
             values = getattr(initial, "items", (initial,))
             self.core.restart(pointer, values)
@@ -316,7 +317,7 @@ class Task:
             self.statics[key] = make()
         return self.statics[key]
 
-    def find(self, address: int, layout: object) -> Any:
+    def find(self, address: int, layout: Layout) -> Any:
         """Return the pointer that an integer is."""
         address &= (1 << 64) - 1
         number, rest = divmod(address - CODE_BASE, CODE_BYTES)
@@ -364,7 +365,7 @@ def _itself(value: object, _name: str = "") -> Any:
     return value
 
 
-def _leaf(layout: object) -> tuple[Any, int]:
+def _leaf(layout: Layout) -> tuple[Any, int]:
     if isinstance(layout, ArrayLayout):
         return layout.leaf, layout.size // layout.leaf.size
     return layout, 1
@@ -431,14 +432,14 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
     return fault
 
 
-def constant(layout: object, initial: tuple[Any, ...] | None) -> Any:
+def constant(layout: Layout, initial: tuple[Any, ...] | None) -> Any:
     """Return a variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
     values = None if initial is None else iter(initial)
     made = _built(layout, values)
     return made if isinstance(made, Items | Object) else Cell(layout, made)
 
 
-def _built(layout: object, values: Iterator[Any] | None) -> Any:
+def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
     if isinstance(layout, ArrayLayout):
         return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
     if isinstance(layout, RecordLayout):

@@ -4,6 +4,7 @@ from typing import Any, NoReturn
 
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, Object, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Items, read_only
+from mlusim.frontend.bangc.runtime.referred import Layout, Pointer
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 
@@ -53,7 +54,7 @@ class FixedCell(Cell):
 
     __slots__ = ("_value", "words")
 
-    def __init__(self, layout: object, v: object, words: str) -> None:
+    def __init__(self, layout: Layout, v: object, words: str) -> None:
         self.layout = layout
         self.words = words
         self._value = v
@@ -73,7 +74,7 @@ class FixedItems(Items):
 
     __slots__ = ("words",)
 
-    def __init__(self, items: list[Any], layout: object, offset: int, words: str) -> None:
+    def __init__(self, items: list[Any], layout: Layout, offset: int, words: str) -> None:
         super().__init__(items, layout, offset)
         self.words = words
 
@@ -86,7 +87,7 @@ class FixedItems(Items):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Pointer) -> Any:
         return super().__sub__(other) if isinstance(other, Items) else self + -other
 
     def assign(self, _: Items) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlusim.machine.events import Follower
+    from mlusim.frontend.bangc.runtime.referred import Value
+from mlusim.machine.events import Follower
 
 ADDRESS = "an address"
 TEST = "a test"
@@ -42,7 +43,7 @@ class FollowedFloat(_Followed, float):
 FOLLOWED: frozenset[Any] = frozenset((FollowedInt, FollowedFloat))
 
 
-def followed(value: Any, follower: "Follower") -> Any:
+def followed(value: Value, follower: "Follower") -> Any:
     """*value*, a number of Python or of NumPy, as one that *follower* follows."""
     real = isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "i") not in "iub"
     made = FollowedFloat(value) if real else FollowedInt(value)
@@ -50,7 +51,7 @@ def followed(value: Any, follower: "Follower") -> Any:
     return made
 
 
-def plain(value: Any) -> Any:
+def plain(value: Value) -> Any:
     """*value*; a number that is followed as one of Python."""
     kind = value.__class__
     return (
@@ -62,7 +63,7 @@ def plain(value: Any) -> Any:
     )
 
 
-def like(value: Any, *sources: Any) -> Any:
+def like(value: Value, *sources: Any) -> Any:
     """*value*, which was computed from *sources*: followed where one of them is."""
     for source in sources:
         if source.__class__ in FOLLOWED:
@@ -120,7 +121,7 @@ for _kind in (FollowedInt, FollowedFloat):
     _kind.__hash__ = _kind.__mro__[2].__hash__  # type: ignore[assignment]
 
 
-def asked(value: Any) -> Any:
+def asked(value: Value) -> Any:
     """Return the outcome of a comparison, or a number that is tested."""
     if value.__class__ in FOLLOWED:
         value.follower.used(TEST)
@@ -128,7 +129,7 @@ def asked(value: Any) -> Any:
     return value
 
 
-def place(value: Any) -> Any:
+def place(value: Value) -> Any:
     """Return a number that says where something is."""
     if value.__class__ in FOLLOWED:
         value.follower.used(ADDRESS)

@@ -7,6 +7,7 @@ from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain
 from mlusim.frontend.bangc.runtime.layouts import Object, RecordLayout, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import copy
+from mlusim.frontend.bangc.runtime.referred import Value
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
@@ -81,7 +82,7 @@ class Following:
         core, taken = self.core, self.core.hub.taken
         assert taken is not None
 
-        def convert(value: Any) -> Any:
+        def convert(value: Value) -> Any:
             if value.__class__ in FOLLOWED:
                 return followed(kind(plain(value)), value.follower)
             follower = taken(core, value)
@@ -90,7 +91,7 @@ class Following:
         return convert
 
     def _typing(self, kind: Any) -> Callable[[Any], Any]:
-        def typed(value: Any) -> Any:
+        def typed(value: Value) -> Any:
             if value.__class__ in FOLLOWED:
                 self._typed = value.follower
                 return kind(plain(value))

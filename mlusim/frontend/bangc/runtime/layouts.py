@@ -9,7 +9,7 @@ from mlusim.arch.dtypes import DType, uint8, uint64
 from mlusim.errors import MlusimError, Unsupported
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.runtime.pointers import Address, Items, copy, no_number, number, see, within
-from mlusim.frontend.bangc.runtime.referred import Referred, ScratchPointer
+from mlusim.frontend.bangc.runtime.referred import Layout, Ordered, Pointer, Referred, ScratchPointer, Value
 from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, past, size_of
 from mlusim.memory.pointer import Ptr
 
@@ -114,7 +114,7 @@ class Object:
             made.__dict__[name] = copied
         return made
 
-    def assign(self, other: Any) -> None:
+    def assign(self, other: Pointer) -> None:
         """Take the values of another record; parts that are records or arrays stay the same: there may be pointers to them."""
         mine, own = self.__dict__, type(self).layout
         theirs: RecordLayout = type(other).layout if isinstance(other, Object) else other.layout
@@ -126,7 +126,7 @@ class Object:
             else:
                 mine[name] = value
 
-    def cast(self, layout: object) -> Any:
+    def cast(self, layout: Layout) -> Any:
         """Return the pointer to this record as one to *layout*."""
         own = type(self).layout
         if layout is uint8 or (isinstance(layout, RecordLayout) and own.same(layout)):
@@ -178,7 +178,7 @@ class BesideRecord(BesideVariable):
             else AttributeError(name)
         )
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: Value) -> None:
         raise past(self.n, size_of(self.cell))
 
 
@@ -215,7 +215,7 @@ class FieldPointer(Referred):
         """The object in the field."""
         return getattr(self.owner, self.name)
 
-    def cast(self, layout: object) -> "FieldPointer":
+    def cast(self, layout: Layout) -> "FieldPointer":
         """Return the same field; only its own type may be seen."""
         own = type(self.owner).layout.fields[self.name][0]
         if (
@@ -227,7 +227,7 @@ class FieldPointer(Referred):
         raise Unsupported(f"the field {self.name} of {type(self.owner).layout.name} is seen as {layout}")
 
 
-class RecordPointer:
+class RecordPointer(Ordered):
     """A pointer to records in simulated memory; its attributes are the fields of the first."""
 
     __slots__ = ("layout", "raw")
@@ -256,7 +256,7 @@ class RecordPointer:
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Pointer) -> Any:
         if isinstance(other, RecordPointer):
             return (self.raw - other.raw) // self.layout.size
         return RecordPointer(self.raw - other * self.layout.size, self.layout)
@@ -264,10 +264,10 @@ class RecordPointer:
     def __eq__(self, other: object) -> bool:
         return self.address == getattr(other, "address", None)
 
-    def __lt__(self, other: Any) -> bool:
-        return self.address < int(other.address)
+    def _ahead(self, other: Pointer) -> int:
+        return self.address - int(other.address)
 
-    def cast(self, layout: object) -> Any:
+    def cast(self, layout: Layout) -> Any:
         """Return the same address as a pointer to something else."""
         return see(self.raw, layout)
 
@@ -368,7 +368,7 @@ class PointerArray:
     def __getitem__(self, i: int) -> Any:
         return self.layout.find(int(self.raw[i]), self.layout.pointee)
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: Value) -> None:
         self.raw[i] = value.address
 
     def __add__(self, n: int) -> "PointerArray":
@@ -382,19 +382,19 @@ class PointerArray:
     def __eq__(self, other: object) -> bool:
         return self.address == getattr(other, "address", None)
 
-    def cast(self, layout: object) -> Any:
+    def cast(self, layout: Layout) -> Any:
         """Return the same address as a pointer to something else."""
         return see(self.raw, layout)
 
 
-def fresh(layout: Any) -> Any:
+def fresh(layout: Layout) -> Any:
     """Return a zero of a type."""
     if isinstance(layout, DType):
         return 0.0 if layout.kind == "float" else 0
     return layout.make()
 
 
-def fetch(raw: Ptr, layout: object) -> Any:
+def fetch(raw: Ptr, layout: Layout) -> Any:
     """Read the value at *raw*: a number, a pointer, or where a record or an array begins."""
     if isinstance(layout, DType):
         return number(raw.cast(layout)[0], layout)
@@ -403,7 +403,7 @@ def fetch(raw: Ptr, layout: object) -> Any:
     return see(raw, layout.leaf if isinstance(layout, ArrayLayout) else layout)
 
 
-def keep(raw: Ptr, layout: Any, value: Any) -> None:
+def keep(raw: Ptr, layout: Layout, value: Value) -> None:
     """Store *value* at *raw*."""
     if isinstance(layout, DType):
         raw.cast(layout)[0] = value
@@ -418,7 +418,7 @@ def keep(raw: Ptr, layout: Any, value: Any) -> None:
             keep(raw + n * leaf.size, leaf, value[n])
 
 
-def _by_value(value: Any, layout: Any, kept: Callable[[Any], Any] | None) -> Any:
+def _by_value(value: Value, layout: Layout, kept: Callable[[Any], Any] | None) -> Any:
     """Return a field as an object has it."""
     if kept is not None and isinstance(layout, DType):
         return kept(value)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from mlusim.errors import RuleFault, Unsupported
 from mlusim.frontend.bangc.runtime.layouts import NULL, Object
 from mlusim.frontend.bangc.runtime.pointers import Address, VariableAddress
+from mlusim.frontend.bangc.runtime.referred import Pointer
 
 
 def ending() -> bool:
@@ -15,7 +16,7 @@ def ending() -> bool:
     return sys.exc_info()[1] is None
 
 
-def class_of(pointer: Any) -> str:
+def class_of(pointer: Pointer) -> str:
     """Return the name of an object's class, which memory does not say where others are derived of it."""
     found = pointer.here
     if not isinstance(found, Object) and found.layout.derived:
@@ -48,14 +49,14 @@ def _classes(found: Any) -> tuple[str, ...]:
     return type(found).layout.names if acting is None else acting
 
 
-def become(pointer: Any, names: str) -> None:
+def become(pointer: Pointer, names: str) -> None:
     """Let an object be one of the class that *names* begin with; those of its bases follow, one a line."""
     found = pointer.here
     if isinstance(found, Object):
         found._c_acting = tuple(names.split("\n"))  # noqa: SLF001 - a name that no field has
 
 
-def dynamic(pointer: Any, name: str) -> Any:
+def dynamic(pointer: Pointer, name: str) -> Any:
     """Return the pointer where it is to an object of that class, otherwise null."""
     if not pointer:
         return NULL

@@ -4,13 +4,13 @@ from typing import Any, NoReturn
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, ReadOnly, Unsupported
-from mlusim.frontend.bangc.runtime.referred import Referred
+from mlusim.frontend.bangc.runtime.referred import Layout, Ordered, Pointer, Referred, Value
 from mlusim.memory.pointer import REACH, Ptr
 
 BESIDE = -REACH // 2  # the address of what is read beside an array of pointers (scalars.h has the same)
 
 
-class Address(Referred):
+class Address(Ordered, Referred):
     """A pointer to no allocation: the null pointer, or an integer that was made a pointer.
 
     It moves and compares as any other; a load or a store through it is a fault.
@@ -19,7 +19,7 @@ class Address(Referred):
     __slots__ = ("address", "layout", "size")
     __array_ufunc__ = None
 
-    def __init__(self, address: int = 0, size: int = 1, layout: object = None) -> None:
+    def __init__(self, address: int = 0, size: int = 1, layout: Layout = None) -> None:
         self.address = max(-REACH, min(address, REACH))
         self.size = size
         self.layout = layout  # of the records that would be there
@@ -32,7 +32,7 @@ class Address(Referred):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Pointer) -> Any:
         if hasattr(other, "address"):
             return (self.address - other.address) // self.size
         return Address(self.address - other * self.size, self.size, self.layout)
@@ -40,19 +40,10 @@ class Address(Referred):
     def __eq__(self, other: object) -> bool:
         return self.address == getattr(other, "address", None)
 
-    def __lt__(self, other: Any) -> bool:
-        return self.address < int(other.address)
+    def _ahead(self, other: Pointer) -> int:
+        return self.address - int(other.address)
 
-    def __le__(self, other: Any) -> bool:
-        return self.address <= int(other.address)
-
-    def __gt__(self, other: Any) -> bool:
-        return self.address > int(other.address)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.address >= int(other.address)
-
-    def cast(self, layout: object) -> "Address":
+    def cast(self, layout: Layout) -> "Address":
         """Return the same address as a pointer to something else."""
         return Address(
             self.address, getattr(layout, "size", 1), layout if hasattr(layout, "fields") else None
@@ -136,7 +127,7 @@ def read_only(words: str) -> ReadOnly:
     return ReadOnly(f"a store to {words}", hint="copy it to a variable of the task, and store there")
 
 
-def beside(layout: object, fault: OutOfBounds) -> Address:
+def beside(layout: Layout, fault: OutOfBounds) -> Address:
     """Return the value beside pointers that a compiler has on the task's stack: its use is a fault, *fault* of others."""
     pointee = getattr(layout, "pointee", None)
     if pointee is None:
@@ -157,7 +148,7 @@ def no_number() -> Unsupported:
     )
 
 
-class VariableAddress(Referred):
+class VariableAddress(Ordered, Referred):
     """The common part of pointers to variables outside simulated memory: an address that is no number."""
 
     __slots__ = ()
@@ -179,7 +170,7 @@ class Items(VariableAddress):
 
     __slots__ = ("items", "layout", "offset")
 
-    def __init__(self, items: list[Any], layout: object, offset: int = 0) -> None:
+    def __init__(self, items: list[Any], layout: Layout, offset: int = 0) -> None:
         self.items = items
         self.layout = layout
         self.offset = offset
@@ -202,7 +193,7 @@ class Items(VariableAddress):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Pointer) -> Any:
         if isinstance(other, Items):
             return self.offset - other.offset if other.items is self.items else unrelated()
         return type(self)(self.items, self.layout, self.offset - other)
@@ -210,17 +201,8 @@ class Items(VariableAddress):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Items) and other.items is self.items and other.offset == self.offset
 
-    def __lt__(self, other: "Items") -> bool:
-        return self.offset < other.offset
-
-    def __le__(self, other: "Items") -> bool:
-        return self.offset <= other.offset
-
-    def __gt__(self, other: "Items") -> bool:
-        return self.offset > other.offset
-
-    def __ge__(self, other: "Items") -> bool:
-        return self.offset >= other.offset
+    def _ahead(self, other: Pointer) -> int:
+        return self.offset - int(other.offset)
 
     @property
     def here(self) -> Any:
@@ -239,7 +221,7 @@ class Items(VariableAddress):
         """Return another array with the same values; records are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset)
 
-    def cast(self, layout: object) -> "Items":
+    def cast(self, layout: Layout) -> "Items":
         """Return the same place; only the element type that it has may be seen."""
         if layout is self.layout or layout is uint8:
             return self
@@ -252,17 +234,17 @@ def copy(value: object) -> Any:
     return value if copied is None else copied()
 
 
-def number(value: Any, dtype: DType) -> Any:
+def number(value: Value, dtype: DType) -> Any:
     """Return a NumPy scalar as a number of Python."""
     return float(value) if dtype.kind == "float" else int(value)
 
 
-def see(pointer: Any, layout: Any) -> Any:
+def see(pointer: Pointer, layout: Layout) -> Any:
     """*pointer* as one to what *layout* describes."""
     caster = getattr(layout, "of", None)
     return pointer.cast(layout) if caster is None else caster(pointer)
 
 
-def seen(pointer: Any, layout: Any) -> Any:
+def seen(pointer: Pointer, layout: Layout) -> Any:
     """*pointer* cast to one to a record or to pointers."""
     return see(pointer, layout) if isinstance(pointer, Ptr) else pointer.cast(layout)

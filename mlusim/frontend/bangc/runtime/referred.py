@@ -6,6 +6,35 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 
+Layout = Any
+"""The type that memory is seen as: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
+Pointer = Any
+"""A pointer of any class of the run-time, or of the machine (`Ptr`)."""
+Value = Any
+"""A value of C as Python has it: a number, a pointer, or the object of a record."""
+
+
+class Ordered:
+    """The comparisons of pointers, which follow from how far one is ahead of another."""
+
+    __slots__ = ()
+
+    def _ahead(self, other: Pointer) -> int:
+        """Return how far this pointer is ahead of *other*, in a unit of its own; raises `MemoryFault` for one without an order to it."""
+        raise NotImplementedError
+
+    def __lt__(self, other: object) -> bool:
+        return self._ahead(other) < 0
+
+    def __le__(self, other: object) -> bool:
+        return self._ahead(other) <= 0
+
+    def __gt__(self, other: object) -> bool:
+        return self._ahead(other) > 0
+
+    def __ge__(self, other: object) -> bool:
+        return self._ahead(other) >= 0
+
 
 class Referred:
     """A pointer whose first element is ``v``, as a `Cell` has its value, so that code need not know what a reference is."""
@@ -47,7 +76,7 @@ class ScratchPointer(Referred):
     def __add__(self, n: int) -> "ScratchPointer":
         return ScratchPointer(self.raw, self.offset + n * self.dtype.size, self.dtype)
 
-    def cast(self, layout: Any) -> Any:
+    def cast(self, layout: Layout) -> Any:
         """Return the same byte as a pointer to what *layout* describes."""
         if isinstance(layout, DType):
             return ScratchPointer(self.raw, self.offset, layout)

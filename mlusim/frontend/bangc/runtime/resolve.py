@@ -10,6 +10,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import no_number
+from mlusim.frontend.bangc.runtime.referred import Layout, Pointer
 from mlusim.frontend.bangc.runtime.variables import BesideVariable
 from mlusim.isa.register import BYTES, Register
 from mlusim.memory.pointer import Ptr
@@ -42,7 +43,7 @@ class RegisterOfC(Register):
         """Take what another register has; a value or none."""
         self.values = None if other.values is None else other.values.copy()
 
-    def cast(self, layout: object) -> "RegisterOfC":
+    def cast(self, layout: Layout) -> "RegisterOfC":
         """Return the pointer to this register as one to *layout*."""
         if layout is self.layout:
             return self
@@ -72,7 +73,7 @@ class RegisterLayout:
         """Return a register that nothing has written."""
         return RegisterOfC(self.dtype)
 
-    def of(self, pointer: Any) -> Any:
+    def of(self, pointer: Pointer) -> Any:
         """*pointer* as one to registers."""
         if isinstance(pointer, Ptr):
             raise Unsupported(

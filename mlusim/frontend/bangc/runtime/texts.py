@@ -7,9 +7,10 @@ import numpy as np
 from mlusim.arch.dtypes import DType, int8
 from mlusim.errors import MemoryFault, Unsupported
 from mlusim.frontend.bangc.runtime.pointers import beyond, no_number, number, unrelated
+from mlusim.frontend.bangc.runtime.referred import Layout, Ordered, Pointer
 
 
-class TextPointer(str):
+class TextPointer(Ordered, str):
     """A pointer to a character of a literal; as a string of Python, what is from there to the end."""
 
     __slots__ = ("dtype", "offset", "raw")
@@ -50,10 +51,10 @@ class TextPointer(str):
     def __add__(self, n: Any) -> Any:
         return self.at(self.raw, self.offset + n * self.dtype.size, self.dtype)
 
-    def __sub__(self, other: Any) -> Any:
-        return self._from(other) if isinstance(other, TextPointer) else self + -other
+    def __sub__(self, other: Pointer) -> Any:
+        return self._ahead(other) if isinstance(other, TextPointer) else self + -other
 
-    def _from(self, other: object) -> int:
+    def _ahead(self, other: object) -> int:
         if not isinstance(other, TextPointer) or other.raw != self.raw:
             unrelated()
         return (self.offset - other.offset) // self.dtype.size
@@ -69,18 +70,6 @@ class TextPointer(str):
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def __lt__(self, other: object) -> bool:
-        return self._from(other) < 0
-
-    def __le__(self, other: object) -> bool:
-        return self._from(other) <= 0
-
-    def __gt__(self, other: object) -> bool:
-        return self._from(other) > 0
-
-    def __ge__(self, other: object) -> bool:
-        return self._from(other) >= 0
-
     def __bool__(self) -> bool:
         return True
 
@@ -89,7 +78,7 @@ class TextPointer(str):
         """A literal is in no simulated memory."""
         raise no_number()
 
-    def cast(self, layout: object) -> "TextPointer":
+    def cast(self, layout: Layout) -> "TextPointer":
         """Return the same bytes as elements of another type."""
         if not isinstance(layout, DType):
             raise Unsupported(f"a string literal is seen as {layout}")

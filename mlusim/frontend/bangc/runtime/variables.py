@@ -18,6 +18,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
     unrelated,
     within,
 )
+from mlusim.frontend.bangc.runtime.referred import Layout, Pointer, Value
 
 
 class Cell(VariableAddress):
@@ -28,18 +29,18 @@ class Cell(VariableAddress):
 
     __slots__ = ("layout", "v")
 
-    def __init__(self, layout: Any, v: Any = 0) -> None:
+    def __init__(self, layout: Layout, v: Value = 0) -> None:
         self.layout = layout
         self.v = v
 
-    def put(self, v: Any) -> None:
+    def put(self, v: Value) -> None:
         """Store a value in the variable."""
         self.v = v
 
     def __getitem__(self, i: int) -> Any:
         return beside(self.layout, past(i, size_of(self))) if i else self.v
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: Value) -> None:
         if i:
             raise past(i, size_of(self))
         if self.layout.__class__ is DType:
@@ -54,23 +55,14 @@ class Cell(VariableAddress):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
-        return self + -other if isinstance(other, int) else -_from(other, self)
+    def __sub__(self, other: Pointer) -> Any:
+        return self + -other if isinstance(other, int) else self._ahead(other)
 
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __lt__(self, other: Any) -> bool:
-        return _from(other, self) > 0
-
-    def __le__(self, other: Any) -> bool:
-        return _from(other, self) >= 0
-
-    def __gt__(self, other: Any) -> bool:
-        return _from(other, self) < 0
-
-    def __ge__(self, other: Any) -> bool:
-        return _from(other, self) <= 0
+    def _ahead(self, other: object) -> int:
+        return -_from(other, self)
 
     @property
     def here(self) -> Any:
@@ -82,7 +74,7 @@ class Cell(VariableAddress):
         """The value, for who looks at the variable."""
         return self.v
 
-    def cast(self, layout: Any) -> "Cell | Bits":
+    def cast(self, layout: Layout) -> "Cell | Bits":
         """Return the variable seen as another type."""
         whole = layout is uint8 and not isinstance(self.layout, DType)
         if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
@@ -104,25 +96,16 @@ class BesideVariable(VariableAddress):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
-        return self + -other if isinstance(other, int) else self.n - _from(other, self.cell)
+    def __sub__(self, other: Pointer) -> Any:
+        return self + -other if isinstance(other, int) else self._ahead(other)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BesideVariable) and other.cell is self.cell and other.n == self.n
 
-    def __lt__(self, other: Any) -> bool:
-        return self.n < _from(other, self.cell)
+    def _ahead(self, other: object) -> int:
+        return self.n - _from(other, self.cell)
 
-    def __le__(self, other: Any) -> bool:
-        return self.n <= _from(other, self.cell)
-
-    def __gt__(self, other: Any) -> bool:
-        return self.n > _from(other, self.cell)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.n >= _from(other, self.cell)
-
-    def cast(self, _layout: Any) -> "BesideVariable":
+    def cast(self, _layout: Layout) -> "BesideVariable":
         """Return the pointer itself: its type says nothing here."""
         return self
 
@@ -136,13 +119,13 @@ class BesideVariable(VariableAddress):
             return beside(self.cell.layout, past(self.n + i, size_of(self.cell)))
         return self.cell[0]
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: Value) -> None:
         if self.n + i:
             raise past(self.n + i, size_of(self.cell))
         self.cell[0] = value
 
 
-def _from(pointer: Any, cell: Any) -> int:
+def _from(pointer: Pointer, cell: Any) -> int:
     """Return how many elements behind *cell* a pointer to it is; `MemoryFault` for one to something else."""
     if pointer is cell:
         return 0
@@ -191,7 +174,7 @@ class Bits(VariableAddress):
         raw = self._bytes()
         return like(number(raw[self._part(raw, i)].view(self.dtype.dtype)[0], self.dtype), self.cell.v)
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: Value) -> None:
         raw = self._bytes()
         raw[self._part(raw, i)] = np.array([value]).astype(self.dtype.dtype).view(np.uint8)
         old = self.cell.v
@@ -202,38 +185,23 @@ class Bits(VariableAddress):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
-        return (
-            self + -other if isinstance(other, int) else (self.offset - self._other(other)) // self.dtype.size
-        )
+    def __sub__(self, other: Pointer) -> Any:
+        return self + -other if isinstance(other, int) else self._ahead(other) // self.dtype.size
 
     def __eq__(self, other: object) -> bool:
-        return self.offset == self._other(other) if _cell_of(other) is self.cell else False
+        return _cell_of(other) is self.cell and self._ahead(other) == 0
 
-    def __lt__(self, other: Any) -> bool:
-        return self.offset < self._other(other)
-
-    def __le__(self, other: Any) -> bool:
-        return self.offset <= self._other(other)
-
-    def __gt__(self, other: Any) -> bool:
-        return self.offset > self._other(other)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.offset >= self._other(other)
-
-    def _other(self, other: Any) -> int:
-        """Return the place of another pointer, in bytes behind the variable's first."""
+    def _ahead(self, other: object) -> int:
         if _cell_of(other) is not self.cell:
             unrelated()
-        return int(getattr(other, "offset", 0))
+        return self.offset - int(getattr(other, "offset", 0))
 
-    def cast(self, layout: Any) -> "Cell | Bits":
+    def cast(self, layout: Layout) -> "Cell | Bits":
         """Return the same place seen as yet another type."""
         return self.cell.cast(layout) if self.offset == 0 else Bits(self.cell, layout, self.offset)
 
 
-def _cell_of(pointer: Any) -> Any:
+def _cell_of(pointer: Pointer) -> Any:
     return pointer.cell if isinstance(pointer, Bits) else pointer
 
 
@@ -260,9 +228,9 @@ class VariableOfC(VariableAddress):
     def __getitem__(self, i: int) -> Any:
         raise self._refuse(i)
 
-    def __setitem__(self, i: int, value: Any) -> None:
+    def __setitem__(self, i: int, value: Value) -> None:
         inside = 0 <= self.offset + i * self.size <= self.nbytes - self.size
         raise read_only(self.words) if self.words and inside else self._refuse(i)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Pointer) -> Any:
         unrelated()
