@@ -8,9 +8,10 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mlusim.frontend.bangc.runtime.referred import Value
+
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.runtime.referred import Value
-from mlusim.machine.events import Follower
+    from mlusim.machine.events import Follower
 
 ADDRESS = "an address"
 TEST = "a test"
