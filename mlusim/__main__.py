@@ -1,4 +1,4 @@
-"""``python -m mlusim``."""
+"""Run the command line: ``python -m mlusim``."""
 
 import sys
 

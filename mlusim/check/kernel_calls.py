@@ -33,15 +33,15 @@ class _Kept:
 
     @property
     def name(self) -> str:
-        """The call's."""
+        """The name of the call, in sentences and replay files."""
         return self.call.name
 
     def arrays(self) -> Mapping[str, Array]:
-        """Return the call's."""
+        """Return the arrays of the call, by the parameters that take them."""
         return self.call.arrays()
 
     def run(self, observe: Iterable[Any]) -> "Called | Came":
-        """Run the call."""
+        """Run the call once, with *observe* attending its launches."""
         self.done = self.call.run(observe)
         return self.done
 

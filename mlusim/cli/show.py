@@ -17,7 +17,7 @@ class Output(Console):
     """Standard output; a reader that has gone is an exception for `main`, not an exit in here."""
 
     def on_broken_pipe(self) -> None:
-        """Raise `BrokenPipeError`."""
+        """Raise `BrokenPipeError`, which ends the command as other tools end."""
         raise BrokenPipeError
 
     def print(self, *objects: Any, **options: Any) -> None:

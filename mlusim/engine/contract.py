@@ -74,14 +74,8 @@ class Core(Port, Protocol):
     pending: int
     source: Any
     source_at: int
-
-    @property
-    def log(self) -> Any:
-        """Return the log of its work, row by row; None where time is not predicted."""
-
-    @property
-    def polls(self) -> Polls:
-        """Return the record of its loads of shared memory."""
+    log: Any  # the log of its work, row by row; None where time is not predicted
+    polls: Polls  # the record of its loads of shared memory
 
     @property
     def cluster(self) -> Any:
@@ -91,9 +85,9 @@ class Core(Port, Protocol):
     def union(self) -> Any:
         """The cores that may meet it at a barrier."""
 
-    @property
-    def away(self) -> dict[tuple[View, int], View]:
-        """SRAM of other clusters, by the core's view of its own and their number."""
+    away: dict[
+        tuple[View, int], View
+    ]  # SRAM of other clusters, by the core's view of its own and their number
 
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
         """Return a pointer into *allocation* that accounts to the core."""
@@ -121,10 +115,5 @@ class Mlu(Protocol):
     def core(self) -> Core:
         """The core."""
 
-    @property
-    def watch(self) -> Any:
-        """The `Announcer`, or None."""
-
-    @property
-    def directions(self) -> Any:
-        """The copies that the core has, as `engine.routes.Routes`."""
+    watch: Any
+    directions: Any  # the copies that the core has, as `engine.routes.Routes`

@@ -120,7 +120,7 @@ class Not(Expr):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """The condition."""
+        """The condition that is negated."""
         return (self.arg,)
 
     def evaluate(self, env: Mapping[str, Any]) -> int:

@@ -234,7 +234,7 @@ class Operation(Expr):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """The arguments."""
+        """The arguments that the function is applied to."""
         return self.args
 
     def evaluate(self, env: Mapping[str, int]) -> int:
@@ -296,7 +296,7 @@ def nbytes(count: int) -> Expr:
 
 
 def sizeof(type_: "DType | ElementType") -> Expr:
-    """``sizeof(type)`` in bytes."""
+    """Return ``sizeof(type)``, an amount in bytes."""
     return SizeOf(type_)
 
 

@@ -199,7 +199,7 @@ def _workplace(task: FuzzTask, search_of: str = "") -> Workplace:
 
 
 def _tried(job: tuple[FuzzTask, str, int]) -> Tried:
-    """Run a draw."""
+    """Run a draw, and keep it where it fails."""
     task, search_of, number = job
     with _ONE:
         place = _workplace(task, search_of)

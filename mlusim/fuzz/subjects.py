@@ -91,12 +91,12 @@ class _OfSources:
 
     @property
     def label(self) -> str:
-        """The first file."""
+        """The first of the source files."""
         return self.files[0]
 
     @property
     def macros(self) -> Mapping[str, str | None]:
-        """Those of ``-D``."""
+        """The macros that ``-D`` gives values."""
         return dict(self.define)
 
 

@@ -58,7 +58,7 @@ class Handle:
 
     @property
     def clusters(self) -> int:
-        """Visible clusters (``getClusterLimitCapability``)."""
+        """The number of visible clusters (``getClusterLimitCapability``)."""
         return self.board.clusters
 
     @property

@@ -65,7 +65,7 @@ def unary(
     dtypes: tuple[DType, ...] = FLOATS,
     **properties: Any,
 ) -> Intrinsic:
-    """``(dst, src, elem_count)``."""
+    """Declare a row of ``(dst, src, elem_count)``."""
 
     def shape(dst: Tile, src: Tile, elem_count: int) -> None:
         """Give the parameters their names and kinds."""

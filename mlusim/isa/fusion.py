@@ -20,7 +20,7 @@ BELOW_TIE = MappingProxyType(
 )
 
 
-def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
+def fused(a: Tile, b: Tile, c: Tile, dtype: np.dtype[Any]) -> Any:
     """``a * b + c`` rounded once to *dtype*; the operands are of *dtype* or of float64.
 
     The product is exact in float64.  The sum may not be; where rounding it first could change the
@@ -35,13 +35,13 @@ def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
     return to_nearest(total, dtype)
 
 
-def _multiply_add(a: Any, b: Any, c: Any) -> Any:
+def _multiply_add(a: Tile, b: Tile, c: Tile) -> Any:
     if a.dtype.kind in "iu":
         return np.add(np.multiply(a, b), c)
     return fused(a, b, c, a.dtype)
 
 
-def _multiply_subtract(a: Any, b: Any, c: Any) -> Any:
+def _multiply_subtract(a: Tile, b: Tile, c: Tile) -> Any:
     if a.dtype.kind in "iu":
         return np.subtract(np.multiply(a, b), c)
     return fused(a, b, np.negative(c), a.dtype)

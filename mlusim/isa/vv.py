@@ -59,7 +59,7 @@ def vv_index(dst: Target, start: Number, step: Number) -> None:
 
 
 def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bool = False) -> Intrinsic:
-    """``(dst, src0, src1)``."""
+    """Declare a row of ``(dst, src0, src1)``."""
 
     def body(dst: Target, src0: Source, src1: Source) -> None:
         target = target_of(dst, whole=whole)
@@ -71,7 +71,7 @@ def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bo
     return _row(spelling, INTEGERS if whole else ELEMENTS)(body)
 
 
-def _high(a: Any, b: Any) -> Any:
+def _high(a: Tile, b: Tile) -> Any:
     """Return the upper half of the products' bits."""
     dtype = np.asarray(a).dtype
     wide = np.int64 if dtype.kind == "i" else np.uint64

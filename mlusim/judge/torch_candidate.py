@@ -79,7 +79,7 @@ class TorchSession(CalledSession):
     """The simulator's side of a candidate: what it allocates is memory of this process, of which its own has copies at most."""
 
     def malloc(self, request: ProgramRequest) -> ProgramReply:
-        """Do ``cnrtMalloc``."""
+        """Do ``cnrtMalloc``: allocate device memory."""
         board = self.boards[0]
         tensor = board.device.empty((request.words[0],), "uint8")
         allocation = tensor.allocation
@@ -90,7 +90,7 @@ class TorchSession(CalledSession):
         return ProgramReply(allocation.address)
 
     def free(self, request: ProgramRequest) -> ProgramReply:
-        """Do ``cnrtFree``."""
+        """Do ``cnrtFree``: release device memory."""
         tensor = self._own.pop(request.words[0], None)
         if tensor is None:
             return super().free(request)

@@ -60,9 +60,7 @@ class Request(Protocol):
 class Launch(Protocol):
     """A launch while it runs."""
 
-    @property
-    def board(self) -> "Board":
-        """The board."""
+    board: "Board"
 
     @property
     def request(self) -> Request:
@@ -72,13 +70,8 @@ class Launch(Protocol):
 class Cluster(Protocol):
     """The cores that share SRAM."""
 
-    @property
-    def number(self) -> int:
-        """Its number on the board."""
-
-    @property
-    def sram(self) -> "Arena":
-        """The SRAM that the cores share."""
+    number: int  # its number on the board
+    sram: "Arena"  # the SRAM that the cores share
 
 
 class Union(Protocol):
@@ -110,9 +103,7 @@ class Steps(Protocol):
 class Mlu(Protocol):
     """The object that a kernel was handed."""
 
-    @property
-    def watch(self) -> Any:
-        """The core's `Steps`; there are such while something listens to instructions."""
+    watch: Any  # the core's `Steps`; there are such while something listens to instructions
 
 
 class Placed(Protocol):
@@ -126,17 +117,9 @@ class Placed(Protocol):
 class Core(Protocol):
     """A core: where it runs, what is in flight, what it declared."""
 
-    @property
-    def hub(self) -> "Hub":
-        """The observers; `Hub.renew` asks for steps that were left out."""
-
-    @property
-    def number(self) -> int:
-        """Its number, in the order in which the cores of the launch begin."""
-
-    @property
-    def place(self) -> "TaskPlace":
-        """Which task it runs, and where."""
+    hub: "Hub"  # the observers; `Hub.renew` asks for steps that were left out
+    number: int  # its number, in the order in which the cores of the launch begin
+    place: "TaskPlace"  # which task it runs, and where
 
     @property
     def mlu(self) -> Mlu:

@@ -11,15 +11,8 @@ from mlusim.memory.regions import Placement, RegionMap
 class Planned(Protocol):
     """A plan with values, whose layout is worked out on demand."""
 
-    @property
-    def name(self) -> str:
-        """The plan's name."""
-        ...
-
-    @property
-    def key(self) -> Hashable:
-        """Equal for plans with equal values."""
-        ...
+    name: str
+    key: Hashable  # equal for plans with equal values
 
     def layout(self, board: Board) -> RegionMap:
         """Return the plan's regions on *board*."""

@@ -40,12 +40,12 @@ class DeviceTensor(Presented):
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """The number of its elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes."""
+        """The size of its elements, in bytes."""
         return self.size * self.dtype.size
 
     @property

@@ -292,12 +292,12 @@ class Ptr(Presented):
 
     @property
     def dtype(self) -> DType:
-        """The element type."""
+        """The type of the elements that it points to."""
         return self.view.dtype
 
     @property
     def space(self) -> Space:
-        """The memory space."""
+        """The memory that it points into."""
         return self.view.space
 
     @property
@@ -308,7 +308,7 @@ class Ptr(Presented):
 
     @property
     def address(self) -> int:
-        """The device address."""
+        """The device address, in bytes, as C would print it."""
         return self.view.allocation.address + self.offset
 
     def _elements(self, n: Any) -> int:

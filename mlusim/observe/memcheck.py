@@ -64,7 +64,7 @@ class MemCheck(Checker):
         self._on_stack = launch.request.kernel.on_stack
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
-        """Learn a declaration."""
+        """Learn a variable that the kernel declares: one more neighbour of accesses that miss."""
         del core
         self._known.add(allocation)
 

@@ -91,7 +91,7 @@ class Disagreement:
 
     @property
     def count(self) -> int:
-        """How many shapes."""
+        """The number of shapes that the claim is about."""
         return self.rows * ((self.last - self.first) // self.step + 1)
 
     @property

@@ -64,7 +64,7 @@ class Failure:
         return f"{what[self.kind]}: {self.sentence}{where}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts."""
+        """Return the answer as a document of JSON."""
         return {
             "value": self.value,
             "kind": self.kind,

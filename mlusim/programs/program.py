@@ -20,7 +20,7 @@ class Program(Protocol):
 
     @property
     def name(self) -> str:
-        """The program's name."""
+        """The name of the program, in sentences."""
         ...
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:

@@ -125,7 +125,7 @@ class ClaimSample:
         return ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts."""
+        """Return the answer as a document of JSON."""
         fails = None if self.fails is None else self.fails.to_json()
         return {
             **self.at,

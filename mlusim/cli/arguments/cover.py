@@ -19,7 +19,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim cover``."""
     add = parser.add_argument
     add_program(
         parser,

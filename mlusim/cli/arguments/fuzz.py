@@ -31,7 +31,7 @@ USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim fuzz``."""
     add = parser.add_argument
     add_program(
         parser, "PROGRAM", "a BANG C file, a Python file with a kernel, or an operator", "more BANG C files"

@@ -97,7 +97,7 @@ def add_engine(parser: ArgumentParser, text: str = WHERE_IT_CAN) -> None:
 
 
 def add_threads(parser: ArgumentParser) -> None:
-    """Declare ``--threads``."""
+    """Declare ``--threads``, the native engine's share of the host."""
     parser.add_argument(
         "--threads",
         metavar="N",
@@ -153,7 +153,7 @@ def add_call_arguments(parser: ArgumentParser) -> None:
 
 
 def add_function(parser: ArgumentParser) -> None:
-    """Declare ``--function``."""
+    """Declare ``--function``, a host function that launches by itself."""
     parser.add_argument(
         "--function",
         metavar="F",
@@ -186,7 +186,7 @@ def add_reference(parser: ArgumentParser) -> None:
 
 
 def add_param(parser: ArgumentParser) -> None:
-    """Declare ``--param``."""
+    """Declare ``--param``, values that are tried in turn."""
     parser.add_argument(
         "--param",
         metavar="NAME=V,V,...",
@@ -198,7 +198,7 @@ def add_param(parser: ArgumentParser) -> None:
 
 
 def add_coverage(parser: ArgumentParser) -> None:
-    """Declare ``--coverage``."""
+    """Declare ``--coverage``, the file that lines are noted in."""
     parser.add_argument(
         "--coverage",
         dest="record_of_lines",

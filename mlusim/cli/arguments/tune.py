@@ -29,7 +29,7 @@ exit codes: 0 a candidate fits and is right, 1 none does, 2 usage"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the arguments of ``mlusim tune``."""
     add = parser.add_argument
     add_program(
         parser,

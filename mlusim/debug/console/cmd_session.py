@@ -57,7 +57,7 @@ def replay(console: "CommandContext", words: str) -> str:
 
 
 def quit_(console: "CommandContext", words: str) -> str:
-    """Leave the debugger."""
+    """Leave the debugger, and with it the run."""
     del words
     console.leaves = True
     return ""

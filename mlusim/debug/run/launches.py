@@ -93,7 +93,7 @@ class KeptLaunch:
 
     @property
     def kernel(self) -> str:
-        """The kernel's name."""
+        """The name of the kernel that was launched."""
         return self.session.request.kernel.name
 
     @property

@@ -31,7 +31,7 @@ class ByteSpan:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes."""
+        """The size of the span, in bytes."""
         return self.high - self.low
 
     def belongs(self, core: "Core", allocation: Allocation) -> bool:

@@ -136,7 +136,7 @@ def compute(op: str, a: Any, b: Any, within: t.Arithmetic) -> Any:
 
 
 def compare(op: str, a: object, b: object) -> bool:
-    """``a op b``."""
+    """Return ``a op b``, a comparison of C."""
     return _COMPARE[op](a, b)
 
 

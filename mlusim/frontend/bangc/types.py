@@ -70,7 +70,7 @@ class Array:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size of a value of the type, in bytes."""
         return self.of.size * self.count
 
     def __str__(self) -> str:

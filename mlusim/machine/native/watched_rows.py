@@ -62,7 +62,7 @@ class RowWatch:
     def copy(
         self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
     ) -> _Announced:
-        """A blocking effect."""
+        """Judge a blocking effect by what is in flight, where races are looked for."""
         self.heard = True
         if self._screen.looks & Screened.RACE:
             ahead = [BLOCKING[pipe], "STORES"] if pipe in BLOCKING else ["IO", "MOVE"]

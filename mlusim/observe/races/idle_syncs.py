@@ -67,7 +67,7 @@ class IdleSyncs:
         self.useful.update(place for place, closed in entries if closed.shared)
 
     def end(self, core: "Core") -> None:
-        """End a task."""
+        """Forget the past of *core*, whose task has ended."""
         self._behind.pop(core, None)
 
     # -- what came of it -----------------------------------------------------------------------

@@ -46,7 +46,7 @@ class Piece:
 
     @property
     def nbytes(self) -> int:
-        """Bytes."""
+        """The size of the allocation, in bytes."""
         return self.stop - self.start
 
     def poison(self) -> None:

@@ -61,7 +61,7 @@ class FixedCell(Cell):
 
     @property
     def v(self) -> Any:
-        """The value."""
+        """The value, which nothing changes."""
         return self._value
 
     @v.setter

@@ -245,7 +245,7 @@ class RecordPointer(Ordered):
 
     @property
     def address(self) -> int:
-        """The device address."""
+        """The device address of the first record."""
         return self.raw.address
 
     def __bool__(self) -> bool:
@@ -362,7 +362,7 @@ class PointerArray:
 
     @property
     def address(self) -> int:
-        """The device address."""
+        """The device address of the first pointer."""
         return self.raw.address
 
     def __getitem__(self, i: int) -> Any:

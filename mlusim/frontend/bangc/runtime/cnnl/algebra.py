@@ -96,7 +96,7 @@ def copy(
     out: object,
     *_work: object,
 ) -> int:
-    """``cnnlCopy_v2``."""
+    """Do ``cnnlCopy_v2``: copy a tensor element by element."""
     return store(driver, out_desc, out, values(desc, given).copy())
 
 

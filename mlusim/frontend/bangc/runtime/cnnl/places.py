@@ -28,7 +28,7 @@ def transpose(
     y: object,
     *_work: object,
 ) -> int:
-    """``cnnlTranspose_v2``."""
+    """Do ``cnnlTranspose_v2``: permute the axes of a tensor."""
     return store(driver, y_desc, y, values(x_desc, x).transpose(desc.values["permute"]).copy())
 
 
@@ -59,7 +59,7 @@ def strided_slice(
     step: object,
     *out: object,
 ) -> int:
-    """``cnnlStridedSlice_v2``."""
+    """Do ``cnnlStridedSlice_v2``: copy every step-th element of a range of each axis."""
     given = values(desc, x)
     bounds = (numbers(pointer, given.ndim) for pointer in (begin, end, step))
     return store(
@@ -70,7 +70,7 @@ def strided_slice(
 def concat(
     driver: StandInDevice, _handle: object, count: int, axis: int, descs: Any, inputs: Any, *given: object
 ) -> int:
-    """``cnnlConcat``."""
+    """Do ``cnnlConcat``: join tensors along an axis."""
     parts = [values(descs[n], inputs[n]) for n in range(count)]
     return store(driver, given[2], given[3], np.concatenate(parts, axis))
 

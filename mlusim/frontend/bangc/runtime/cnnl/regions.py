@@ -61,7 +61,7 @@ def _samples(box: Array, pooled: tuple[int, int], how: tuple[int, float, bool]) 
 def set_align(
     desc: Descriptor, high: int, wide: int, ratio: int, scale: float, mode: int, aligned: int
 ) -> int:
-    """``cnnlSetRoiAlignDescriptor_v2``."""
+    """Do ``cnnlSetRoiAlignDescriptor_v2``: keep the sizes and the mode of an RoI align."""
     desc.values.update(pooled=(high, wide), how=(ratio, scale, bool(aligned)), mode=mode)
     return 0
 

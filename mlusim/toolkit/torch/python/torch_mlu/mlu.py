@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import torch
 from torch_mlu import _C  # the compiled device
@@ -11,7 +10,7 @@ from torch_mlu import _C  # the compiled device
 __version__ = "1.0.0"
 
 
-def _index(device: Any = None) -> int:
+def _index(device: object = None) -> int:
     if device is None:
         return int(_C.current_device())
     if isinstance(device, int):
@@ -57,13 +56,13 @@ def current_device() -> int:
     return int(_C.current_device())
 
 
-def set_device(device: Any) -> None:
+def set_device(device: object) -> None:
     """Make *device* the current one."""
     _C.set_device(_index(device))
 
 
 @contextlib.contextmanager
-def device(device: Any) -> Iterator[None]:
+def device(device: object) -> Iterator[None]:
     """Make *device* the current one in the block."""
     before = current_device()
     set_device(device)
@@ -73,12 +72,12 @@ def device(device: Any) -> Iterator[None]:
         set_device(before)
 
 
-def get_device_name(device: Any = None) -> str:
+def get_device_name(device: object = None) -> str:
     """Return the name of the board."""
     return str(_C.name(_index(device)))
 
 
-def get_device_capability(device: Any = None) -> tuple[int, int]:
+def get_device_capability(device: object = None) -> tuple[int, int]:
     """Return the architecture's version, as two numbers."""
     number = _index(device)
     return (
@@ -87,7 +86,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     )
 
 
-def get_device_properties(device: Any = None) -> SimpleNamespace:
+def get_device_properties(device: object = None) -> SimpleNamespace:
     """Return the board's name, memory and cores."""
     number = _index(device)
     major, minor = get_device_capability(number)
@@ -105,7 +104,7 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
     )
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: object = None) -> None:
     """Wait for every stream of *device*.  Raises `RuntimeError` where a launch went wrong."""
     _C.synchronize(_index(device))
 
@@ -116,7 +115,7 @@ def synchronize(device: Any = None) -> None:
 class Stream:
     """A queue of the driver; with *handle* one that exists."""
 
-    def __init__(self, device: Any = None, priority: int = 0, *, handle: int | None = None) -> None:
+    def __init__(self, device: object = None, priority: int = 0, *, handle: int | None = None) -> None:
         self.device_index = _index(device)
         self.priority = priority
         self._own = handle is None
@@ -213,12 +212,12 @@ class Event:
         return self.elapsed_time(end) * 1000
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: object = None) -> Stream:
     """Return the stream that work goes to."""
     return Stream(device, handle=int(_C.queue()))
 
 
-def default_stream(device: Any = None) -> Stream:
+def default_stream(device: object = None) -> Stream:
     """Return the stream that work goes to unless another is chosen."""
     return Stream(device, handle=0)
 
@@ -243,12 +242,12 @@ def stream(stream: Stream | None) -> Iterator[None]:
 # -- memory ----------------------------------------------------------------------------------------
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: object = None) -> int:
     """Return the bytes of tensors on *device* now."""
     return int(_C.memory_use(_index(device))[0])
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: object = None) -> int:
     """Return the most bytes of tensors on *device* since the process began, or since `reset_peak_memory_stats`."""
     return int(_C.memory_use(_index(device))[1])
 
@@ -256,7 +255,7 @@ def max_memory_allocated(device: Any = None) -> int:
 memory_reserved, max_memory_reserved = memory_allocated, max_memory_allocated  # nothing is held back
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
+def reset_peak_memory_stats(device: object = None) -> None:
     """Count the most bytes of *device* from now on."""
     _C.forget_most(_index(device))
 
@@ -265,7 +264,7 @@ def empty_cache() -> None:
     """Do nothing: what is freed goes back at once."""
 
 
-def mem_get_info(device: Any = None) -> tuple[int, int]:
+def mem_get_info(device: object = None) -> tuple[int, int]:
     """Free and all bytes of the board."""
     free, total = _C.memory(_index(device))
     return int(free), int(total)
@@ -284,12 +283,12 @@ def manual_seed_all(seed: int) -> None:
     torch.default_generator.manual_seed(seed)
 
 
-def get_rng_state(device: Any = "mlu") -> torch.Tensor:  # noqa: ARG001
+def get_rng_state(device: object = "mlu") -> torch.Tensor:  # noqa: ARG001
     """Return the state of the CPU's generator."""
     return torch.default_generator.get_state()
 
 
-def set_rng_state(state: torch.Tensor, device: Any = "mlu") -> None:  # noqa: ARG001
+def set_rng_state(state: torch.Tensor, device: object = "mlu") -> None:  # noqa: ARG001
     """Set the state of the generator."""
     torch.default_generator.set_state(state)
 
