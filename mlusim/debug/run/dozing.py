@@ -35,7 +35,7 @@ class DozingAnnouncer:
     def row(
         self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
     ) -> Effect | None:
-        """Count an intrinsic that is announced to nobody."""
+        """Count an intrinsic, and announce nothing."""
         del row, frame, operands, arguments
         self._run.unheard()
         return None
