@@ -66,6 +66,7 @@ def check_case(job: CheckJob) -> Checked:
 def _explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], enough: int) -> Checked:
     """*done* with what other *schedules* of *subject* have shown."""
     others = tuple(schedules)
+    # Exploring runs the subject again; a plain check runs it once.
     if not others:
         return done
     explored = explore(subject, others, enough)
@@ -124,6 +125,7 @@ def _run_script(program: ScriptProgram, forked: Forked, collector: Collector, pa
         collector.add(fault)
     except SystemExit as leaving:
         return f"it ended with exit code {said(leaving)}" + _behind(leaving, path)
+    # Ctrl-C is meant for the check; any other exception is one that the script raises.
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
@@ -159,6 +161,7 @@ def check_script(
         problem = "it launched no kernel that could be watched (decision 0013)"
     others = tuple(schedules)
     if others and not problem:
+        # A difference between schedules says nothing where two runs of one schedule differ already.
         problem = _unsteady(subject)
     done = checked(collector, path, problem)
     return done if problem else _explored(done, subject, others, enough)
@@ -181,6 +184,7 @@ def check_program(
         except SystemExit as leaving:
             problem = f"it ended with exit code {said(leaving)}"
         except UsageError as error:
+            # Before the first launch it is the command that is wrong, and the verb says so as for any other.
             if not collector.launches:
                 raise
             problem = said(error)
@@ -235,6 +239,7 @@ def report_of(
 def _told(rule: str, checkers: tuple[str, ...], *, notes: bool) -> bool:
     """Return whether *rule* could have been reported; those of others could."""
     known = RULES.get(rule)
+    # Rules of other packages' checkers are in no table here, so nothing says when they are off.
     if known is None or known.checker not in CHECKERS:
         return True
     return known.checker in checkers and (notes or known.level != NOTE)
@@ -267,6 +272,7 @@ def sentence_of(error: BaseException, path: str) -> str:
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
+    # The innermost line is often one of NumPy or of mlusim, which the author of the script cannot change.
     own = [line.lineno for line in _lines(error) if Path(line.filename) == Path(path).resolve()]
     where = f"line {own[-1]}: " if own else ""
     return f"{where}{type(error).__name__}: {text}" if text else f"{where}{type(error).__name__}"

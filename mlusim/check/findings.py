@@ -154,6 +154,7 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         evolve(alike[0], places=_places(alike)).times(sum(finding.count for finding in alike))
         for alike in kinds.values()
     ]
+    # By place, not by time: the report reads along the source, and does not change with the schedule.
     return tuple(sorted(folded, key=lambda f: (f.file or "", f.line or 0, f.id)))
 
 
@@ -173,6 +174,7 @@ def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
 def _fold_allowed(every: Iterable[Allowed]) -> tuple[Allowed, ...]:
     """Fold the findings; each keeps the reason that was given first."""
     known = tuple(every)
+    # Reversed, so that the first reason of a kind is the one that stays in the dictionary.
     reasons = {_key(allowed.finding): allowed.reason for allowed in reversed(known)}
     return tuple(Allowed(f, reasons[_key(f)]) for f in fold(allowed.finding for allowed in known))
 
@@ -188,6 +190,7 @@ def _cause(finding: Finding) -> Any:
     Addresses, sizes and tasks differ between launches that have the same fault.  A finding that gives neither
     statements nor facts is known by its sentence.
     """
+    # As findings of other packages, which need not have facts.
     if not (finding.places or finding.facts):
         return finding.message
     words = (

@@ -25,6 +25,7 @@ def sarif(report: CheckReport, version: str, root: Path) -> dict[str, Any]:
     apart = [("inSource", a) for a in report.allowed] + [("external", a) for a in report.accepted]
     every = [*report.findings, *(a.finding for _, a in apart)]
     rules = list(dict.fromkeys(finding.id for finding in every))
+    # The last level of a rule counts; all findings of a rule have the same but where a checker raises one.
     levels = {finding.id: finding.level for finding in every}
     results = [_result(finding, rules, root) for finding in report.findings]
     results += [_suppressed(kind, a, rules, root) for kind, a in apart]
@@ -56,6 +57,7 @@ def _rule(rule: str, level: str) -> dict[str, Any]:
     if page is None:
         return described | {"help": {"text": f"{summary[:1].upper()}{summary[1:]}."}}
     text = page.read_text(encoding="utf-8")
+    # The summary of a page stands between its title and its first section.
     about = " ".join(text.partition("\n")[2].partition("\n## ")[0].split())
     return described | {"helpUri": page.as_uri(), "help": {"text": about, "markdown": text}}
 
@@ -111,12 +113,14 @@ def _message(finding: Finding) -> str:
 
 def _fingerprint(finding: Finding) -> str:
     """Build an identity that stays when lines move: the rule, the file's name, the kernel, the intrinsic."""
+    # No line and no message: a code host would take a finding for a new one whenever lines are added above.
     facts = (finding.id, Path(finding.file or "").name, finding.kernel or "", finding.intrinsic or "")
     return hashlib.sha256("\0".join(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _location(file: str, line: int | None, intrinsic: str | None, root: Path) -> dict[str, Any]:
     location: dict[str, Any] = {"artifactLocation": _artifact(file, root)}
+    # SARIF counts lines from 1; a region with another number makes code hosts refuse the whole file.
     if line is not None and line >= 1:
         location["region"] = {"startLine": line}
         ends = columns(str(root / file), line, intrinsic)

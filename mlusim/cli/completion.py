@@ -45,6 +45,7 @@ def _typed() -> list[str]:
     line = os.environ.get("COMP_LINE", "")
     try:
         return shlex.split(line)[1:]
+    # An open quote, as the user is in the middle of a word.
     except ValueError:
         return line.split()[1:]
 
@@ -65,6 +66,7 @@ def _quiet(values: Values) -> Callable[..., list[str]]:
     def offered(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
         try:
             return [value for value in values(prefix, parsed_args) if value.startswith(prefix)]
+        # A traceback would be printed into the line that is typed.
         except (MlusimError, OSError):
             return []
 

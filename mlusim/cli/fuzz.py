@@ -40,12 +40,14 @@ def run(args: argparse.Namespace) -> int:
     """Search; returns 1 where a call fails."""
     if args.dask is not None and args.jobs is not None:
         raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    # The record is in memory: processes would each count for themselves.
     if args.record_of_lines is not None and (args.jobs or args.dask):
         raise UsageError("--coverage counts lines in one process; leave --jobs and --dask out")
     task = _task(args)
     subject = task.subject
     where = Path(subject.files[0]).with_suffix(".fuzz") if subject.files else f"{subject.label}.fuzz"
     corpus = Corpus(args.corpus or where)
+    # Here and not in the search: a call that never fits would be drawn until the time is over.
     refuse_unfit(task)
     seconds = args.seconds if args.seconds or args.runs else USUAL_SECONDS
     machines = cluster(args.dask, GOES_ON) if args.dask is not None else contextlib.nullcontext()

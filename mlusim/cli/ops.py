@@ -104,6 +104,7 @@ def _show(operator: Operator) -> None:
     about = [("rule", f"{operator.rule.words} ({operator.rule.source})")]
     about += [("architectures", ", ".join(operator.architectures) or "all")]
     about += [("limit", limit) for limit in operator.limits]
+    # Outputs with the same limits share a line; most operators have one limit for all.
     alike: dict[str, list[str]] = {}
     for name, limits in operator.thresholds.items():
         alike.setdefault(_accuracy(limits), []).append(name)

@@ -96,6 +96,7 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
 def _section(answer: PlanAnswer) -> str:
     parts = [answer.svg]
     if answer.view is not None:
+        # A page is as wide as it is: the width of the terminal that it is made in has no part in it.
         console = Console(file=io.StringIO(), width=110, record=True, color_system=None)
         console.print(answer.view, crop=False)
         told = "\n".join(line.rstrip() for line in console.export_text().splitlines())

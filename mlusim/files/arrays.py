@@ -15,6 +15,7 @@ from mlusim.files.paths import brief, shown
 from mlusim.files.reading import refuse_no_file
 
 Array = np.ndarray[Any, Any]
+# Above what any tensor of a case has, and below what makes a host swap.
 LARGEST = 4 << 30
 """Bytes of the largest array that is unpacked."""
 
@@ -50,6 +51,7 @@ def open_arrays(name: str, wanted: str, kind: str = ".npz file", hint: str = WRI
     with contextlib.ExitStack() as stack:
         with _sentences(name, kind, hint):
             file = stack.enter_context(path.open("rb"))
+            # np.load would return this one without a name, and the caller could not say what it is for.
             if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
                 raise UsageError(
                     f"{name} holds one array without a name; store it with numpy.savez(file, input=...)"
@@ -108,6 +110,7 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
     version = npy.read_magic(file)
     head = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran, dtype = head(file)
+    # Objects are pickled, and reading a pickle runs what it says.
     if dtype.hasobject:
         raise UsageError(f"{told} holds Python objects; store an array of numbers")
     nbytes = math.prod(shape) * dtype.itemsize
@@ -119,6 +122,7 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
         raise UsageError(
             f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} {plural(nbytes, 'byte')}"
         )
+    # Not np.load: it allocates by the shape before it looks whether there are so many bytes.
     raw = bytearray(nbytes)
     view, got = memoryview(raw), 0
     while got < nbytes and (count := file.readinto(view[got:])):  # type: ignore[attr-defined]

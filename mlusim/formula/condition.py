@@ -27,6 +27,7 @@ FACTS = ("phase", "kind", "pointer")
 
 
 def _known(env: Mapping[str, Any], key: str) -> Any:
+    # A KeyError would name the key of a dictionary; the reader of the sentence knows parameters.
     if key not in env:
         raise UsageError(f"the formula needs a value for {key}")
     return env[key]
@@ -105,6 +106,8 @@ class Logic(Expr):
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         """Return the part that decides."""
         value: Any = 0
+        # A part behind the one that decides is not evaluated: it may have no value there, as a stride that
+        # was left out.
         for arg in self.args:
             value = arg.evaluate(env)
             if bool(value) is (self.word == "or"):

@@ -75,6 +75,7 @@ class _RowReader(FormulaReader):
 
     def _rounded_up(self, node: ast.UnaryOp) -> Expr | None:
         """``-(-a // b)``, with the sign before a or before the first of its factors."""
+        # Python's way to round a quotient up, which the documents' own listings use.
         divided = node.operand
         if not (isinstance(divided, ast.BinOp) and isinstance(divided.op, ast.FloorDiv)):
             return None
@@ -90,6 +91,7 @@ class _RowReader(FormulaReader):
         return None
 
     def _compare(self, node: ast.Compare) -> Expr:
+        # `==` with None would be true of a formula that is 0, where a parameter was given.
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
             missing = node.comparators[0]
             if not (

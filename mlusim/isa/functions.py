@@ -111,6 +111,7 @@ def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
     The old manual wants *dst* apart from *src*; vendor kernels use it in place.
     """
     whole = np.trunc(src)
+    # np.round goes to even at ties; C, and the hardware as kernels take it, away from zero.
     step = np.copysign(np.abs(src - whole) >= 0.5, src).astype(src.dtype)
     np.add(whole, step, out=dst)
 
@@ -133,6 +134,7 @@ def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
 
     Half is taken too, as newer toolkits do (inferred).
     """
+    # In double, so that the result is rounded once, as that of one instruction is.
     dst[...] = 1 / np.sqrt(src.astype(np.float64))
 
 
@@ -226,6 +228,7 @@ bang_active_sign = unary(
 
 def _exponential(src: Tile) -> Any:
     if src.itemsize == 2:
+        # The floors are those of the header's comments: 2**-24 is the smallest half.
         return np.where(src < -7.75, src.dtype.type(2.0**-24), np.exp(src))
     return np.exp(np.maximum(src, src.dtype.type(-15)))
 

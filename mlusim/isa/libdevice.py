@@ -92,6 +92,7 @@ def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: 
     """Return a function of one number, in the type *dtype*."""
 
     def body(value: Any) -> Any:
+        # In double and rounded once: the table of the vendor's library is not published.
         return dtype.dtype.type(function(np.float64(number(value, dtype))))
 
     body.__doc__ = doc

@@ -12,6 +12,7 @@ from mlusim.isa.rules import between, multiple_of
 from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
 
+# Three dimensions of one side; the header has those of dst in front of those of src.
 _SIDE = "int {0}_stride0, int {0}_segnum1, int {0}_stride1, int {0}_segnum2"
 _SHAPES = (
     "",

@@ -36,6 +36,7 @@ class PlacedRegion:
     @property
     def alignment(self) -> int:
         """Largest power of two, in bytes, that the offset is a multiple of; 0 for offset 0."""
+        # The lowest bit that is set.
         return self.offset & -self.offset
 
     def to_json(self) -> dict[str, Any]:
@@ -92,6 +93,8 @@ class StageLayout:
         for i, first in enumerate(self.regions):
             for second in self.regions[i + 1 :]:
                 shared = min(first.end, second.end) - max(first.offset, second.offset)
+                # Either side may say it: the later region is written with the earlier one in mind, or the
+                # reverse.
                 declared = first.name in second.reuses or second.name in first.reuses
                 if shared > 0 and not declared:
                     found.append(Overlap(self.name, first.name, second.name, shared))

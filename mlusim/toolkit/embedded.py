@@ -59,6 +59,7 @@ def kept(source: RecordSource) -> EmbeddedRecord | None:
         return None
     try:
         found = unpack(content)
+    # A file that was cut short, or that another version wrote: it is made again.
     except (struct.error, ValueError, TypeError, LookupError):
         return None
     fresh = all(digest(path) == known for path, known in found.includes.items())

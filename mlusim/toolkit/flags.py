@@ -132,6 +132,8 @@ ARCHITECTURES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The older numbers of architectures."""
+# A flag of clang's own that the table lacks is passed on; one of these would be an error of clang's, in its
+# words.
 VENDORS = ("--bang", "-fbang", "-Xbang", "--neuware", "--cnas", "-bang")
 """How flags begin that only the vendor's compiler has: one of them that the table lacks is refused."""
 STANDARDS: Mapping[str, str] = MappingProxyType(
@@ -167,6 +169,7 @@ def taken(words: Sequence[str], at: int) -> GivenFlag | None:
         if flag.shape is FlagShape.EQUALS:
             raise UsageError(f"{word} has no value; type {flag.shown}")
         return GivenFlag(flag, "", (word,))
+    # -D NAME=1 and -DNAME=1 hold their own `=`, which is none of the flag's.
     flag = _BY_SPELLING.get(name) if equals else None
     if flag is not None and flag.shape is not FlagShape.EITHER:
         return GivenFlag(flag, value, (word,))

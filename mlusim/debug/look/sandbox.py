@@ -17,6 +17,7 @@ PURE = (
 BUILTINS: Mapping[str, Any] = MappingProxyType({name: getattr(builtins, name) for name in PURE.split()})
 """The builtins of an expression: they read no file, import nothing, and reach no attribute by its name."""
 
+# From a frame or a generator the interpreter's own builtins are one attribute away.
 FRAMES = frozenset(
     [
         "gi_frame",
@@ -43,6 +44,7 @@ FRAMES = frozenset(
 )
 """Attributes without an underscore that lead to the interpreter, or to a file."""
 
+# Functions of NumPy that read or write files, or change settings of the process.
 NUMPY_OUT = frozenset(
     [
         "DataSource",
@@ -112,6 +114,7 @@ def _pure(value: object) -> bool:
         return not home.startswith(
             ("mlusim.files", "mlusim.cli", "mlusim.debug", "mlusim.check", "mlusim.operators")
         )
+    # A function of the user's own may do anything, as it may in the kernel; the standard library may not.
     return top in MATHEMATICS or top not in sys.stdlib_module_names or top == "__main__"
 
 

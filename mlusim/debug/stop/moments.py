@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
     from mlusim.machine.events import Effect
 
+# No launch has so many moments; as an integer, a position before it compares as smaller.
 END = 1 << 60
 """The moment of a position that means the end of a launch, or the fault that ended it."""
 
@@ -30,6 +31,7 @@ LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault",
 
 def parse_time(text: str) -> float | None:
     """Return the microseconds of ``12.5us``; None for what is no time."""
+    # Only us, the unit of every time that is shown; a bare number is a moment.
     found = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
     return float(found[1]) if found is not None else None
 

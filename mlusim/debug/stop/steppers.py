@@ -69,11 +69,13 @@ class NextStep(Stepper):
         del tracer, entered
         if not self.mine(core) or not self._outside(frame):
             return None
+        # Where the step has come to the caller, further steps are counted there.
         if self.core is not None:
             self.frame = frame
         return self.counted()
 
     def _outside(self, frame: FrameType) -> bool:
+        # Of no particular core, whose frames would not be comparable: how deep a function is decides.
         if self.core is None:
             return depth_of(frame) <= self.depth
         return frame is self.frame or all(f is not self.frame for f in kernel_frames(frame))
@@ -100,6 +102,7 @@ class Until(Stepper):
         if self.line is not None and frame.f_lineno == self.line and frame.f_code.co_filename == self.file:
             return ""
         if frame is self.frame:
+            # A line above is the next turn of a loop, which `until` is there to pass.
             return "" if self.line is None and frame.f_lineno > self.begun else None
         return "" if all(f is not self.frame for f in kernel_frames(frame)) else None
 
@@ -127,6 +130,8 @@ class Finish(Stepper):
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the caller's next line."""
         del frame, tracer, entered
+        # The return itself is no line: the frame that the value goes to is shown, so that `$` is of use
+        # there.
         return "" if self.returned and core is self.core else None
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -250,5 +255,7 @@ class Issues(Intrinsics):
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Count instructions, and stop at the one asked for."""
         del tracer
+        # Landings and waits have no operands of their own, and are not counted by who asks for the n-th
+        # instruction.
         self.left -= op.kind is ISSUE
         return "" if self.left == 0 else None

@@ -24,6 +24,7 @@ def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, me
     del row
     found = expression(combine, types["dst"].kind)
     down, right = _strides(scalars)
+    # NumPy adds halves of a window pairwise along two accumulators, and C has to round where it does.
     if combine is np.add and not mean and types["dst"] is half:
         return _two_sums(down, right)
     rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"
@@ -66,6 +67,7 @@ def largest(row: Intrinsic, types: Types, scalars: frozenset[str], values: bool)
     size = types["src"].size
     value = f"dst[at_] = PUT_$dst(top); memcpy((uint8_t *)(dst + at_) + step_dst, &found, {size});"
     index = "dst[at_] = (T_$dst)place;"
+    # The value of a window is stored before the next is read: in place, Python does it from a copy.
     beside = f"if ((const void *)dst == (const void *)src) SLOW;\n  uint{8 * size}_t found;" if values else ""
     return (
         f"{beside}{_windows(scalars)}\n"

@@ -48,6 +48,7 @@ def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | No
         where = ", ".join(f"{shown_file(f.span.file)}:{f.span.line}" for f in chosen)
         raise NoExpression(f"{name} may be any of the functions at {where}; cast the arguments")
     function = chosen[0]
+    # Its text decides, not a trial: what a call has changed in the machine could not be taken back.
     reason = _effect(function, scope.module, set())
     if reason:
         raise UsageError(f"{function.name} {reason}; an expression of the debugger changes nothing")
@@ -118,8 +119,11 @@ def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
             callee = form.functions.get(node.symbol)
             if callee is None:
                 return f"calls {node.name}, which is in another file,"
+            # A recursive call adds nothing to what is being looked at already.
             return "" if callee.symbol in asked else _effect(callee, form, asked)
         case ir.LibraryCall():
+            # Functions of numbers compute; those that take a pointer, or return nothing, are there for their
+            # effect.
             plain = not isinstance(node.type, t.Void) and all(_number(a.type) for a in node.arguments)
             return "" if plain else f"calls {node.name}"
         case ir.IntrinsicCall():

@@ -50,6 +50,7 @@ def _unfit(value: object, kind: t.Type) -> str | None:
         number = isinstance(value, int | float | np.generic)
         return misfit(kind, value) if number else f"{value!r:.80}; give a number"
     if isinstance(kind, t.Pointer):
+        # An integer is refused although C would take it as an address: on the host it is a mistake as a rule.
         memory = value is None or isinstance(value, DeviceTensor | Ptr)
         return misfit(kind, value) if memory else f"{value!r:.80}; it takes a tensor, a pointer or None"
     return f"{value!r:.80}; a {kind} cannot come from the host"
@@ -86,6 +87,7 @@ def _pack(raw: bytearray, at: int, value: Value, kind: t.Type, pointer: Callable
         for n, part in enumerate(value):
             _pack(raw, at + n * kind.of.size, part, kind.of, pointer)
     elif isinstance(kind, t.Pointer):
+        # None is the null pointer, whose word is 0.
         word = pointer(value) if isinstance(value, Ptr) else 0
         raw[at : at + 8] = word.to_bytes(8, "little")
     else:

@@ -40,6 +40,7 @@ class Helper:
     def count(self, mlu: Mlu, name: str, value: Any, least: int = 1, legal: str | None = None) -> int:
         """*value* as a Python integer of at least *least*."""
         try:
+            # Not int(): 3.0 or "3" is a slip in the kernel, and C would not take it either.
             number = operator.index(value)
         except TypeError:
             fault = RuleFault(
@@ -109,6 +110,7 @@ class Helper:
             fault = no_pointer(name, pointer, space)
             fault.hint = hint or fault.hint
         else:
+            # A pointer of another core counts before its type: its bytes are not there at all.
             fault = foreign(mlu, name, pointer) or _misplaced(name, pointer, dtypes, space)
         if fault is None:
             fault = bounds_fault(pointer.view, pointer.offset, nbytes)
@@ -152,6 +154,7 @@ class Helper:
 
     def apart(self, mlu: Mlu, first: OperandSpan, second: OperandSpan, why: str) -> None:
         """Raise the fault of two operands that share bytes; *why* says what would go wrong."""
+        # Addresses are comparable within one memory alone.
         low = max(first.pointer.address, second.pointer.address)
         shared = (
             min(first.pointer.address + first.nbytes, second.pointer.address + second.nbytes) - low

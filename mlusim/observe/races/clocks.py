@@ -37,6 +37,7 @@ class Clocks:
         self.segments: list[Segment] = []
         self.now: list[int] = []
         self._mutexes: dict[Any, Ints] = {}
+        # Kept only where idle barriers are looked for: it grows with the launch.
         self._log: list[tuple[Any, ...]] | None = None
 
     def keep_log(self) -> None:
@@ -49,6 +50,7 @@ class Clocks:
         for what, *given in self._log or ():
             if what == "meet" and given[1] == barrier:
                 for task in given[0]:
+                    # The segment still ends there, so that numbers are the same as with the barrier.
                     other._advance(task, other._current(task).knows, 1)
             elif what == "meet":
                 other.meet(given[0])
@@ -96,6 +98,7 @@ class Clocks:
         """Drop what segments that are over knew: only what comes now will be held against them."""
         if self._log is not None:
             return
+        # The segments stay, for accesses refer to them by their place; what they knew is most of the memory.
         current = set(self.now)
         for place, segment in enumerate(self.segments):
             if place not in current:

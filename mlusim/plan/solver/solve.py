@@ -109,6 +109,7 @@ class Search:
         return {**points, self.name: Interval(self.value(low), self.value(high))}
 
 
+# Bounded: a server of many plans must not keep every constraint that it has seen.
 @lru_cache(maxsize=1024)
 def _sides(constraint: Constraint) -> Compiled:
     """Return both sides of *constraint*; plans ask again with each call of their operator."""
@@ -122,6 +123,7 @@ def search(problem: Problem, name: str, fixed: Mapping[str, int]) -> Search:
     step = variable.multiple_of.evaluate(env)
     if step < 1:
         raise UsageError(f"{name} must be a multiple of {variable.multiple_of}, which is {step} here")
+    # The first multiple that is no smaller than the lower limit.
     first = -(-variable.low // step) * step
     count = max(0, (variable.high - first) // step + 1)
     return Search(problem, name, env, first, step, count)
@@ -139,6 +141,8 @@ def bisect(holds: Callable[[int], bool], count: int) -> int:
     """
     low, high, reach = 0, count, 1
     while low < high:
+        # While the reach doubles, candidates are small, and formulas of their products stay within machine
+        # words.
         middle = min(reach - 1, high - 1) if reach else (low + high) // 2
         if holds(middle):
             low = middle + 1
@@ -172,6 +176,7 @@ def _last_by_intervals(constraints: tuple[Constraint, ...], ask: Search, low: in
                 return left
             continue
         middle = (left + right) // 2
+        # The right half on top: the first candidate that holds is then the largest.
         pending += [(left, middle), (middle + 1, right)]
     return None
 
@@ -184,6 +189,8 @@ def last_index(ask: Search) -> tuple[int | None, str]:
         if count == 0:
             return None, "bisection"
         way = trend(_room(constraint), ask.name, ask.ranges(0, count - 1))
+        # What only tightens shortens the range for the constraints behind it, which may need the dearer
+        # search.
         if way in {Trend.UP, Trend.STILL}:
             count = bisect(partial(ask.holds, constraint), count)
         else:

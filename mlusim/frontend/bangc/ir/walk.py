@@ -117,6 +117,8 @@ def walk(node: Any) -> list[Any]:
 
 
 def _collect(node: Any, found: list[Any]) -> None:
+    # Not isinstance: a Span is a tuple, too, and has no nodes in it. The walk is over every node of every
+    # file.
     if node.__class__ is tuple:
         for part in node:
             _collect(part, found)
@@ -131,6 +133,7 @@ def _collect(node: Any, found: list[Any]) -> None:
 @functools.cache
 def inner_names(kind: type) -> tuple[str, ...] | None:
     """Return the attributes of a node in which there may be nodes; None for what is no node."""
+    # They are shared between nodes, and records refer to themselves.
     types_and_names = (Local, Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
     if not attrs.has(kind) or issubclass(kind, types_and_names):
         return None

@@ -73,6 +73,7 @@ def rounded(text: str, kind: t.Arithmetic, *, wide: bool) -> str:
     """Render a float, or with *wide* a double, rounded to *kind*."""
     how = floating(kind)
     if how == "f16":
+        # By way of float, a double would be rounded twice.
         return f"narrow_to_f16({text}, RN)" if wide else f"to_f16({text})"
     if how == "b16":
         return f"to_b16((float)({text}))"
@@ -90,6 +91,7 @@ def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
             return text
         return rounded(real(text, have), to, wide=have.size == 8)
     if have.kind == "float":
+        # Not a cast: what does not fit is undefined in C, and saturates on the device.
         return f"{ctype(to)}_of({real(text, have)})"
     return f"(({ctype(to)})({text}))"
 
@@ -113,6 +115,8 @@ def computed(
         return f"{name}{suffix(kind)}(m, {left}, {right}, {site})"
     if op in ("<<", ">>"):
         del shift
+        # The count is taken modulo the width, for a shift too far is undefined in C; checked runs refuse it
+        # before.
         return f"(({made})({left} {op} ({right} & {8 * kind.size - 1})))"
     return f"(({made})({left} {op} {right}))"
 
@@ -162,6 +166,7 @@ def literal(value: object, kind: t.Type) -> str:
         number = int(value)  # type: ignore[call-overload]
         if kind.kind in ("uint", "bool"):
             return f"(({ctype(kind)}){number}ull)"
+        # The smallest long has no literal: C reads the minus as an operator on a number that does not fit.
         return f"(({ctype(kind)})({number}ll))" if number > -(1 << 63) else f"(({ctype(kind)})INT64_MIN)"
     return rounded(_real_literal(float(value)), kind, wide=True)  # type: ignore[arg-type]
 
@@ -171,4 +176,5 @@ def _real_literal(value: float) -> str:
         return "((double)NAN)"
     if value in (float("inf"), float("-inf")):
         return f"((double){'-' if value < 0 else ''}INFINITY)"
+    # In hexadecimal a compiler has nothing to round.
     return f"({value.hex()})"

@@ -33,12 +33,14 @@ def converted(
         return numbers.converted(text, have, to)
     if have.kind == "float":
         low = float(to.low - 1).hex()
+        # low - 1 is no double where the type has 64 bits and a sign: it rounds to low itself, which fits.
         below = "<" if to.size < 8 or to.low == 0 else "<="
         inside = f"({low} {below} (double)z_ && (double)z_ < {float(to.high + 1).hex()})"
         whole = f"WITHIN_(double, (double)({real(text, have)}), {inside}, {site})"
         return f"{ctype(to)}_of({whole})"
     if have.kind == "bool" or cast or not (to.size < have.size or steps):
         return numbers.converted(text, have, to)
+    # Adding 0 by the compiler's own checked addition tests the range in one instruction.
     return f"FITS_({ctype(to)}, add, ({ctype(have)})({text}), ({ctype(have)})0, {site})"
 
 

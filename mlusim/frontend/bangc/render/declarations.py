@@ -18,6 +18,7 @@ def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
         body = made(c, local, node.value, symbol)
         if local.fixed:
             body = b.call("_c_fixed", body, b.constant(local.fixed))
+        # A lambda, since a static variable is made in the first call that comes to it, and in no other.
         maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
         c.inside = False
         once = b.call("_c_static", b.constant(local.home), maker)
@@ -29,6 +30,7 @@ def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
 def _note(c: Context, local: ir.Local, initial: ir.Expr | None) -> None:
     """Note what is known of the values of a local that begins as *initial*."""
     kind = local.type
+    # Outside of loops it is declared once, so that what is known of it holds to the end of the function.
     if not c.turns:
         c.steady.add(local)
     if initial is None or local.storage is not ir.Storage.VALUE or not isinstance(kind, t.Arithmetic):
@@ -106,6 +108,7 @@ def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -
         c.layout(local.type),
     ]
     if initial is not None:
+        # A table of constants is one constant of Python, and not a list that each call builds.
         known = _numbers(initial)
         arguments.append(value(c, initial) if known is None else b.constant(known))
     constant = c.checked and local.constant and initial is not None

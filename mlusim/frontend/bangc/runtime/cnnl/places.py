@@ -45,6 +45,7 @@ def pad(
     """``cnnlPad``: two numbers for each axis, before and behind."""
     given = values(desc, x)
     widths = np.array(numbers(paddings, 2 * given.ndim)).reshape(given.ndim, 2)
+    # Without a value the library pads with zeros.
     fill = scalar(value, dtype_of(desc)) if value else 0
     return store(driver, out_desc, out, np.pad(given, widths, constant_values=fill))
 
@@ -112,6 +113,7 @@ def scatter(
     if mode == _UPDATE:
         result[index] = updates
     else:
+        # Not result[index] += updates: of equal indices NumPy would keep the last one alone.
         (np.add, np.subtract, np.multiply)[mode].at(result, index, updates)
     return store(driver, out_desc, out, result)
 
@@ -132,6 +134,7 @@ def top_k(
     """``cnnlTopKTensor_v3``: the k first of each row in order, equal ones by their place, and where they were."""
     _sorted, _lower, _work, _size, out_desc, out, index_desc, index = given
     keys = values(desc, x)
+    # Negated in double, where the smallest integer has a negative, too.
     order = np.argsort(-keys.astype(np.float64) if largest else keys, axis, kind="stable")
     chosen = np.take(order, range(k), axis)
     store(driver, index_desc, index, chosen)
