@@ -97,6 +97,7 @@ def _on_each(
         except (UsageError, Fault) as error:
             failed.append(error)
             found.append({"board": board, "refused": said(error)})
+    # One board that refuses is an answer; where all do, the command has failed.
     if len(failed) == len(boards):
         raise failed[0]
     return found
@@ -214,6 +215,7 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
             )
     lines += [_line(f"  below it, {name} = {f.value:,} {f.told}", "bold red") for f in one.below]
     lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
+    # Once, behind the last board: it is the same for all of them.
     note: list[RenderableType] = ["", Text(f"{SAMPLED} {_branching(one)}", style="dim")] if last else []
     return PlanAnswer(Group(*lines, *note), one.to_json(), one.largest is not None)
 
@@ -323,6 +325,7 @@ def _memory(found: Carving) -> Iterator[str]:
             left = min(total.reserve, total.limit - total.declared)
             told.append(f"stack {kib(total.stack)} of the {kib(left)} KiB that are left to it")
         if total.slack >= 0:
+            # Without the reserve of the stack, which a declaration may take and the compiler then misses.
             told.append(f"{kib(total.slack)} KiB more may be declared")
         yield "; ".join(told)
 

@@ -36,6 +36,7 @@ def is_native(word: str | None) -> bool:
     """Return whether *word* names a program of the system, and no operator, script or source."""
     if word is None or is_source(word) or word.endswith(".py") or ".py::" in word:
         return False
+    # A name of both, an operator and a program on the PATH, is the operator; a path is the program.
     return _is_command(word) and (os.sep in word or not _is_operator(word))
 
 
@@ -150,6 +151,7 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
     program = HostProgram(sources, tuple(rest), checks, seed, effects, engine)
+    # A file with both is run as its author runs it, unless an option asks for a kernel.
     if not any(getattr(args, o, None) for o in OF_KERNELS) and program.has_main:
         return program
     if rest:

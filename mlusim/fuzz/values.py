@@ -13,6 +13,7 @@ Generator = np.random.Generator
 def _sprinkled(random: Generator, count: int, _: np.dtype[Any]) -> Array:
     """Draw ordinary values, one in a few of them special."""
     values = random.standard_normal(count)
+    # Denormals and the largest floats besides: they overflow where a kernel squares or adds.
     specials = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-40, -1e-40, 1e38])
     return np.where(random.random(count) < 0.2, random.choice(specials, count), values)
 
@@ -85,6 +86,7 @@ def filled(
     """Return the array of *pattern* and *seed*, within *bounds*, lowest and highest, where there are some."""
     random, count = np.random.default_rng(seed), int(np.prod(shape, dtype=np.int64))
     low, high = bounds or _usual(dtype)
+    # Values beyond the type become infinite, which is one of the things that are tried.
     with np.errstate(all="ignore"):
         if bounds is None and _is_float(dtype):
             values = FLOATS[pattern](random, count, dtype)

@@ -102,6 +102,7 @@ def _shown(value: object) -> str:
 
 
 def _flat(checks: Checks) -> Sequence[Check]:
+    # Rows may be tuples of rows: `not_null` of several names is one.
     flat: list[Check] = []
     for check in checks:
         flat.extend([check] if isinstance(check, Check) else _flat(check))
@@ -119,7 +120,7 @@ def stop(when: Callable[[Any], bool]) -> Check:
 
 
 def not_null(*names: str) -> tuple[Check, ...]:
-    """Return each of *names* must not be None."""
+    """Make the checks that refuse a null pointer or descriptor in each of *names*."""
 
     def check(name: str) -> Check:
         what = "descriptor" if name.endswith("_desc") else "pointer"
@@ -136,6 +137,7 @@ def out(name: str) -> Check:
         if box is None:
             return f"{name} is a null pointer"
         try:
+            # Tried rather than asked by type: an array, a list and a ctypes pointer all take a number.
             box[0] = box[0]
         except (TypeError, LookupError, ValueError):
             return f"{name} = {box!r} cannot receive a number; give a list of one element, as [0]"
@@ -171,7 +173,7 @@ def dim(
 
 
 def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status = BAD_PARAM) -> Check:
-    """Return a dimension of one tensor must equal a dimension of another."""
+    """Make the check that a dimension of one tensor equals a dimension of another."""
     return dim(
         name, axis, lambda a: int(getattr(a, other).shape[other_axis]), f"dim {other_axis} of {other}", status
     )

@@ -66,6 +66,8 @@ def _call(text: str) -> AssemblyCall:
         if mnemonic == known or mnemonic.startswith(f"{known}."):
             try:
                 return read(mnemonic[len(known) :].lstrip("."), _operands(rest))
+            # The readers below unpack operands without looking first; what does not unpack is another
+            # instruction.
             except (KeyError, IndexError, ValueError):
                 raise UsageError(
                     f"`{text}` has other operands or another type than the `{known}` that is known"
@@ -77,6 +79,7 @@ def _call(text: str) -> AssemblyCall:
 
 def _operands(text: str) -> list[str]:
     """Return the operands between commas that stand in no parenthesis."""
+    # The steps of `fuse` have their operands in parentheses, with commas of their own.
     return [part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip()]
 
 
@@ -88,6 +91,7 @@ def _argument(text: str, dtype: DType | None = None) -> Argument:
     register = re.fullmatch(r"%\[?(\w+)\]?", text)
     if register:
         return Reference(register[1])
+    # 0xE is a whole number although it has an E.
     return float(text) if re.search(r"[.eE]", text) and not text.startswith("0x") else int(text, 0)
 
 

@@ -116,6 +116,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str, **properties: 
     """``(dst, src0, src1, elem_count)`` with one bit for each element."""
 
     def body(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
+        # Little-endian in the byte, as the bit of `bitindex` selects and filters take it.
         dst[...] = np.packbits(ufunc(src0, src1), None, "little")
 
     body.__doc__ = (

@@ -34,6 +34,7 @@ def cycle(
     def operation(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
         ufunc(src.reshape(-1, seg_elem_num), seg, out=dst.reshape(-1, seg_elem_num))
 
+    # A comparison gives bool, which NumPy does not store to the sources' type by itself.
     body = predicate if ufunc in PREDICATES else operation
 
     body.__doc__ = (

@@ -107,6 +107,7 @@ class Launch(Presented):
     @property
     def because(self) -> tuple[str, ...]:
         """The causes of the time in words, the weightiest first; computed when asked for."""
+        # By name: what presents a launch lies above the machine, and is imported when it is asked for.
         causes: tuple[str, ...] = presenter("explain").because(self)
         return causes
 
@@ -150,6 +151,7 @@ class Launch(Presented):
         """
         found, own = find_board(board), find_board(self.board)
         unions = self._unions
+        # What a kernel does follows from its architecture: other sizes would have been other loops.
         if found.arch.name != own.arch.name:
             raise UsageError(
                 f"{found.name} is {found.arch.name} and {own.name} is {own.arch.name}: their memories and instructions "

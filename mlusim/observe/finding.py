@@ -116,6 +116,7 @@ class Finding(Presented):
         for line in (*self.context, *(str(place) for place in self.places)):
             yield Text.assemble(("│   ", color), line)
         yield Text.assemble(("╰─> ", color), self._where())
+        # linecache, not the file: it knows the cells of notebooks, too.
         source = linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
         if source:
             yield Text(f"      {source}")
@@ -143,6 +144,7 @@ def columns(file: str, line: int | None, intrinsic: str | None) -> tuple[int, in
     source = whole.strip()
     if not source:
         return None
+    # The whole line where the call is not in it, as in a macro.
     marks = caret(source, intrinsic)
     indent = len(whole) - len(whole.lstrip())
     return indent + marks.index("^") + 1, indent + len(marks) + 1

@@ -15,6 +15,7 @@ from mlusim.observe.shadow import Shadow, Write
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core
 
+# Bytes that go round in a loop have no end of the trail; a reader follows no more lines than these.
 HOPS = 12
 
 ShadowOf = Callable[[Allocation], Shadow]
@@ -31,6 +32,7 @@ class Hop(NamedTuple):
 def trail(access: Access, offset: int, shadow_of: ShadowOf) -> list[Hop]:
     """Follow the byte at *offset* of *access*'s allocation back to where it was declared."""
     hops: list[Hop] = []
+    # Before any write that there is: numbers count from 0.
     allocation, number = access.allocation, 1 << 62
     while len(hops) < HOPS:
         write = _last_write(shadow_of(allocation), offset, number)

@@ -118,6 +118,7 @@ def words() -> dict[str, list[ArgumentForm]]:
 def spellings(forms: Sequence[ArgumentForm]) -> str:
     """Return how *forms* are written, as a phrase; two that begin alike are written as one."""
     told = [f.spelling for f in forms]
+    # int:LOW..HIGH is the beginning of int:LOW..HIGH:TYPE:SIZES, which shows both.
     short = [s for s in told if not any(other.startswith(f"{s}:") for other in told)]
     return " or ".join([", ".join(short[:-1]), short[-1]]) if len(short) > 1 else short[0]
 

@@ -62,6 +62,7 @@ class MemoryTotal:
 def totals_of(found: "Carving") -> Mapping[str, MemoryTotal]:
     """Return the totals of the memories that the kernel uses, by name."""
     arch = find_board(found.board).arch
+    # The compiler keeps the stack in NRAM, and that of the memory core in SRAM.
     kept = {"NRAM": STACK_RESERVE, "SRAM": STACK_RESERVE}
     limits = arch.limits(compiled=True)
     return {
@@ -85,6 +86,7 @@ def layouts_of(found: "Carving") -> tuple[Layout, ...]:
 def _layout(found: "Carving", total: MemoryTotal) -> Layout:
     arrays = [array for array in found.arrays if array.space == total.space]
     regions = [region for array in arrays for region in _regions(found, array)]
+    # Declarations come first; what they leave of the reserve is at the end of the memory.
     left = min(total.reserve, total.limit - total.declared)
     if left > 0:
         regions.append(PlacedRegion(STACK, "bytes", left, total.limit - left, left))
@@ -111,6 +113,7 @@ def _regions(found: "Carving", array: "DeclaredArray") -> Iterator[PlacedRegion]
         nbytes = part.high - part.offset
         kind, size = _elements(part)
         yield PlacedRegion(part.text, kind, nbytes // size, array.start + part.offset, nbytes, reuses=shared)
+        # In the order of the offsets, so that a part names those it lies on, and not the reverse.
         before.append(part)
     end = found.touched(array)
     if end < array.bytes:

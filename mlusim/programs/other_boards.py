@@ -72,6 +72,7 @@ def _elsewhere(
 ) -> WhatIfRow:
     archs = {find_board(launch.board).arch.name for launch in kept}
     try:
+        # Timed again is exact and takes no run; work is a function of the architecture.
         if archs == {board.arch.name}:
             moved = [launch.on(board) for launch in kept]
             return launches_row(
@@ -98,6 +99,7 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
         raise UsageError(f"the program raises {type(error).__name__} there: {said(error)}") from error
     except SystemExit as leaving:
         raise UsageError(f"the program ends with exit code {said(leaving)} there") from leaving
+    # A thread that the program has started before knows nothing of the block around this run.
     astray = next((launch for launch in found.launches if launch.board != board.name), None)
     if astray is not None:
         raise UsageError(

@@ -44,7 +44,7 @@ class FunctionProgram:
         return str(getattr(self.function, "__name__", "program"))
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Return None: the arrays of a script are its own."""
+        """Return nothing: what arrays the function has is not known."""
         return {}
 
     def run(self, observe: Iterable[Any]) -> Any:
@@ -86,6 +86,7 @@ class ScriptProgram:
     def run(self, observe: Iterable[Any]) -> Any:
         """Run the script as by itself, in a fresh ``__main__``; every launch that it makes takes the observers."""
         path = str(Path(self.path).resolve())
+        # From bytes: Python reads the encoding out of the file's own first lines.
         code = compile(Path(path).read_bytes(), path, "exec")
         module = ModuleType("__main__")
         vars(module).update({"__file__": path, "__builtins__": __builtins__})
@@ -129,6 +130,7 @@ def _in_place(module: ModuleType, argv: list[str]) -> Iterator[None]:
         yield
     finally:
         sys.argv = words
+        # The script may have taken it out itself.
         if folder in sys.path:
             sys.path.remove(folder)
         if sys.modules.get("__main__") is module:

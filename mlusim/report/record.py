@@ -137,6 +137,7 @@ class CallRecord:
     def time_band(self) -> tuple[float, float] | None:
         """The lowest and the highest hardware time in us that the model's constants allow; None where none is known."""
         bands = [launch.time_band for launch in self.launches]
+        # A band of some launches would look like that of the call.
         known = [band for band in bands if band is not None]
         if not known or len(known) < len(bands):
             return None
@@ -161,6 +162,7 @@ class CallRecord:
     def off_chip(self) -> dict[str, int]:
         """`io_bytes` by what carried them: the copy directions with a side off the chip, then the rest."""
         copies = {name: n for name, n in self.traffic.items() if "GDRAM" in name or "LDRAM" in name}
+        # Atomics and fills are no copies, and have no direction to be counted under.
         rest = self.io_bytes - sum(copies.values())
         return copies | {NO_COPY: rest} if rest > 0 else copies
 

@@ -85,6 +85,7 @@ def _alike(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan]) -> Iterable[_Al
     found: dict[Any, _Alike] = {}
     at = 0
     for group in groups_of(tasks):
+        # By identity of logs: tasks that did the same share one, and are replayed once.
         key = tuple((t.log, t.steps, t.memory_core, t.cluster) for t in group)
         own = found.setdefault(key, _Alike(group))
         own.number += 1
@@ -138,8 +139,10 @@ def _add(sums: dict[int, _LineSums], table: Table, cores: Sequence[_Core], alike
     busy, wait, times = (
         alike.number * sum(getattr(core, name) for core in cores) for name in ("busy", "wait", "times")
     )
+    # What the spans have beyond the cores alone is the memory that they shared.
     extra = max(0.0, alike.lasting - alike.number * sum(core.end for core in cores))
     on = busy[:, PIPES.index("IO-DMA")]
+    # A kernel without copies loads by scalars, which then wait for the memory.
     if not on.sum():
         on = busy[:, PIPES.index("scalar")] if busy[:, PIPES.index("scalar")].sum() else busy.sum(axis=1)
     share = on * (extra / on.sum()) if on.sum() else on

@@ -90,6 +90,7 @@ class CoreReplay:
                 self.load_free = end
             if channel & STORING:
                 self.store_free = end
+            # The channel is free when the last byte has left; the data is there a latency later.
             self.io_done = max(self.io_done, end + self.pace.setup + self.pace.off_chip)
             return begin, end
         begin = max(self.now, self.move_free)
@@ -178,8 +179,11 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
         group.append(clock)
         if len(group) == needed:
             until = max(c.idle() for c in group)
+            # Only a barrier of all divides the bytes by time; what other groups move beside is not known
+            # here.
             if needed == len(clocks):
                 until = phase = max(until, phase + _drained(clocks) / ceiling(board, bound))
+            # All of them go on at once, when the last one has come and the off-chip bytes are through.
             for c in group:
                 c.now = until + cost
             running.extend(waiting.pop(number))

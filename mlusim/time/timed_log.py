@@ -90,6 +90,7 @@ class Stack:
     @classmethod
     def of(cls, logs: Sequence[CoreLog]) -> "Stack":
         """Return the stack of *logs*."""
+        # Behind each other, since NumPy costs per call: most logs have a few dozen distinct rows.
         chunks = [distinct for log in logs for distinct, _ in log.chunks]
         rows = np.concatenate(chunks) if chunks else np.zeros((0, COLUMNS), np.int64)
         ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
@@ -128,6 +129,7 @@ def _added(values: Any, ends: Sequence[int]) -> Any:
     found = np.zeros((len(ends), *values.shape[1:]), values.dtype)
     lasts = np.array(ends)
     firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))
+    # reduceat returns the element itself for an empty range, and not 0.
     there = lasts > firsts
     if there.any():
         found[there] = np.add.reduceat(values, firsts[there], axis=0)

@@ -55,7 +55,7 @@ class Probe:
         """Change nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
-        """Return None: no core is at fault for what an expression does."""
+        """Return *fault* as it is: no core is at fault for what an expression does."""
         return fault
 
 

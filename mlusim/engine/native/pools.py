@@ -24,7 +24,7 @@ def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, me
     del row
     found = expression(combine, types["dst"].kind)
     down, right = _strides(scalars)
-    # NumPy adds halves of a window pairwise along two accumulators, and C has to round where it does.
+    # Sums of half have two accumulators, as kernels accepted on the card show (`isa.pool.TWO_SUMS`).
     if combine is np.add and not mean and types["dst"] is half:
         return _two_sums(down, right)
     rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"

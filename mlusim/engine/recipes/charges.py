@@ -57,12 +57,14 @@ def _amount(writer: WrittenMethod, amount: steps.ChargedElements) -> tuple[str, 
 def _vector(writer: WrittenMethod, step: steps.ChargeVector) -> Lines:
     (count, _), number = _amount(writer, step.amount), writer.number
     width = _width(writer, step.width)
+    # A line is a power of two, so that a shift and a mask do, in what every vector instruction runs.
     yield f"used = {count} * {width}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
     yield _passes(step.passes, count)
     yield f"mlu.lines[{number}] += paid"
     yield f"if used & {LINE - 1}: mlu.spare[{number}] += -used & {LINE - 1}"
     extent = writer.expression(step.amount.operand, step.amount.extent)
     before = f"{_before_padding(step.counts, extent)} * {width}"
+    # Lanes that a count was padded by are paid for, and nothing is computed in them.
     yield f"if unpadded is not None: mlu.spare[{number}] += used - {before}"
 
 
@@ -91,6 +93,7 @@ def _width(writer: WrittenMethod, width: steps.Width) -> str:
         beside = ", ".join(f"v{writer.at[o.name]}.itemsize" for o in width.beside)
         own = f"max({own}, {beside})"
         return own if width.least == 1 else f"max({own}, {width.least})"
+    # A view keeps the width of its lane, so that nothing is compared here.
     return own if width.least == 1 else f"v{n}.lane"
 
 

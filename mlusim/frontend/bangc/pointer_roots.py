@@ -53,6 +53,7 @@ def uses_of(function: ir.Function) -> FunctionUses:
     found = FunctionUses(function)
     for statement in function.body:
         for node, line in _walk(statement, statement.span.line):
+            # A call that is spread over lines is announced by the machine at its first or at its statement's.
             lines = dict.fromkeys((line, node.span.line)) if hasattr(node, "span") else {line: None}
             for at in lines:
                 if isinstance(node, ir.IntrinsicCall):
@@ -114,6 +115,7 @@ def address_roots(place: ir.Place) -> list[Root]:
         case ir.GlobalPlace():
             return [Root(variable=place.variable)]
         case ir.Element():
+            # &a[0] is a itself.
             known = isinstance(place.index, ir.Const) and place.index.value == 0
             return [root if known else root.moved() for root in roots(place.pointer)]
         case ir.Member():

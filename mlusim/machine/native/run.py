@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 @functools.lru_cache(maxsize=256)
 def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     """Return the library of *text*, compiled once a process; *compiler* is what chose it."""
+    # It is in the key of the cache alone: the library of another compiler is another one.
     del compiler
     library = load(text)
     library.mlusim_beside.argtypes = [ctypes.c_void_p] * 3
     library.mlusim_beside.restype = None
     library.mlusim_sizeof.restype = ctypes.c_int64
+    # Padding is the compiler's choice; where it differs, C would write over what Python reads.
     if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
         raise BuildError("the compiler lays structures out otherwise than Python does; please report this")
     for name in (
@@ -71,6 +73,7 @@ def _directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
     Where some are *idle*, because the other kind of core does them, Python knows which.
     """
     left = ~_mask((GDRAM2SRAM, SRAM2GDRAM)) if idle else -1
+    # C has one function for both shapes of a copy, so that it takes a direction only if both fly.
     both = {d: p for d, p in routes.one_async.items() if d in routes.two_async}
     return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both, wram=False) & left
 
@@ -116,6 +119,7 @@ class Loaded:
     def fly(self, core: "NativeCore", pipe: int, number: int) -> None:
         """Write effect *number* of Python's behind those in flight."""
         c = core.c
+        # The array is Python's, which alone can make it larger.
         if c.nflights == c.most_flights:
             core.grow()
         assert core.seat is not None

@@ -36,6 +36,7 @@ def cut(table: Ints) -> Cells:
     ends = np.cumsum(count)
     cell = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count - first, count)
     row = np.repeat(np.arange(len(table)), count)
+    # Stable: within a cell the entries stay in the order of the run.
     by = np.argsort(cell, kind="stable")
     return Cells(edges, cell[by], row[by])
 
@@ -45,6 +46,7 @@ def pairs(cells: Cells, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
 
     *kinds* gives the kind of each entry.
     """
+    # Against the last write, and of atomics against what is none: two atomics need no order.
     for earlier, later in ((kinds == WRITE, kinds >= READ), (kinds == ATOMIC, kinds != ATOMIC)):
         held, before = _last_before(cells, earlier)
         held &= later
@@ -74,6 +76,7 @@ def latest(table: Ints, tasks: Ints) -> Ints:
     ends = np.append(np.flatnonzero(begin)[1:], len(kinds)) - 1
     kept = np.flatnonzero(place >= start[ends][group])
     key = (cells.cell[kept] * 3 + kinds[kept]) * (int(tasks.max()) + 1) + tasks[cells.row[kept]]
+    # Backwards, since unique returns the first of equal keys.
     _, newest = np.unique(key[::-1], return_index=True)
     kept = kept[len(kept) - 1 - newest]
     return _merged(table, cells, kept)

@@ -108,6 +108,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "spaces": [
             n
             for n in SPACES
+            # NRAM always: that nothing is in it is worth a column; of the others it is not.
             if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
         ],
         "verdicts": verdicts(records),
@@ -155,6 +156,7 @@ def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
             where = f" ({one['file']}:{one['line']})" if one.get("file") else ""
             told.append(f"{one.get('id') or 'finding'}: {one.get('message')}{where}")
         for sentence in filter(None, told):
+            # So that one mistake on several boards is one sentence with several calls.
             found.setdefault(sentence.replace(record.board, "the board"), []).append(who)
     return found
 

@@ -20,6 +20,8 @@ def within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:
             yield from within(kind.of, offset + n * kind.of.size)
     elif isinstance(kind, t.Record):
         if kind.virtual:
+            # The number stands where C++ has the pointer to the table, in the first eight bytes; a base
+            # without one lies there.
             if any(f.offset < 8 for f in kind.fields):
                 raise NoForm(f"{kind}, whose base has no virtual methods")
             yield offset, kind
@@ -46,6 +48,7 @@ def number(c: Rendering, kind: t.Record) -> int:
 
 
 def _number(c: Rendering, names: tuple[str, ...]) -> int:
+    # From 1: bytes that nothing was constructed in are 0, and of no class.
     return int(c.classes.setdefault(names, len(c.classes) + 1))
 
 
@@ -113,6 +116,7 @@ def _chosen(c: Rendering, place: int, node: ir.Dispatch) -> str:
         if symbol is not None:
             called = f"k_{symbol}(m{given});"
             cases.append(f"case {n}: {called} return;" if void else f"case {n}: return {called}")
+    # A pure virtual method, or an object that was never made: Python says which.
     lost = f"CALL_UP(m, {c.function('__pure')}, site, a_text({c.text(node.name)})); __builtin_unreachable();"
     looked = f"class_(m, a_0, {number(c, kind)}, {int(kind.derived)}, site)"
     return f"{_head(place, node)} {{ switch ({looked}) {{ {' '.join(cases)} default: break; }} {lost} }}"
