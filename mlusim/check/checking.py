@@ -17,6 +17,7 @@ from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
 from mlusim.errors import Fault, StatusError, UsageError, said
 from mlusim.files.reading import refuse_no_file
 from mlusim.machine.hub import attending
+from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
 from mlusim.observe.comments import unused_comments
@@ -105,8 +106,7 @@ def check_arrays(
                 inputs,
                 params,
                 board=job.board,
-                seed=job.seed,
-                effects=job.effects,
+                options=LaunchOptions(seed=job.seed, effects=job.effects),
             )
             if run.status != SUCCESS:
                 raise StatusError(run.status, f"{run.status.name}: {run.message}")

@@ -19,6 +19,7 @@ from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import write_arrays
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.launch import Launch
+from mlusim.machine.options import LaunchOptions
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, executed, matching_cases
 from mlusim.operators.registry import find_case, find_operator
@@ -58,9 +59,9 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     arrays = read_inputs(args.inputs, operator)
-    options = _options(args, board)
+    options = _options(args)
     try:
-        done = attempt(operator, arrays, params, **options)
+        done = attempt(operator, arrays, params, board=board, policy=args.policy, options=options)
     except Fault as fault:
         _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name, args.policy))
         raise
@@ -77,9 +78,9 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
         raise UsageError(
             f"case {case.name} is refused with {case.status.name}; there are no outputs for --save"
         )
-    options = _options(args, board)
+    options = _options(args)
     try:
-        done = run_case(operator, case, **options)
+        done = run_case(operator, case, board=board, policy=args.policy, options=options)
     except Fault as fault:
         _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name, args.policy))
         raise
@@ -98,16 +99,10 @@ def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
     return board
 
 
-def _options(args: argparse.Namespace, board: str) -> dict[str, Any]:
-    """Return how one call runs on *board*; ``--trace`` and ``--lines`` need every instruction."""
-    return {
-        "board": board,
-        "observe": [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])],
-        "seed": args.seed,
-        "effects": args.effects,
-        "policy": args.policy,
-        "engine": args.engine,
-    }
+def _options(args: argparse.Namespace) -> LaunchOptions:
+    """Return the options of a call's launches; ``--trace`` and ``--lines`` need every instruction."""
+    observe = [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])]
+    return LaunchOptions(observe, args.seed, args.effects, args.engine)
 
 
 def _finish(args: argparse.Namespace, done: Run) -> int:

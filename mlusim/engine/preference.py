@@ -35,6 +35,14 @@ def preferred() -> str:
     return _PREFERRED.get()
 
 
+def asked_of(engine: object) -> str:
+    """Return the engine that a launch with *engine* asks for: where that leaves it to be chosen, the preferred one.
+
+    Raises `UsageError` for what is no engine.
+    """
+    return preferred() if engine_of(engine) == AUTO else str(engine)
+
+
 @contextmanager
 def on_threads(many: int | None) -> Iterator[None]:
     """While it lasts, devices that are made run the tasks of native launches on so *many* threads; None changes nothing."""

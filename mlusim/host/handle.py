@@ -8,6 +8,7 @@ from mlusim.arch.board import Board
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.options import LaunchOptions
 from mlusim.plan.layout import Layout
 
 LOG = logging.getLogger("mlusim.host")
@@ -18,7 +19,7 @@ class Handle:
 
     ``device`` holds the tensors, ``last_error`` the sentence of the last failure (empty after a
     success), ``launches`` what was launched, ``layouts`` the NRAM plans that kernels were given.
-    *observe*, *seed*, *effects* and *engine* go to every launch.  ``policy`` names the rule by which a host function that
+    *observe*, *seed*, *effects* and *engine* go to every launch, or *options*, which stand for them.  ``policy`` names the rule by which a host function that
     has several chooses tiles and the like; None: its usual one.
     """
 
@@ -31,6 +32,7 @@ class Handle:
         effects: str = "late",
         policy: str | None = None,
         engine: str = "auto",
+        options: LaunchOptions | None = None,
     ) -> None:
         self.device = Device(board)
         self.board = self.device.board
@@ -38,15 +40,10 @@ class Handle:
         self.last_error = ""
         self.launches: list[Launch] = []
         self.layouts: list[Layout] = []
-        watching = (
-            observe if isinstance(observe, str) or not isinstance(observe, Iterable) else tuple(observe)
-        )
-        self._options: dict[str, Any] = {
-            "observe": watching,
-            "seed": seed,
-            "effects": effects,
-            "engine": engine,
-        }
+        if options is None:
+            kept = isinstance(observe, str) or not isinstance(observe, Iterable)
+            options = LaunchOptions(observe if kept else tuple(observe), seed, effects, engine)
+        self.options = options
 
     def __repr__(self) -> str:
         return f"<Handle {self.board.name}>"
@@ -72,7 +69,7 @@ class Handle:
         """Launch *kernel* and keep the result in ``launches``."""
         name = getattr(kernel, "name", None) or getattr(kernel, "__name__", kernel)
         LOG.debug("launch %s<<<(%s), %s>>> on %s", name, ", ".join(map(str, dim)), kind, self.board.name)
-        launch = self.device.launch(kernel, dim, kind, args, **self._options)
+        launch = self.device.launch_with(self.options, kernel, dim, kind, args)
         self.launches.append(launch)
         self.layouts.extend(a for a in args if isinstance(a, Layout) and a not in self.layouts)
         return launch

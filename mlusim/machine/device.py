@@ -33,8 +33,9 @@ from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
 from mlusim.machine.native.counts import CoverCounts
 from mlusim.machine.native.screening import Screening, note_watched, screening_of, worth_a_compiler
+from mlusim.machine.options import LaunchOptions, listed
 from mlusim.machine.queue_place import queue_place
-from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
+from mlusim.machine.scheduling.schedule import choices_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
 from mlusim.machine.tracebacks import show_kernel
@@ -219,29 +220,31 @@ class Device(Presented):
         """
         __tracebackhide__ = True  # for pytest
 
-        request = Request(
-            _kernel(kernel),
-            self._dim(dim, kind),
-            kind,
-            _arguments(args),
-            _seed(seed),
-            effects_of(_effects(effects)),
-            timing,
-            _layout(layout, args),
-        )
-        watching = _watching(
-            (*attendants(), *([observe] if isinstance(observe, str) else _listed("observe", observe)))
-        )
+        options = LaunchOptions(observe, seed, effects, engine, timing, layout, limit, threads)
+        try:
+            return self.launch_with(options, kernel, dim, kind, args)
+        except BaseException as error:
+            show_kernel(error)  # here too: this frame stands in front of the kernel's
+            raise
+
+    def launch_with(
+        self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
+    ) -> Launch:
+        """Run *kernel* as `launch` does, whose keywords are *options*."""
+        __tracebackhide__ = True
+
+        given = _kernel(kernel), self._dim(dim, kind), kind, _arguments(args)
+        request = Request(*given, options.checked(args))
+        watching = _watching((*attendants(), *request.options.observers))
         self._check_arguments(request)
         inside = looks_inside(watching)
         if inside:
             name_by_variables(request.arguments)
-        choices, bound = choices_of(request.seed), limit_of(limit)
-        drawn = choices is not None or request.seed is not None
+        choices, bound = choices_of(request.options.seed), limit_of(request.options.limit)
+        drawn = choices is not None or request.options.seed is not None
         how = {"counted": bound.instructions is not None, "drawn": drawn}
-        screening = screening_of(engine, request, self.board, watching, **how) if inside else None
-        many = self.threads if threads is None else threads_of(threads)
-        native, many = self._chosen(engine, request, watching, many, screening, how)
+        screening = screening_of(request, self.board, watching, **how) if inside else None
+        native, many = self._chosen(request, watching, screening, how)
         written = set(allocations(request))
         self._running.append(written)
         try:
@@ -263,21 +266,23 @@ class Device(Presented):
 
     def _chosen(
         self,
-        engine: str,
         request: Request,
         watching: Sequence[Observer],
-        threads: int,
         screening: Screening | None,
         how: dict[str, bool],
     ) -> "tuple[Loaded | None, int]":
-        """Return the compiled kernel of a launch where C runs it, and on how many of so many *threads*."""
-        counting = wants_counts(watching) and worth_a_compiler(engine, request)
+        """Return the compiled kernel of a launch where C runs it, and on how many threads."""
+        asked = request.options.threads
+        threads = self.threads if asked is None else threads_of(asked)
+        counting = wants_counts(watching) and worth_a_compiler(request)
         native = None
         if screening is None:
             mode = Mode.COVERED if counting else Mode.ALONE
             watched = not counting and hears_of_instructions(watching)
-            native = choose(engine, request.kernel, self.board, watched=watched, mode=mode, **how)
-        return native, 1 if counting else threads_for(request, self.board, native, engine, threads)
+            native = choose(
+                request.options.engine, request.kernel, self.board, watched=watched, mode=mode, **how
+            )
+        return native, 1 if counting else threads_for(request, self.board, native, threads)
 
     def _screened(self, screening: Screening, bound: Limit) -> Session | None:
         """Return the launch in C, for checkers that find nothing in it; None where they may."""
@@ -369,14 +374,14 @@ class Device(Presented):
 
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         tally, request = session.tally, session.request
-        timed = tally.tasks if request.timing else ()
+        timed = tally.tasks if request.options.timing else ()
         return Launch(
             kernel=request.kernel.name,
             board=self.board.name,
             dim=request.dim,
             kind=request.kind.name,
-            seed=request.seed,
-            effects=request.effects,
+            seed=request.options.seed,
+            effects=request.options.effects,
             instructions=tally.instructions,
             traffic=tally.traffic,
             memory=tally.memory,
@@ -447,15 +452,7 @@ def _kernel(kernel: object) -> Kernel:
 def _arguments(args: object) -> tuple[Any, ...]:
     if isinstance(args, DeviceTensor | Ptr | str | np.ndarray):
         raise LaunchError(f"args = {args!r:.80} is one argument; give a sequence, as (argument,)")
-    return tuple(_listed("args", args))
-
-
-def _layout(layout: object, args: Sequence[Any]) -> RegionMap | None:
-    if layout is None:
-        return next((a for a in args if isinstance(a, RegionMap)), None)
-    if not isinstance(layout, RegionMap):
-        raise LaunchError(f"layout = {layout!r:.80} is no layout; give what PLAN.layout(board, ...) returns")
-    return layout
+    return tuple(listed("args", args))
 
 
 def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
@@ -465,23 +462,3 @@ def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
     from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
 
     return observers_of(wanted)
-
-
-def _listed(name: str, values: object) -> Iterable[Any]:
-    if not isinstance(values, Iterable):
-        raise LaunchError(f"{name} = {values!r:.80} is no sequence; give a list, empty for none")
-    return values
-
-
-def _seed(seed: int | None) -> int | None:
-    if seed is None:
-        return None
-    if not isinstance(seed, int | np.integer):
-        raise LaunchError(f"seed = {seed!r} is no integer")
-    return int(seed)
-
-
-def _effects(effects: str) -> str:
-    if not isinstance(effects, str) or effects not in EFFECTS:
-        raise LaunchError(f"effects = {effects!r} is unknown; use 'late' or 'eager'")
-    return effects

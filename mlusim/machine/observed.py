@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from mlusim.engine.contract import Flight
     from mlusim.machine.events import Step
     from mlusim.machine.hub import Hub
+    from mlusim.machine.options import LaunchOptions
     from mlusim.machine.task_parts import TaskParts
     from mlusim.machine.task_place import TaskPlace
     from mlusim.memory.allocation import Allocation, Arena
     from mlusim.memory.declaration import StackVariable
-    from mlusim.memory.regions import Placement, RegionMap
+    from mlusim.memory.regions import Placement
     from mlusim.memory.space import Space
 
 
@@ -53,8 +54,8 @@ class Request(Protocol):
         """The kernel's arguments."""
 
     @property
-    def layout(self) -> "RegionMap | None":
-        """The plan of its NRAM, where one was given."""
+    def options(self) -> "LaunchOptions":
+        """The options that it was made with: seed, effects, layout."""
 
 
 class Launch(Protocol):

@@ -28,7 +28,7 @@ class Placements:
 
     def __init__(self, owner: Any, core: object) -> None:
         self._owner, self._core = owner, core
-        self._given: RegionMap | None = owner.request.layout  # until a buffer is there for it
+        self._given: RegionMap | None = owner.request.options.layout  # until a buffer is there for it
         self._planned: dict[tuple[Allocation, int, str], Planned | RegionMap] = {}
         self._changed = False
         self._live: tuple[Placement, ...] = ()

@@ -21,6 +21,7 @@ from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
+from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import Scheduler, UnionToCome
 from mlusim.machine.tally import Tally
@@ -62,16 +63,13 @@ def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, 
 
 @frozen
 class Request:
-    """The request for a launch; *layout* is the plan of its NRAM, where one was given."""
+    """The request for a launch."""
 
     kernel: Kernel
     dim: tuple[int, int, int]
     kind: Kind
     arguments: tuple[Any, ...]
-    seed: int | None
-    effects: str
-    timing: bool = True
-    layout: RegionMap | None = None
+    options: LaunchOptions
 
 
 class Session:
@@ -95,8 +93,8 @@ class Session:
     ) -> None:
         self.board = board
         self.request = request
-        self.dim, self.kind, self.effects = request.dim, request.kind, request.effects
-        self.timing = request.timing
+        self.dim, self.kind, self.effects = request.dim, request.kind, request.options.effects
+        self.timing = request.options.timing
         self.built_ins = _built_ins(board.arch, request.dim, request.kind)
         self.native = native  # the compiled kernel, where C runs it
         self._core_class: type[Core] = Core if native is None else native.core_class
@@ -104,7 +102,7 @@ class Session:
         self.screen = screen  # of a run in C that looks for what checkers may report
         self.hub = Hub(observers, told)
         self.pool = Pool()
-        drawn = None if request.seed is None else Drawn(request.seed)
+        drawn = None if request.options.seed is None else Drawn(request.options.seed)
         self.choices = drawn if choices is None else choices  # None: the default schedule
         self.scheduler = Scheduler(self._run, self.choices)
         self.compiled = bool(request.kernel.compiled)
@@ -190,7 +188,8 @@ class Session:
         begin, and announces nothing that their tasks do.
         *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
         """
-        request = evolve(self.request, arguments=tuple(arguments), timing=timing)
+        options = evolve(self.request.options, timing=timing)
+        request = evolve(self.request, arguments=tuple(arguments), options=options)
         some = native_groups > skip or native_members
         native = self.native.again() if self.native is not None and some else None
         session = Session(self.board, request, observers, self._bind, choices, native)

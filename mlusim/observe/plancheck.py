@@ -54,7 +54,7 @@ class PlanCheck(Checker):
 
     def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
         """Answer that there is nothing to ask where no plan is; kernels that place one themselves do so in Python."""
-        without = self._given is None and launch.request.layout is None
+        without = self._given is None and launch.request.options.layout is None
         return without and super().screen_begin(launch, screen)
 
     def declare(self, core: "Core", allocation: Allocation) -> None:

@@ -21,6 +21,7 @@ from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import limit_of
 from mlusim.machine.native.choose import engine_of_operators
+from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy
@@ -35,14 +36,14 @@ PARSER = "clang"  # reads kernel.mlu; an extra
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
 
 
-def takes_source(case: Case, engine: str, observe: object, seed: int | None) -> bool:
+def takes_source(case: Case, options: LaunchOptions) -> bool:
     """Return whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, and unwatched.
 
     False where there is no C compiler, or no parser for BANG C.
     """
-    if not case.long or engine_of(engine) != AUTO or preferred() != AUTO:
+    if not case.long or engine_of(options.engine) != AUTO or preferred() != AUTO:
         return False
-    watched = bool(observe) or seed is not None or looks_inside(attendants())
+    watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
     if watched or limit_of(None).instructions is not None:
         return False
     return source_compiles()
@@ -145,11 +146,8 @@ def run(
         inputs,
         params,
         board=board,
-        observe=observe,
-        seed=seed,
-        effects=effects,
         policy=policy,
-        engine=engine,
+        options=LaunchOptions(observe, seed, effects, engine),
     )
     if done.status != SUCCESS:
         raise StatusError(done.status, f"{done.status.name}: {done.message}")
@@ -168,25 +166,24 @@ def run_case(
     engine: str = "auto",
     reference: bool = True,
     made: "Made | None" = None,
+    options: LaunchOptions | None = None,
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
 
-    *made* is what `made_of` made of the case, where it runs several times.  A long case that nothing watches takes the
+    *options* stand for *observe*, *seed*, *effects* and *engine*.  *made* is what `made_of` made of the case, where it runs several times.  A long case that nothing watches takes the
     native engine where *engine* leaves that open (`mlusim.operators.executors`).
     """
     spec = _operator(operator).called_as(case)
     inputs, params, expected = made or made_of(spec, case)
-    long = takes_source(case, engine, observe, seed)
+    options = options or LaunchOptions(observe, seed, effects, engine)
+    long = takes_source(case, options)
     done = attempt(
         spec,
         inputs,
         params,
         board=board,
-        observe=observe,
-        seed=seed,
-        effects=effects,
         policy=policy,
-        engine=engine,
+        options=options,
         handle=_source_handle()(board, effects=effects, policy=policy) if long else None,
     )
     done = evolve(done, case=case.name, expected=expected_status(spec, case, board), group=case.group)
@@ -239,21 +236,18 @@ def attempt(
     params: Mapping[str, Any] | None = None,
     *,
     board: str | Board = "MLU370-X4",
-    observe: Iterable[Any] = (),
-    seed: int | None = None,
-    effects: str = "late",
     policy: str | None = None,
-    engine: str = "auto",
+    options: LaunchOptions = USUAL_OPTIONS,
     handle: Handle | None = None,
 ) -> Run:
-    """Call the host interface, with *handle* or one for the options, and return what happened, whatever the status."""
+    """Call the host interface, with *handle* or one for *options*, and return what happened, whatever the status."""
     spec = _operator(operator)
     arrays = _arrays(spec, inputs)
     complete = _complete(spec, {} if params is None else params)
     if policy is not None:
         policy_of(spec.name, spec.policies, policy)
     if handle is None:
-        handle = _handle(board, engine, observe=observe, seed=seed, effects=effects, policy=policy)
+        handle = _handle(board, policy, options)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     # Here, not in a function of its own: each frame of ours between would be back in the traceback that is shown.
     try:
@@ -279,11 +273,11 @@ def attempt(
     )
 
 
-def _handle(board: str | Board, engine: str, **how: Any) -> Handle:
-    """Return a handle whose launches are those of *engine*."""
-    chosen = engine_of_operators(engine)
+def _handle(board: str | Board, policy: str | None, options: LaunchOptions) -> Handle:
+    """Return a handle whose launches have *options*."""
+    chosen = engine_of_operators(options.engine)
     kind = _source_handle() if chosen == NATIVE else Handle
-    return kind(board, engine=chosen, **how)
+    return kind(board, policy=policy, options=evolve(options, engine=chosen))
 
 
 def _source_handle() -> type[Handle]:

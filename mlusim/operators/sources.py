@@ -45,12 +45,12 @@ class SourceHandle(Handle):
         self, engine: str | None, kernel: object, dim: Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
         """Launch *kernel* on *engine*, None: that of the handle."""
-        own = self._options["engine"]
-        self._options["engine"] = engine or own
+        own = self.options
+        self.options = evolve(own, engine=engine or own.engine)
         try:
             return super().launch(kernel, dim, kind, args)
         finally:
-            self._options["engine"] = own
+            self.options = own
 
     def _twin(self, kernel: Any, args: Sequence[Any]) -> Any:
         body = getattr(kernel, "body", None)

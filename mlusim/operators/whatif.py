@@ -13,6 +13,7 @@ from mlusim.host.handle import Handle
 from mlusim.machine.kernel import UNION1, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.native.choose import compiles
+from mlusim.machine.options import LaunchOptions
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.operators.registry import find_case, find_operator
@@ -144,7 +145,8 @@ class _Study:
         engine = (
             AUTO if compiles(board.arch) else PYTHON
         )  # one board that C leaves out does not end the question
-        run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy, engine=engine)
+        options = LaunchOptions(engine=engine)
+        run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy, options=options)
         run = run if self.outputs else evolve(run, outputs={})
         if choices is not None and not _came(choices, run):
             choices = None  # it looks at what its launches left in memory

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.board import Board
+from mlusim.machine.options import LaunchOptions
 from mlusim.operators.runner import SUCCESS, attempt, judged
 from mlusim.operators.spec import Operator
 
@@ -67,8 +68,6 @@ class OperatorProgram:
             inputs,
             self.params,
             board=self.board,
-            observe=(*self.checks, *observe),
-            seed=self.seed,
-            effects=self.effects,
+            options=LaunchOptions((*self.checks, *observe), self.seed, self.effects),
         )
         return judged(done, self.inputs, self.params) if done.status == SUCCESS else done

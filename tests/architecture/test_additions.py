@@ -124,7 +124,7 @@ ADDITIONS = {
             "ENGINES = AUTO,", 'ENGINES = (*ENGINES, "tally")\n',
         ),
         "mlusim/machine/native/choose.py": (
-            "    engine = preferred() if",
+            "    engine = asked_of(",
             '    if engine == "tally":\n        from mlusim.engine.tally import Tally\n        return Tally()\n',
         ),
     },

@@ -193,7 +193,8 @@ def _launch(session: "DebugSession", words: str) -> str:
         (f"launch {recorded.index}", launch_text(paused)),
         (
             "effects",
-            f"land {request.effects}" + (f", seed {request.seed}" if request.seed is not None else ""),
+            f"land {request.options.effects}"
+            + (f", seed {request.options.seed}" if request.options.seed is not None else ""),
         ),
         ("moments", str(recorded.moments) if recorded.moments is not None else "not counted yet"),
     ]

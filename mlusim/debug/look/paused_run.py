@@ -59,7 +59,7 @@ class PausedRun:
     @property
     def nram_regions(self) -> Iterator[tuple[int, Any]]:
         """The regions of plans that tasks have placed in NRAM, then those of the launch's: byte of NRAM, region."""
-        base, given = self.base(NRAM), self.session.request.layout
+        base, given = self.base(NRAM), self.session.request.options.layout
         live = [p for core in self.cores for p in self.placements(core) if p.allocation.space is NRAM]
         plans = [(p.allocation.address - base + p.start, p.layout) for p in live]
         for start, layout in plans if given is None else (*plans, (0, given)):

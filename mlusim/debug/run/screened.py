@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from attrs import evolve
+
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.engine.preference import NATIVE
 from mlusim.machine.native.screening import screening_of
@@ -14,5 +16,6 @@ def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:
         return False
     copied, _ = recorded.again(())
     checkers = observers_of(checks)
-    screening = screening_of(NATIVE, copied.request, copied.board, checkers, counted=False, drawn=False)
+    asked = evolve(copied.request, options=evolve(copied.request.options, engine=NATIVE))
+    screening = screening_of(asked, copied.board, checkers, counted=False, drawn=False)
     return screening is not None and screening.run(copied.screened, None) is not None

@@ -18,7 +18,7 @@ import numpy as np
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
-from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
+from mlusim.engine.preference import NATIVE, asked_of
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
@@ -237,7 +237,7 @@ def apart(rows: Rows) -> bool:
     return True
 
 
-def threads_for(request: "Request", board: Board, native: "Loaded | None", engine: str, asked: int) -> int:
+def threads_for(request: "Request", board: Board, native: "Loaded | None", asked: int) -> int:
     """Return on how many of the threads that are *asked* for the tasks of a launch may run; what that takes is compiled here.
 
     "auto" leaves launches that are given little to one thread.
@@ -248,7 +248,7 @@ def threads_for(request: "Request", board: Board, native: "Loaded | None", engin
     many = min(asked, _groups(request, arch))
     if many < 2 or arch.name in _left.get(form, ()):
         return 1
-    named = (preferred() if engine_of(engine) == AUTO else engine) == NATIVE
+    named = asked_of(request.options.engine) == NATIVE
     if not named and sum(a.nbytes for a in allocations(request)) < LARGE:
         return 1
     with contextlib.suppress(BuildError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
 from mlusim.engine.native.screen import Mode
-from mlusim.engine.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def choose(
     also under a debugger of Python, whose breakpoints C would pass, and where the compiler has failed before.  Raises `UsageError`
     for a name that is no engine's.
     """
-    engine = preferred() if engine_of(engine) == AUTO else engine
+    engine = asked_of(engine)
     if engine == PYTHON or (engine == AUTO and debugged()):
         return None
     why = _why_not(kernel, board, watched=watched, counted=counted, drawn=drawn)
@@ -45,7 +45,7 @@ def choose(
         compiler = available()
         if compiler is None:
             if engine == NATIVE:
-                warnings.warn(no_compiler(), EngineWarning, stacklevel=4)
+                warnings.warn(no_compiler(), EngineWarning, stacklevel=5)
             return None
         key = (board.arch.name, *compiler)
         if engine == AUTO and key in _failing.get(kernel.native, ()):
@@ -58,7 +58,7 @@ def choose(
             if engine == NATIVE:
                 raise
             _failing.setdefault(kernel.native, set()).add(key)
-            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=4)
+            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=5)
             return None
         what = getattr(kernel.native, "problem", None) or "something"
         why = f"{kernel.name} uses what has no C: {what}"
@@ -88,7 +88,7 @@ def engine_of_operators(engine: str) -> str:
 
     Warns where there is none, and Python executes the operator.
     """
-    asked = preferred() if engine_of(engine) == AUTO else engine
+    asked = asked_of(engine)
     if asked != NATIVE or available() is not None:
         return asked
     warnings.warn(no_compiler(), EngineWarning, stacklevel=4)

@@ -10,7 +10,7 @@ from attrs import define
 from mlusim.arch.board import Board
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import Mode, Screened
-from mlusim.engine.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.machine.hub import Observer, hears_the_ends
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native.choose import compiles, debugged
@@ -105,13 +105,13 @@ def _restore_of(request: "Request") -> Callable[[], None]:
 
 
 def screening_of(
-    engine: str, request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
+    request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
 ) -> Screening | None:
     """Return how C runs a launch for those who are *watching*; None where it does not.
 
     "auto" leaves short launches to Python, which has run them before a compiler is done.
     """
-    asked = preferred() if engine_of(engine) == AUTO else engine
+    asked = asked_of(request.options.engine)
     kernel = request.kernel
     native = getattr(kernel, "native", None)
     if asked == PYTHON or counted or drawn or native is None or not compiles(board.arch):
@@ -138,9 +138,9 @@ def screening_of(
     return Screening(request, checkers, told, looks, loaded, tried and board.arch.name not in left)
 
 
-def worth_a_compiler(engine: str, request: "Request") -> bool:
+def worth_a_compiler(request: "Request") -> bool:
     """Return whether a launch that Python may watch goes to C: where that is asked for, and where "auto" expects it to be long."""
-    asked = preferred() if engine_of(engine) == AUTO else engine
+    asked = asked_of(request.options.engine)
     return asked == NATIVE or (asked == AUTO and _worth(request))
 
 

@@ -18,7 +18,7 @@ def repeats(core: Any) -> bool:
     """Return whether *core* may run further tasks: those that nothing looks at, of a kernel that keeps nothing of them."""
     session, union = core.session, core.union
     together = len(union.cores) - len(union.clusters) * session.board.arch.memory_core
-    return bool(session.alone and core.mlu.taskDim > together and session.request.layout is None)
+    return bool(session.alone and core.mlu.taskDim > together and session.request.options.layout is None)
 
 
 def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:

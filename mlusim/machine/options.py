@@ -1,0 +1,69 @@
+"""`LaunchOptions`: how a launch runs, beside what it runs."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mlusim.engine.preference import AUTO
+from mlusim.errors import LaunchError
+from mlusim.machine.limits import Limit
+from mlusim.machine.scheduling.schedule import EFFECTS, effects_of
+from mlusim.memory.regions import RegionMap
+
+LATE = "late"  # asynchronous effects land at the sync that waits for them
+
+
+@frozen
+class LaunchOptions:
+    """The options of a launch as they were given, which `Device.launch` describes; a launch checks them."""
+
+    observe: Any = ()
+    seed: int | None = None
+    effects: str = LATE
+    engine: str = AUTO
+    timing: bool = True
+    layout: RegionMap | None = None
+    limit: Limit | str | int | None = None
+    threads: int | None = None
+
+    @property
+    def observers(self) -> tuple[Any, ...]:
+        """Return the observers, of which some may be names.  Raises `LaunchError`."""
+        return (self.observe,) if isinstance(self.observe, str) else tuple(listed("observe", self.observe))
+
+    def checked(self, args: Sequence[Any]) -> "LaunchOptions":
+        """Return what a launch with *args* does: where *layout* is left out it is the first among them.
+
+        Raises `LaunchError` for a seed, effects or a layout that are none.
+        """
+        seed = self.seed
+        if seed is not None and not isinstance(seed, int | np.integer):
+            raise LaunchError(f"seed = {seed!r} is no integer")
+        if not isinstance(self.effects, str) or self.effects not in EFFECTS:
+            raise LaunchError(f"effects = {self.effects!r} is unknown; use 'late' or 'eager'")
+        return evolve(
+            self,
+            seed=None if seed is None else int(seed),
+            effects=effects_of(self.effects),
+            layout=_layout(self.layout, args),
+        )
+
+
+USUAL_OPTIONS = LaunchOptions()
+
+
+def listed(name: str, values: Any) -> Iterable[Any]:
+    """Return *values*, which the caller gave as *name*.  Raises `LaunchError` for what is no sequence."""
+    if not isinstance(values, Iterable):
+        raise LaunchError(f"{name} = {values!r:.80} is no sequence; give a list, empty for none")
+    return values
+
+
+def _layout(layout: Any, args: Sequence[Any]) -> RegionMap | None:
+    if layout is None:
+        return next((a for a in args if isinstance(a, RegionMap)), None)
+    if not isinstance(layout, RegionMap):
+        raise LaunchError(f"layout = {layout!r:.80} is no layout; give what PLAN.layout(board, ...) returns")
+    return layout
