@@ -264,6 +264,10 @@ class DebugSession(Standing):
         self._forget()
         return self.runs.last_before(limit, stoppers, count)
 
+    def step_aside(self) -> None:
+        """Let go of the run that stands here, so that another can follow lines; it is run again when it is looked at."""
+        self._forget()
+
     def change(self, text: str, apply: Callable[[Any], None]) -> bool:
         """Change the run where it stands by *apply*, which gets the tracer behind it; from now on every run of the launch.
 

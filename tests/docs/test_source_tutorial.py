@@ -1,4 +1,4 @@
-"""The tutorial about BANG C does what it prints: its files, its commands, their output."""
+"""The pages about BANG C do what they print: their files, their commands, the output."""
 
 import re
 import shlex
@@ -11,7 +11,8 @@ import pytest
 from mlusim.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-TUTORIAL = ROOT / "docs" / "tutorial" / "first-mlu.md"
+PAGES = {"tutorial/first-mlu.md": 7, "how-to/ask-why.md": 1}
+"""The pages, and how many of their commands print what stands there."""
 BLOCK = re.compile(r"```(c|python|console)\n(.*?)```", re.DOTALL)
 NAME = re.compile(r"(?://|#) (\w+\.\w+)\n")
 
@@ -41,22 +42,23 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_tutorial_prints_what_it_says(folder, capsys):
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_prints_what_it_says(page, folder, capsys):
     """Every file is written, every command run in order, and the lines behind it are what it printed."""
     compared = 0
-    for language, text in BLOCK.findall(TUTORIAL.read_text(encoding="utf-8")):
+    for language, text in BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")):
         name = NAME.match(text)
         if name is not None:
             (folder / name[1]).write_text(text)
         elif language == "python":
-            exec(compile(text, TUTORIAL.name, "exec"), {"__name__": "page"})  # noqa: S102 - the page is the test
+            exec(compile(text, page, "exec"), {"__name__": "page"})  # noqa: S102 - the page is the test
         else:
             for step in re.split(r"^(?=\$ )", text, flags=re.MULTILINE)[1:]:
                 command, _, expected = step.partition("\n")
                 compared += bool(expected.strip())
 
                 assert stripped(expected) == stripped(said(command, capsys))
-    assert 7 == compared
+    assert PAGES[page] == compared
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])

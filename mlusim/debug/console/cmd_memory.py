@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlusim.counted import plural
+from mlusim.debug.asking import cause_of, search_from
 from mlusim.debug.console.command import MEMORY, Command
+from mlusim.debug.look.causes import FAR
 from mlusim.debug.look.describe import elements, pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
-from mlusim.debug.look.origins import DEPTH, Byte, Origin, OriginSearch
+from mlusim.debug.look.origins import DEPTH, Byte, Origin
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
@@ -258,25 +260,47 @@ def who_wrote(console: "CommandContext", words: str) -> str:
     place, depth = (place.strip(), int(number)) if deep else (words, DEPTH)
     span = resolve(place, session.look(), session.core(), session.frame())
     session.leave_interrupt()
-    search = OriginSearch(session.runs, session.position, max(1, depth))
+    search = search_from(session, depth)
     try:
-        origin = search.origin(Byte(span.space, span.low, span.owner), place)
+        origin = search.of_byte(Byte(span.space, span.low, span.owner), place)
     finally:
         search.close()
     return "\n".join(_told(session, origin))
 
 
-def _told(session: "DebugSession", origin: Origin, level: int = 0) -> "list[str]":
+def why(console: "CommandContext", words: str) -> str:
+    """Show where the value of an expression comes from, or why a branch was taken."""
+    form = _FORM.match(words.partition(" ")[0])
+    if form is not None and (form["letters"] or not form["count"]):
+        raise UsageError(
+            "why/ takes a number: how many links behind each other are followed, as in `why/12 count`"
+        )
+    depth = int(form["count"]) if form is not None else FAR
+    words = words.partition(" ")[2] if form is not None else words
+    return "\n".join(_told(console.session, cause_of(console.session, words, depth)))
+
+
+def _told(
+    session: "DebugSession", origin: Origin, level: int = 0, known: "set[str] | None" = None
+) -> "list[str]":
+    """Return the lines of a chain; a test that led to several of its statements is told at the first."""
+    known = set() if known is None else known
     indent = "  " * level
     head = f"{indent}{'from ' * (level > 0)}{origin.place}"
-    if not origin.moment:
-        return [f"{head}: {origin.note}"]
-    launch = f"launch {origin.launch}, " * (len(session.launches) > 1)
-    line = (
-        f"{head}: written at {launch}moment {origin.moment} by {origin.task}, {origin.instruction} "
-        f"at {place_of(origin.file)}:{origin.line}"
-    ) + _when(session, origin)
-    return [line, *(text for source in origin.sources for text in _told(session, source, level + 1))]
+    if origin.moment:
+        launch = f"launch {origin.launch}, " * (len(session.launches) > 1)
+        line = (
+            f"{head}: {origin.verb} at {launch}moment {origin.moment} by {origin.task}, {origin.instruction} "
+            f"at {place_of(origin.file)}:{origin.line}"
+        ) + _when(session, origin)
+    else:
+        line = f"{head}: {origin.note}" if origin.note else head
+    because = (
+        [f"{indent}  because {origin.because}"] if origin.because and origin.because not in known else []
+    )
+    known.add(origin.because)
+    inner = (text for source in origin.sources for text in _told(session, source, level + 1, known))
+    return [line, *because, *inner]
 
 
 def _when(session: "DebugSession", origin: Origin) -> str:
@@ -301,10 +325,16 @@ of bytes as nram+0x100:64, a region of the plan, a tensor, a declaration by its 
 gives a pointer; elements as p[3], p[2:8], out[0, 3, 5].  Where a region and a tensor share a name, a variable
 comes first, then the region; region.NAME and tensor.NAME say which."""
 
+WHY = """EXPR is a variable, a member, an element of memory, or what is computed of such.  Each line is a statement that gave a
+value, with the values that it took below it: variables of the same function, arguments and results of functions, loads from
+memory and their writers, back to literals, arguments of the launch and the host's tensors.  `because` is the test that led to the
+statement.  `why branch` and `why` alone tell the last decision of the function, `why branch LINE` the last one at that line."""
+
 COMMANDS = (
     Command("print", ("p",), "[/FORM] EXPR[@COUNT]", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, PRINTS, completes="place"),
     Command("x", (), "[/FORM] PLACE", MEMORY, "show memory, element by element", examine_, FORMS + "\n" + PLACES, repeats=False, completes="place"),
     Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY|PLACE", MEMORY, "compare memory with itself at another moment, with a file, an array, or another place", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays, input.NAME and reference.NAME; so are a script's own variables.", completes="place"),
     Command("dump", (), "PLACE FILE.npy", MEMORY, "save memory as a NumPy array", dump, completes="place"),
     Command("who-wrote", ("ww",), "PLACE [DEPTH]", MEMORY, "who last wrote a byte, and where its sources came from, back to the tensors", who_wrote, completes="place"),
+    Command("why", (), "[/DEPTH] [EXPR | branch [LINE]]", MEMORY, "where the value of an expression comes from, and why a branch was taken", why, WHY, completes="place"),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """The writer of a byte: the instruction, task, line and moment that last did, and where its sources came from."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -137,7 +137,8 @@ class WriteLog(Observer):
 class Origin:
     """A byte and its last write; ``sources`` are the bytes that the write was made of.
 
-    ``launch`` and ``moment`` are 0 where the byte was never written; ``note`` says what it holds then.
+    ``launch`` and ``moment`` are 0 where the byte was never written; ``note`` says what it holds then.  A link of a chain
+    may be a variable too: ``verb`` says what happened to it, ``because`` which test led to the statement.
     """
 
     place: str
@@ -149,15 +150,28 @@ class Origin:
     line: int = 0
     note: str = ""
     sources: "list[Origin]" = field(factory=list)
+    verb: str = "written"
+    because: str = ""
 
 
 class OriginSearch:
-    """Follows bytes back through the launches of *runs*, from the position *here*."""
+    """Follows bytes back through the launches of *runs*, from the position *here*.
 
-    def __init__(self, runs: "RunMaker", here: Position, depth: int = DEPTH, nodes: int = NODES) -> None:
+    *written* adds to a write what it was made of besides bytes; it gets the write, the launch, the step and the depth that is left.
+    """
+
+    def __init__(
+        self,
+        runs: "RunMaker",
+        here: Position,
+        depth: int = DEPTH,
+        nodes: int = NODES,
+        written: "Callable[[Origin, int, Logged, int], None] | None" = None,
+    ) -> None:
         self._all, self._here = runs, here
         self._depth = depth
-        self._nodes = nodes
+        self.nodes = nodes
+        self._written = written
         self._logs: dict[int, tuple[WriteLog, PausedRun]] = {}
         self._replicas: dict[int, LaunchRun] = {}
         self._until: dict[int, int] = {}
@@ -167,10 +181,11 @@ class OriginSearch:
         """Trace the origin of *byte*, which the user calls *text*."""
         here = self._here
         before = here.moment if here.lines == 0 else here.moment + 1
-        return self._follow(byte, text, here.launch, before, self._depth)
+        return self.follow(byte, text, here.launch, before, self._depth)
 
-    def _follow(self, byte: Byte, text: str, launch: int, before: int, depth: int) -> Origin:
-        self._nodes -= 1
+    def follow(self, byte: Byte, text: str, launch: int, before: int, depth: int) -> Origin:
+        """Trace the origin that *byte* has before moment *before* of a launch, over *depth* links."""
+        self.nodes -= 1
         home = self._home(byte, launch)
         while (found := self._last(byte, launch, before)) is None:
             if byte.space is not GDRAM:
@@ -191,11 +206,14 @@ class OriginSearch:
         moment, logged, access = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         sources = list(self._sources(byte, logged, access, launch))
-        for source, name in sources[:SOURCES]:
-            if depth <= 1 or self._nodes <= 0:
-                made.sources.append(Origin(name, note="not followed any further"))
-            else:
-                made.sources.append(self._follow(source, name, launch, moment, depth - 1))
+        made.sources += [
+            self.follow(source, name, launch, moment, depth - 1)
+            if depth > 1 and self.nodes > 0
+            else Origin(name, note="not followed any further")
+            for source, name in sources[:SOURCES]
+        ]
+        if self._written is not None and depth > 1 and self.nodes > 0:
+            self._written(made, launch, logged, depth - 1)
         if logged.step.name == "vv_store":
             made.sources.append(
                 Origin("a vector register", note="registers have no history; step back from here")

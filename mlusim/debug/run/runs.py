@@ -73,18 +73,27 @@ class RunMaker:
         return run
 
     def aside(
-        self, position: Position, *, since: int | None = None, watching: RunListener | None = None
+        self,
+        position: Position,
+        *,
+        since: int | None = None,
+        watching: RunListener | None = None,
+        following: Stopper | None = None,
     ) -> LaunchRun:
         """Return a run for another look, at *position*, with a log of its writes where asked, or at the end before it.
 
-        It is watched from moment *since* on, or as late as can be; the caller abandons it.
+        It is watched from moment *since* on, or as late as can be, with *following* as a stopper from there on; the
+        caller abandons it.
         """
         recorded = self.recorded(position.launch)
         beside = () if watching is None else (watching,)
         run = self._make(recorded, (), beside, since=position.moment if since is None else since)
         if watching is not None:
             watching.begin(run)
-        stop = self._go(run, goal=position)
+        if following is None:
+            stop = self._go(run, goal=position)
+        else:
+            stop = self._go(run, [following], position, _pass_by, run.since)
         if stop is None or (stop.position != position and watching is None):
             run.abandon()
             raise self._none(position)
@@ -173,3 +182,7 @@ class RunMaker:
             return run.go(stoppers, goal, collect, trace_from)
         finally:
             self.active = before
+
+
+def _pass_by(stop: Stop) -> None:
+    """Go on: who follows a run does not stop it."""

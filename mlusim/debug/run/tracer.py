@@ -388,16 +388,18 @@ class Tracer(RunObserver):
         self.tracing = True
         for core in self.cores:
             if core.carrier is not None and core.carrier.frame is not None:
-                self._mark(core.carrier.frame)
+                self._mark(core.carrier.frame, core)
                 core.carrier.trace = self._call
         if self.session is not None and self.session.scheduler.running is not None:
-            self._mark(sys._getframe())  # noqa: SLF001 - the frames of the core that runs
+            self._mark(sys._getframe(), self.session.scheduler.running)  # noqa: SLF001 - the frames of the core that runs
             sys.settrace(self._call)
 
-    def _mark(self, frame: FrameType | None) -> None:
+    def _mark(self, frame: FrameType | None, core: Core) -> None:
+        fine = any(s.follows_instructions(core) for s in self._line_stoppers)
         while frame is not None:
             if self._owned(frame.f_code.co_filename):
                 frame.f_trace = self._line
+                frame.f_trace_opcodes = fine
             frame = frame.f_back
 
     def _retrace(self) -> None:
@@ -417,6 +419,9 @@ class Tracer(RunObserver):
         if not self._owned(frame.f_code.co_filename):
             return None
         self._fresh = frame
+        core = self.session.scheduler.running if self.session is not None else None
+        if any(s.follows_instructions(core) for s in self._line_stoppers):
+            frame.f_trace_opcodes = True
         return self._line
 
     def _line(self, frame: FrameType, event: str, argument: object) -> Trace | None:
@@ -427,6 +432,11 @@ class Tracer(RunObserver):
         elif event == "return":
             for stopper in self._line_stoppers:
                 stopper.at_return(frame, argument)
+        elif event == "opcode":
+            core = self.session.scheduler.running if self.session is not None else None
+            for stopper in self._line_stoppers:
+                if core is not None:
+                    stopper.at_instruction(core, frame)
         return self._line if self.tracing else None
 
     def _at_line(self, frame: FrameType, *, entered: bool) -> None:

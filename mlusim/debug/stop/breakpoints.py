@@ -61,6 +61,14 @@ class Stopper:
     def at_return(self, frame: FrameType, value: object) -> None:
         """Note that *frame* returns *value*."""
 
+    def follows_instructions(self, core: "Core | None") -> bool:
+        """Return whether it follows the instructions of Python that *core* executes, one by one."""
+        del core
+        return False
+
+    def at_instruction(self, core: "Core", frame: FrameType) -> None:
+        """Note that an instruction of Python's in *frame* of *core* comes next."""
+
 
 class Location(Stopper):
     """The place of a breakpoint; ``text`` says it as the user would; ``watches`` that it is a watchpoint's."""

@@ -1,0 +1,151 @@
+"""The question why: an expression or a branch of a paused session, and the chain that leads to it."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlusim.debug.look.causes import FAR, MANY, CauseSearch
+from mlusim.debug.look.describe import value_text
+from mlusim.debug.look.evaluate import c_scope, evaluate, parse
+from mlusim.debug.look.names import names_of
+from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
+from mlusim.debug.look.places import resolve
+from mlusim.debug.source.pieces import LOCAL, POINTEE, Read
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c
+from mlusim.frontend.bangc.ir import Storage
+from mlusim.frontend.bangc.types import Array
+from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
+    from mlusim.frontend.bangc.c_scope import FrameNames
+
+NO_FRAME = (
+    "no task is in a function here; `who-wrote PLACE` follows memory, `reverse-stepi` goes back into a task"
+)
+
+
+def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
+    """Return where the value of the expression *words* comes from, or why a branch was taken: ``branch [LINE]``, or nothing.
+
+    Raises `UsageError` for what has no value here, or where no task is in a function.
+    """
+    first, _, rest = words.strip().partition(" ")
+    branch = first in ("", "branch")
+    if branch and rest.strip() and not rest.strip().isdigit():
+        raise UsageError(f"why branch takes the number of a line, and {rest.strip()!r} is none")
+    session.leave_interrupt()
+    frame = session.frame()
+    if frame is None and branch:
+        raise UsageError(NO_FRAME)
+    line = int(rest) if branch and rest.strip() else None
+    reads = None if branch else _reads_of(session, words.strip())
+    made: Origin | None = None
+    span = None
+    text = words.strip()
+    if reads is None and not branch:
+        span = resolve(text, session.look(), session.core(), frame)
+        text = _with_value(session, text)
+    elif reads is not None and (len(reads) != 1 or reads[0].text != text):
+        made = Origin(_with_value(session, text), note="computed here")
+    search = search_from(session, depth, max(MANY, 8 * depth) if depth > FAR else MANY)
+    try:
+        if span is not None:
+            return search.of_byte(Byte(span.space, span.low, span.owner), text)
+        if reads is None:
+            return search.of_branch(line)
+        if made is None:
+            return search.of_variable(reads[0])
+        made.sources = [search.of_variable(read) for read in reads]
+        return made
+    finally:
+        search.close()
+
+
+def _with_value(session: "DebugSession", text: str) -> str:
+    """Return ``text = value`` of an expression; the text alone where it is only a place."""
+    try:
+        value = evaluate(
+            parse(text), session.frame(), session.core(), names_of(session.look(), session.core())
+        )
+    except UsageError:
+        return text
+    return text if isinstance(value, Ptr | np.ndarray) else f"{text} = {value_text(value)}"
+
+
+def search_from(session: "DebugSession", depth: int = DEPTH, nodes: int | None = None) -> CauseSearch:
+    """Return a search from where *session* stands, which lets go of its run: Python traces in one place at a time."""
+    most = nodes or (NODES if depth <= DEPTH else 8 * depth)
+    search = CauseSearch(session.runs, session.position, session.focus, session.level, max(1, depth), most)
+    session.step_aside()
+    return search
+
+
+def _reads_of(session: "DebugSession", words: str) -> list[Read] | None:
+    """Return the variables that an expression takes; None where it is a place in memory."""
+    frame = session.frame()
+    if frame is None:
+        return None
+    scope = c_scope(frame, names_of(session.look(), session.core()))
+    if scope is None:
+        return _of_python(session, words)
+    try:
+        tree = parse_c(words, lambda name: scope.record(name) is not None)
+    except NoExpression:
+        return None
+    found = _variable(tree, scope, words)
+    if found is not None:
+        return [found]
+    if isinstance(tree, Name | MemberAccess | Prefix | Item):
+        return None
+    reads = [r for part in _parts(tree) if (r := _variable(part, scope, "")) is not None]
+    held = scope.frame.f_locals
+    return [r for r in dict.fromkeys(reads) if not isinstance(held.get(r.name), Ptr)] or None
+
+
+def _variable(tree: Tree, scope: "FrameNames", text: str) -> Read | None:
+    """Return the variable, or the member of one, that *tree* is; None for memory and for what is computed."""
+    path: tuple[str, ...] = ()
+    base, arrow = tree, False
+    while isinstance(base, MemberAccess):
+        path, arrow, base = (base.name, *path), base.arrow, base.base
+    pointed = isinstance(base, Prefix) and base.op == "*"
+    inner = base.operand if isinstance(base, Prefix) and pointed else base
+    local = scope.local(inner.text) if isinstance(inner, Name) else None
+    if local is None or local.storage is Storage.MEMORY or isinstance(local.type, Array):
+        return None
+    reference = getattr(local.type, "reference", False)
+    leads = pointed or arrow or reference
+    if leads and isinstance(scope.frame.f_locals.get(local.name), Ptr):
+        return None
+    shown = text or ".".join((local.source_name, *path))
+    return Read(POINTEE if leads else LOCAL, local.name, shown, path)
+
+
+def _parts(tree: Tree) -> list[Tree]:
+    """Return the variables and members in *tree*."""
+    if isinstance(tree, Name | MemberAccess):
+        return [tree]
+    found: list[Tree] = []
+    for name in getattr(type(tree), "__slots__", ()) or vars(tree):
+        value = getattr(tree, name, None)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Tree):
+                found += _parts(one)
+    return found
+
+
+def _of_python(session: "DebugSession", words: str) -> list[Read] | None:
+    frame = session.frame()
+    assert frame is not None
+    if words.isidentifier():
+        value = frame.f_locals.get(words)
+        return [Read(LOCAL, words, words)] if words in frame.f_locals and not isinstance(value, Ptr) else None
+    try:
+        names = [n for n in dict.fromkeys(parse(words).names) if n in frame.f_locals]
+    except UsageError:
+        return None
+    if "[" in words or ("+" in words and any(isinstance(frame.f_locals[n], Ptr) for n in names)):
+        return None
+    return [Read(LOCAL, n, n) for n in names if not isinstance(frame.f_locals[n], Ptr)] or None

@@ -1,0 +1,736 @@
+"""The cause of a value and of a branch: which statement gave it, of what, and so on back to the host's tensors.
+
+A launch is run once more with a `Trail` of the statements of one core.  What a statement reads of variables leads to the
+statements that wrote them; what it loads from memory leads to the writer of those bytes, and from a writer's scalars back here.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, field
+
+from mlusim.debug.look.describe import access_text, named, value_text
+from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, Byte, Origin, OriginSearch
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.run.edits import Edit
+from mlusim.debug.run.trail import EVENTS, Loaded, LoadLog, Standing, Trail
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import place_of
+from mlusim.debug.source.pieces import (
+    BUILT_IN,
+    CALLED,
+    LOCAL,
+    POINTEE,
+    RETURNED,
+    CallSite,
+    Piece,
+    Read,
+    Reads,
+    Store,
+    reads_in,
+)
+from mlusim.debug.stop.moments import END, Position
+from mlusim.errors import UsageError
+from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.debug.look.origins import Logged
+    from mlusim.debug.run.launch_run import LaunchRun
+    from mlusim.debug.run.runs import RunMaker
+
+WINDOWS = (1 << 12, 1 << 16, END)
+"""Moments before a place from which statements are followed, one after the other, until they reach back far enough."""
+FAR, MANY = 8, 48  # links behind each other, and in all, that `why` follows
+SOURCES = 8  # values that one statement took which are followed
+ABOVE = "as above"
+_VALUES = ("any", "either", "value")  # kinds of parameters that an instruction computes with
+_FOLLOWED = (int, float, str, dict, np.generic, type(None))
+_NONE = object()
+
+
+class _TooShort(Exception):
+    """The trail begins behind what is looked for."""
+
+
+@define(eq=False)
+class _Followed:
+    """A trail up to *position*, and the run that it was left by."""
+
+    position: Position
+    trail: Trail
+    run: "LaunchRun"
+    children: dict[tuple[int, int], list[int]] = field(factory=dict)
+
+    @property
+    def paused(self) -> PausedRun:
+        """The machine at the end of the trail."""
+        assert self.run.stop is not None
+        return PausedRun(self.run.recorded, self.run.session, self.run.tracer, self.run.stop)
+
+    @property
+    def launch(self) -> int:
+        """The number of the launch."""
+        return self.position.launch
+
+    def called_in(self, where: int, event: int) -> list[int]:
+        """Return the activations that the statement *event* of activation *where* has made."""
+        if not self.children:
+            for number, one in enumerate(self.trail.activations):
+                self.children.setdefault((one.parent, one.called), []).append(number)
+        return self.children.get((where, event), [])
+
+    def following(self, where: int, event: int) -> int:
+        """Return the next statement of the activation behind *event*, or the end of the trail."""
+        events = self.trail.activations[where].events
+        at = bisect_right(events, event)
+        return events[at] if at < len(events) else len(self.trail.events)
+
+    def value(self, where: int, name: str, path: tuple[str, ...], at: int) -> Any:
+        """Return the value of a local, or a member of it, where the statement *at* began; `_NONE` where it has none."""
+        events = self.trail.activations[where].events
+        for n in range(bisect_right(events, at) - 1, -1, -1):
+            changes = self.trail.events[events[n]].changes
+            if name in changes:
+                return _member(changes[name], path)
+        return _NONE
+
+
+class CauseSearch:
+    """Follows values back from the position *here*, of the core called *label* and its frame *level*."""
+
+    def __init__(
+        self,
+        runs: "RunMaker",
+        here: Position,
+        label: str | None,
+        level: int = 0,
+        depth: int = DEPTH,
+        nodes: int = NODES,
+    ) -> None:
+        self._runs, self._here, self._label, self._level = runs, here, label, level
+        self._depth, self._most = depth, nodes
+        self._window = 0
+        self._known: set[Any] = set()
+        self._trails: dict[tuple[int, str], _Followed] = {}
+        self._made: list[LaunchRun] = []
+        self.bytes = OriginSearch(runs, here, depth, nodes, self._written)
+
+    def of_byte(self, byte: Byte, text: str) -> Origin:
+        """Trace the origin of *byte*, which the user calls *text*, through instructions and scalars."""
+        return self._widening(lambda: self.bytes.origin(byte, text))
+
+    def of_variable(self, read: Read) -> Origin:
+        """Trace the origin of the value that a variable of the frame has here."""
+
+        def look() -> Origin:
+            followed, here = self._stand()
+            one = self._read(followed, here.where, here.before, read, self._depth, held=here.held)
+            return (
+                one if one is not None else Origin(read.text, note="it lies in memory: name an element of it")
+            )
+
+        return self._widening(look)
+
+    def of_branch(self, line: int | None) -> Origin:
+        """Trace the origin of the last decision of the function, or of that at *line*."""
+
+        def look() -> Origin:
+            followed, here = self._stand()
+            where = here.where
+            events = followed.trail.activations[where].events
+            for n in range(bisect_left(events, here.before) - 1, -1, -1):
+                piece = followed.trail.events[events[n]].piece
+                if piece is None or piece.test is None or (line is not None and piece.line != line):
+                    continue
+                behind = events[n + 1] if n + 1 < len(events) else None
+                then = here.coming if behind is None else followed.trail.events[behind].piece
+                if then is not None:
+                    return self._decision(followed, where, events[n], then)
+            if not followed.trail.activations[where].whole:
+                self._short(followed)
+            what = f"no test of line {line}" if line is not None else "no test of this function"
+            raise UsageError(f"{what} has been decided before this place")
+
+        return self._widening(look)
+
+    def close(self) -> None:
+        """Let go of the runs that were looked at."""
+        self.bytes.close()
+        self._forget()
+
+    def _forget(self) -> None:
+        for run in self._made:
+            run.abandon()
+        self._made.clear()
+        self._trails.clear()
+
+    # -- trails ----------------------------------------------------------------------------------
+
+    def _widening(self, look: Any) -> Origin:
+        """Return what *look* finds; where its trails are too short, from longer ones."""
+        while True:
+            try:
+                found: Origin = look()
+            except _TooShort:
+                self._window += 1
+                self.bytes.nodes = self._most
+                self._known.clear()
+                self._forget()
+            else:
+                return found
+
+    def _stand(self) -> tuple[_Followed, Standing]:
+        """Return the trail to the place of the search, and where the frame in focus is there."""
+        if self._label is None:
+            raise UsageError("no task is in a function here")
+        followed = self._follow(self._label, self._here)
+        trail = followed.trail
+        standing = trail.standing
+        if standing is None:
+            core = followed.paused.core(self._label)
+            stack = followed.paused.stack(core) if core is not None else []
+            standing = trail.stand(stack, self._level)
+        if standing.where < 0 and not trail.events:
+            raise UsageError("nothing of the function has been executed before this place")
+        if standing.where < 0:
+            raise UsageError("the source of this function is not known, so its statements are not followed")
+        return followed, standing
+
+    def _follow(self, label: str, position: Position) -> _Followed:
+        """Return a trail of the core called *label* to *position*; one that goes on behind it serves as well."""
+        known = self._trails.get((position.launch, label))
+        if known is not None:
+            first = known.trail.events[0].moment if known.trail.events else END
+            if known.position == position or (position < known.position and first < position.moment):
+                return known
+        line = position.lines > 0
+        edited = bool(self._runs.recorded(position.launch).edits)
+        trail = Trail(label, position if line else None, self._level, every=edited)
+        goal = Position(position.launch, position.moment + 1) if line else position
+        moment = self._runs.moments(position.launch) if position.at_end else position.moment
+        since = max(0, moment - WINDOWS[min(self._window, len(WINDOWS) - 1)])
+        run = self._runs.aside(goal, since=since, watching=LoadLog(trail), following=trail)
+        self._made.append(run)
+        found = self._trails[position.launch, label] = _Followed(position, trail, run)
+        return found
+
+    def _short(self, followed: _Followed) -> None:
+        """Raise `_TooShort` where a longer trail of the launch can be made."""
+        if not followed.trail.cut and self._window < len(WINDOWS) - 1:
+            raise _TooShort
+
+    # -- variables -------------------------------------------------------------------------------
+
+    def _read(
+        self,
+        followed: _Followed,
+        where: int,
+        at: int,
+        read: Read,
+        depth: int,
+        *,
+        held: Mapping[str, Any] | None = None,
+        turn: int = 0,
+    ) -> Origin | None:
+        """Return the origin of what the statement *at* reads; None where it is memory, whose loads are known.
+
+        *held* are the values of the locals at the end of the trail, where that is what *at* means; *turn* counts calls of one name.
+        """
+        if read.kind == BUILT_IN:
+            core = followed.trail.core
+            value = getattr(core.mlu, read.name, _NONE) if core is not None else _NONE
+            return Origin(_valued(read.text, value), note=f"built in, of {followed.trail.label}")
+        if read.kind == CALLED:
+            return self._returned(followed, where, at, read, depth, turn)
+        value = followed.value(where, read.key, read.path, at)
+        if held is not None and read.name in held and (read.kind != LOCAL or isinstance(value, _FOLLOWED)):
+            value = _member(held[read.name], read.path)
+        if read.kind == POINTEE and (value is _NONE or isinstance(value, Ptr)):
+            return None
+        if held is None and not (value is _NONE or isinstance(value, _FOLLOWED)):
+            return None  # a pointer, whose elements are followed; a vector register, a list: what is in it has no history
+        text = _valued(read.text, value)
+        if depth <= 0 or self.bytes.nodes <= 0:
+            return Origin(text, note="not followed any further")
+        self.bytes.nodes -= 1
+        if read.kind == POINTEE:
+            return self._pointee(followed, where, at, read, text, depth)
+        return self._variable(followed, where, at, read, text, depth)
+
+    def _variable(
+        self, followed: _Followed, where: int, at: int, read: Read, text: str, depth: int
+    ) -> Origin:
+        found = self._definition(followed, where, read.name, read.path, at)
+        edit = self._edited(followed, where, at, read)
+        if edit is not None and (found is None or edit.position > self._place(followed, found[1])):
+            return Origin(text, note=f"changed by hand at {edit.position}: {edit.text}")
+        if found is None:
+            return self._given(followed, where, read, text, depth)
+        inside, event, store = found
+        if store is None:
+            made = self._statement(followed, inside, event, text, "changed")
+            made.sources.append(Origin(read.text, note="it was changed through a pointer in this statement"))
+            return made
+        if store.unset:
+            piece = followed.trail.events[event].piece
+            assert piece is not None
+            note = f"it has no value: `{piece.text}` at {self._site(followed, where, piece)} gives none, and nothing has since"
+            return Origin(read.text, note=note)
+        if self._told(followed, inside, event, store, text):
+            return Origin(text, note=ABOVE)
+        made = self._statement(followed, inside, event, text, "set")
+        own = read if inside == where else None
+        made.sources = self._sources(followed, inside, event, store.reads, depth - 1, own)
+        return made
+
+    def _told(self, followed: _Followed, where: int, event: int, store: Store, text: str) -> bool:
+        """Return whether the same value of the same statement has been told already; one without sources is told again."""
+        key = (
+            followed.launch,
+            followed.trail.label,
+            followed.trail.events[event].moment,
+            event,
+            id(store),
+            text,
+        )
+        known = key in self._known
+        self._known.add(key)
+        return known and bool(store.reads or list(self._loads(followed, where, event)))
+
+    def _definition(
+        self, followed: _Followed, where: int, name: str, path: tuple[str, ...], at: int
+    ) -> "tuple[int, int, Store | None] | None":
+        """Return the last write of a local before *at*: the activation, the statement, and what it stores; no store where it is by a pointer."""
+        trail = followed.trail
+        active = trail.activations[where]
+        for n in range(bisect_left(active.events, at) - 1, -1, -1):
+            event = active.events[n]
+            piece = trail.events[event].piece
+            if piece is None:
+                continue
+            for store in reversed(piece.stores):
+                if store.name == name and not store.through and _overlap(store.path, path):
+                    return where, event, store
+            for site in piece.calls:
+                for argument, (_, _, root) in enumerate(site.given):
+                    if root is not None and root.kind == LOCAL and root.name == name:
+                        found = self._through_call(followed, where, event, site, argument, root.path, path)
+                        if found is not None:
+                            return found
+            if (
+                name in active.function.watched
+                and name not in active.function.leading
+                and self._changed(followed, where, n, name, path)
+            ):
+                through = next((s for s in piece.stores if s.through), None)
+                return where, event, through
+        return None
+
+    def _through_call(
+        self,
+        followed: _Followed,
+        where: int,
+        event: int,
+        site: CallSite,
+        argument: int,
+        root: tuple[str, ...],
+        path: tuple[str, ...],
+    ) -> "tuple[int, int, Store] | None":
+        """Return the last write, in functions that a statement has called, through the address that was given as an argument."""
+        if not _overlap(root, path):
+            return None
+        for child in reversed(followed.called_in(where, event)):
+            function = followed.trail.activations[child].function
+            if function.code.co_name == site.name and argument < len(function.parameters):
+                found = self._through(followed, child, function.parameters[argument], path[len(root) :], END)
+                if found is not None:
+                    return found
+        return None
+
+    def _through(
+        self, followed: _Followed, where: int, pointer: str, path: tuple[str, ...], at: int
+    ) -> "tuple[int, int, Store] | None":
+        """Return the last write before *at* through a pointer or reference of an activation."""
+        trail = followed.trail
+        active = trail.activations[where]
+        for n in range(bisect_left(active.events, at) - 1, -1, -1):
+            event = active.events[n]
+            piece = trail.events[event].piece
+            if piece is None:
+                continue
+            for store in reversed(piece.stores):
+                if store.name == pointer and store.through and _overlap(store.path, path):
+                    return where, event, store
+            for site in piece.calls:
+                for argument, (_, _, root) in enumerate(site.given):
+                    if root is not None and root.kind == POINTEE and root.name == pointer:
+                        found = self._through_call(followed, where, event, site, argument, root.path, path)
+                        if found is not None:
+                            return found
+        return None
+
+    def _changed(self, followed: _Followed, where: int, n: int, name: str, path: tuple[str, ...]) -> bool:
+        """Return whether a local has another value behind the *n*-th statement of an activation than before."""
+        events = followed.trail.activations[where].events
+        if n + 1 >= len(events) or name not in followed.trail.events[events[n + 1]].changes:
+            return False
+        before = followed.value(where, name, path, events[n])
+        behind = followed.value(where, name, path, events[n + 1])
+        return bool(before is not _NONE and behind is not before and behind != before)
+
+    def _given(self, followed: _Followed, where: int, read: Read, text: str, depth: int) -> Origin:
+        """Return the origin of a local that the function has not written: what it was called with."""
+        active = followed.trail.activations[where]
+        site, argument = self._call_of(followed, where, read.name)
+        if site is not None:
+            made = self._statement(followed, active.parent, active.called, text, "given")
+            words, reads, _ = site.given[argument]
+            made.instruction = f"as `{words}` of {made.instruction}"
+            made.sources = self._sources(followed, active.parent, active.called, reads, depth - 1)
+            return made
+        if not active.whole:
+            self._short(followed)
+            return Origin(text, note=f"more than {EVENTS // 2:,} statements ago; not followed any further")
+        if read.name in active.function.parameters:
+            return Origin(text, note="an argument of the launch, as the host gave it")
+        return Origin(text, note="no statement has given it a value")
+
+    def _call_of(self, followed: _Followed, where: int, name: str) -> tuple[CallSite | None, int]:
+        """Return the call that an activation was made by, and which argument of it the parameter *name* is."""
+        active = followed.trail.activations[where]
+        if active.parent < 0 or active.called < 0 or name not in active.function.parameters:
+            return None, 0
+        piece = followed.trail.events[active.called].piece
+        own = active.function.code.co_name
+        sites = [s for s in (piece.calls if piece is not None else ()) if s.name == own]
+        same = [
+            c
+            for c in followed.called_in(active.parent, active.called)
+            if followed.trail.activations[c].function is active.function
+        ]
+        turn = same.index(where) if where in same else 0
+        argument = active.function.parameters.index(name)
+        if not sites:
+            return None, 0
+        site = sites[min(turn, len(sites) - 1)]
+        return (site, argument) if argument < len(site.given) else (None, 0)
+
+    def _pointee(self, followed: _Followed, where: int, at: int, read: Read, text: str, depth: int) -> Origin:
+        """Return the origin of what a pointer or reference leads to: written through it here, or before the call."""
+        pointer = self._definition(followed, where, read.name, (), at)
+        target = pointer[2].target if pointer is not None and pointer[2] is not None else None
+        if target is not None:
+            own = Read(target.kind, target.name, read.text, (*target.path, *read.path))
+            return self._read(followed, where, at, own, depth) or Origin(text, note="it lies in memory")
+        found = self._through(followed, where, read.name, read.path, at)
+        if found is not None:
+            inside, event, store = found
+            made = self._statement(followed, inside, event, text, "set")
+            made.sources = self._sources(followed, inside, event, store.reads, depth - 1, read)
+            return made
+        site, argument = self._call_of(followed, where, read.name)
+        root = site.given[argument][2] if site is not None else None
+        if root is None:
+            if not followed.trail.activations[where].whole:
+                self._short(followed)
+            return Origin(
+                text, note=f"what {read.name} leads to is not followed; ask for the variable itself"
+            )
+        active = followed.trail.activations[where]
+        outer = Read(root.kind, root.name, ".".join((root.text, *read.path)), (*root.path, *read.path))
+        return self._read(followed, active.parent, active.called, outer, depth) or Origin(
+            text, note="it lies in memory"
+        )
+
+    def _returned(
+        self, followed: _Followed, where: int, at: int, read: Read, depth: int, turn: int
+    ) -> Origin | None:
+        """Return the origin of what a function of the source returned to the statement *at*."""
+        trail = followed.trail
+        made = [
+            c
+            for c in followed.called_in(where, at)
+            if trail.activations[c].function.code.co_name == read.name
+        ]
+        if turn >= len(made) or depth <= 0 or self.bytes.nodes <= 0:
+            return None
+        events = trail.activations[made[turn]].events
+        if not events or trail.events[events[-1]].piece is not None:
+            return None
+        text = _valued(read.text, trail.events[events[-1]].value)
+        for event in reversed(events[:-1]):
+            piece = trail.events[event].piece
+            store = next((s for s in piece.stores if s.name == RETURNED), None) if piece is not None else None
+            if store is not None:
+                self.bytes.nodes -= 1
+                found = self._statement(followed, made[turn], event, text, "returned")
+                found.sources = self._sources(followed, made[turn], event, store.reads, depth - 1)
+                return found
+        return Origin(text, note="its function returned without a statement")
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def _sources(
+        self, followed: _Followed, where: int, event: int, reads: Reads, depth: int, own: Read | None = None
+    ) -> list[Origin]:
+        """Return the origins of what a statement took: *reads*, and what it loaded; of its *own* variable from before its first turn."""
+        found: list[Origin] = []
+        known: set[Any] = set()
+        turns: dict[str, int] = {}
+        waiting = list(reads_in(reads, lambda name: followed.value(where, name, (), event)))
+        while waiting:
+            read = waiting.pop(0)
+            turn = turns.get(read.name, 0) if read.kind == CALLED else 0
+            key = read.kind, read.name, read.path, turn
+            if key in known:
+                continue
+            known.add(key)
+            if own is not None and key == (own.kind, own.name, own.path, 0):
+                one = self._earlier(followed, where, event, read, depth)
+            else:
+                one = self._read(followed, where, event, read, depth, turn=turn)
+            if one is not None:
+                found.append(one)
+                turns[read.name] = turn + 1
+            elif read.kind == CALLED:
+                waiting[:0] = [r for r in read.given if isinstance(r, Read)]
+        loads = list(self._loads(followed, where, event))
+        for load in loads:
+            if key_of(load) not in known:
+                known.add(key_of(load))
+                found.append(self._loaded(followed, load, depth))
+        if len(found) > SOURCES:
+            found[SOURCES:] = [Origin(f"{len(found) - SOURCES} more values", note="not followed")]
+        return found
+
+    def _earlier(self, followed: _Followed, where: int, event: int, read: Read, depth: int) -> Origin | None:
+        """Return the origin of a variable that a statement makes of itself, as `i += 1`: from before it did so first."""
+        piece = followed.trail.events[event].piece
+        first, turns = event, 0
+        while read.kind == LOCAL:
+            found = self._definition(followed, where, read.name, read.path, first)
+            if found is None or followed.trail.events[found[1]].piece is not piece or found[0] != where:
+                break
+            first, turns = found[1], turns + 1
+        if not turns:
+            return self._read(followed, where, event, read, depth)
+        text = _valued(read.text, followed.value(where, read.key, read.path, event))
+        many = f"{turns} earlier time{'s' * (turns != 1)}"
+        made = Origin(text, note=f"the same statement had run {many}")
+        before = self._read(followed, where, first, read, depth)
+        made.sources = [] if before is None else [before]
+        return made
+
+    def _loads(self, followed: _Followed, where: int, event: int) -> Iterator[Loaded]:
+        """Yield what the statement *event* itself loaded."""
+        loads, stop = followed.trail.loads, followed.following(where, event)
+        for n in range(bisect_right(loads, event, key=lambda one: one.after), len(loads)):
+            if loads[n].after > stop:
+                return
+            if loads[n].where == where:
+                yield loads[n]
+
+    def _loaded(self, followed: _Followed, load: Loaded, depth: int) -> Origin:
+        """Return the origin of the bytes of a load."""
+        access = load.access
+        text, local = self._load_text(followed, load)
+        if depth <= 0 or self.bytes.nodes <= 0:
+            return Origin(text, note="not followed any further")
+        byte = Byte(access.allocation.space, access.allocation.address + access.start, load.owner)
+        found = self.bytes.follow(byte, text, followed.launch, load.moment, depth)
+        declared = found.note == UNWRITTEN and self._definition(followed, load.where, local, (), load.after)
+        if local and declared:
+            return self._variable(followed, load.where, load.after, Read(LOCAL, local, text), text, depth)
+        return found
+
+    def _load_text(self, followed: _Followed, load: Loaded) -> tuple[str, str]:
+        """Return what the bytes of a load are called, with their value, and the local array that they are of, if they are."""
+        access = load.access
+        dtype = named(followed.paused, access.allocation, max(access.start, 0), access.size)[2]
+        text, local = access_text(followed.paused, access), ""
+        active = followed.trail.activations[load.where]
+        for name, value in active.shadow.items() if dtype is None else ():
+            if (
+                isinstance(value, Ptr)
+                and value.view.allocation is access.allocation
+                and name not in active.function.parameters
+            ):
+                offset = access.start - value.offset
+                if 0 <= offset < value.view.nbytes and not offset % value.dtype.size:
+                    local, dtype = name, value.dtype
+                    text = f"{active.function.named[name]}[{offset // dtype.size}]"
+        if load.raw and dtype is not None and dtype.size == len(load.raw):
+            text = _valued(text, np.frombuffer(load.raw, dtype.dtype)[0].item())
+        return text, local
+
+    def _statement(self, followed: _Followed, where: int, event: int, text: str, verb: str) -> Origin:
+        """Return a link of the chain: *text* was written by a statement."""
+        began = followed.trail.events[event]
+        piece = began.piece
+        assert piece is not None
+        file = followed.trail.activations[where].function.code.co_filename
+        made = Origin(
+            text, followed.launch, began.moment, followed.trail.label, f"`{piece.text}`", file, piece.line
+        )
+        made.verb = verb
+        made.because = self._because(followed, where, event)
+        return made
+
+    def _because(self, followed: _Followed, where: int, event: int) -> str:
+        """Return the test that led to a statement, with its values; nothing where there was none."""
+        piece = followed.trail.events[event].piece
+        while piece is not None and (piece.parent is None or piece.parent.test is None or not piece.role):
+            piece = piece.parent
+        if piece is None or piece.parent is None:
+            return ""
+        events = followed.trail.activations[where].events
+        for n in range(bisect_left(events, event) - 1, -1, -1):
+            if followed.trail.events[events[n]].piece is piece.parent:
+                return self._outcome(followed, where, events[n], piece.parent, piece.role, with_place=True)
+        return ""
+
+    def _outcome(
+        self,
+        followed: _Followed,
+        where: int,
+        event: int,
+        piece: Piece,
+        role: str,
+        *,
+        with_place: bool = False,
+    ) -> str:
+        """Return a test, what came out and of which values, in words."""
+        assert piece.test is not None
+        values = []
+        reads = list(reads_in(piece.test.reads, lambda name: followed.value(where, name, (), event)))
+        for read in {(r.kind, r.name, r.path): r for r in reads if r.kind in (LOCAL, POINTEE)}.values():
+            value = followed.value(where, read.key, read.path, event)
+            if value is not _NONE and isinstance(value, _FOLLOWED):
+                values.append(_valued(read.text, value))
+        values += [self._load_text(followed, load)[0] for load in self._loads(followed, where, event)]
+        given = f", with {', '.join(values[:SOURCES])}" if values else ""
+        word = f"was {role}" if role in ("true", "false") else f"led to {role}"
+        place = f" at {self._site(followed, where, piece)}" if with_place else ""
+        return f"`{piece.test.text}`{place} {word}{given}"
+
+    def _decision(self, followed: _Followed, where: int, event: int, then: Piece) -> Origin:
+        """Return the decision of a test by the statement *then* that came behind it, and where its values come from."""
+        piece = followed.trail.events[event].piece
+        assert piece is not None
+        assert piece.test is not None
+        child: Piece | None = then
+        while child is not None and child.parent is not piece:
+            child = child.parent
+        role = (
+            child.role
+            if child is not None
+            else "false"
+            if "case" not in _roles(followed, where, piece)
+            else "none of its cases"
+        )
+        made = self._statement(
+            followed, where, event, self._outcome(followed, where, event, piece, role), "decided"
+        )
+        made.instruction = f"before `{then.text}` of line {then.line},"
+        made.sources = self._sources(followed, where, event, piece.test.reads, self._depth - 1)
+        return made
+
+    def _site(self, followed: _Followed, where: int, piece: Piece) -> str:
+        return f"{place_of(followed.trail.activations[where].function.code.co_filename)}:{piece.line}"
+
+    def _place(self, followed: _Followed, event: int) -> Position:
+        """Return the position at which a statement began."""
+        began = followed.trail.events[event]
+        return Position(followed.launch, began.moment, began.lines)
+
+    def _edited(self, followed: _Followed, where: int, at: int, read: Read) -> Edit | None:
+        """Return the last change by hand of a variable before the statement *at*."""
+        limit = self._place(followed, at) if at < len(followed.trail.events) else followed.position
+        name = followed.trail.activations[where].function.named.get(read.name, read.name)
+        for edit in reversed(followed.run.recorded.edits):
+            if edit.position <= limit and edit.text.partition(" ")[0] in (name, read.text):
+                return edit
+        return None
+
+    # -- scalars of instructions -----------------------------------------------------------------
+
+    def _written(self, made: Origin, launch: int, logged: "Logged", depth: int) -> None:
+        """Add to *made*, a write of memory, the scalars that it was made of, and the test that led to it."""
+        label = name_of(logged.core)
+        followed = self._follow(label, Position(launch, made.moment))
+        found = self._issuing(followed, made)
+        if found is None:
+            return
+        where, event = found
+        piece = followed.trail.events[event].piece
+        assert piece is not None
+        made.because = self._because(followed, where, event)
+        if logged.step.row is None:
+            made.instruction = f"{made.instruction} `{piece.text}`"
+            reads = tuple(r for store in piece.stores if not store.name or store.through for r in store.reads)
+            made.sources += self._sources(followed, where, event, reads, depth)
+            return
+        given = logged.step.row.given
+        for site in piece.calls:
+            if site.name.strip("_") != logged.step.name.strip("_"):
+                continue
+            values = tuple(
+                r
+                for n, (_, reads, _) in enumerate(site.given)
+                if n < len(given) and given[n].kind in _VALUES
+                for r in reads
+            )
+            for read in values:
+                if isinstance(read, Read):
+                    one = self._read(followed, where, event, read, depth)
+                    made.sources += [] if one is None else [one]
+
+    def _issuing(self, followed: _Followed, made: Origin) -> tuple[int, int] | None:
+        """Return the statement that issued the write *made*: its activation and itself; None where it is not in the trail."""
+        events = followed.trail.events
+        last = bisect_left(events, made.moment, key=lambda one: one.moment) - 1
+        for event in range(last, max(last - 5000, -1), -1):
+            where = events[event].where
+            active = followed.trail.activations[where]
+            piece = events[event].piece
+            if piece is None or active.function.code.co_filename != made.file:
+                continue
+            if piece.place[0] <= made.line <= piece.place[2] and (
+                piece.test is None or piece.line == made.line
+            ):
+                return where, event
+        return None
+
+
+def key_of(load: Loaded) -> tuple[Any, ...]:
+    """Return what tells the bytes of a load from others."""
+    return load.access.allocation.space, load.owner, load.access.allocation.address + load.access.start
+
+
+def _roles(followed: _Followed, where: int, piece: Piece) -> str:
+    return " ".join(p.role for p in followed.trail.activations[where].function.pieces if p.parent is piece)
+
+
+def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Return whether one member is the other, or a part of it."""
+    return a[: len(b)] == b[: len(a)]
+
+
+def _member(value: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return _NONE
+        value = value[name]
+    return value
+
+
+def _valued(text: str, value: Any) -> str:
+    """Return ``text = value``; of what has no value, or is only a place, the text alone."""
+    if value is _NONE or not isinstance(value, _FOLLOWED):
+        return text
+    if isinstance(value, dict):
+        inner = ", ".join(_valued(name, one) for name, one in value.items())
+        return f"{text} = {{{inner}}}"
+    return f"{text} = {value_text(value)}"

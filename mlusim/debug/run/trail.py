@@ -1,0 +1,290 @@
+"""`Trail`: the statements that one core executed in a run, with what they gave to variables, and the scalars that they loaded."""
+
+import sys
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Mapping
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import define, field
+
+from mlusim.debug.source import c_pieces, python_pieces
+from mlusim.debug.source.core_names import name_of, owner_of
+from mlusim.debug.source.frames import kernel_frames
+from mlusim.debug.source.pieces import Function, Piece
+from mlusim.debug.stop.breakpoints import Stopper
+from mlusim.debug.stop.moments import Position, Tracing
+from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object
+from mlusim.frontend.bangc.runtime.variables import Cell
+from mlusim.kernel_frames import SCOPES, kernel_frame
+from mlusim.machine.events import Effect
+from mlusim.machine.hub import Observer
+from mlusim.memory.footprint import Access
+from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.debug.run.launch_run import LaunchRun
+    from mlusim.debug.run.tracer import Tracer
+    from mlusim.machine.core import Core
+
+LEFT = 32  # functions that have returned last, which a fault may have come through
+EVENTS = 400_000  # statements that are remembered; about 300 bytes each
+
+
+class Began(NamedTuple):
+    """A statement began, in the activation *where*, or (``piece`` is None) the function returned *value*; at a moment and so many lines behind.
+
+    ``changes`` are the values of those variables that the statement before, of the same activation, may have written.
+    """
+
+    where: int
+    piece: Piece | None
+    moment: int
+    lines: int
+    changes: Mapping[str, Any]
+    value: Any = None
+
+
+class Loaded(NamedTuple):
+    """A scalar load, or what else an instruction read: how many statements had begun, in which activation, and the bytes."""
+
+    after: int
+    where: int
+    moment: int
+    access: Access
+    owner: str | None
+    raw: bytes
+
+
+@define(eq=False)
+class Activation:
+    """A call of a function: ``parent`` is the activation that made it in its statement ``called``; -1 for none.
+
+    ``events`` are the numbers of its statements in the trail.  ``whole`` where it began in the trail.
+    """
+
+    function: Function
+    parent: int
+    called: int
+    whole: bool
+    events: list[int] = field(factory=list)
+    shadow: dict[str, Any] = field(factory=dict)
+    last: Piece | None = None
+
+
+@define(eq=False)
+class Standing:
+    """The place of a trail that is asked about: the activation of the frame in focus, -1 for none that is followed.
+
+    ``before`` is the statement in progress there, or the number of the next, where none is; ``coming`` is the statement that
+    the line there begins, ``held`` the values of the frame's locals.
+    """
+
+    where: int
+    before: int
+    coming: Piece | None
+    held: Mapping[str, Any]
+
+
+class Trail(Stopper):
+    """Follows the core called *label* in a run: ``events`` in their order, ``activations`` by number, ``loads``.
+
+    It never stops the run.  At the line *until* it is at its end, and ``standing`` is where the frame *level* is there: who
+    pauses inside of a trace function keeps others of the thread from tracing.  Where there are too many statements the older half
+    is forgotten, and ``cut`` set.  With *every* all variables are written down at each statement: they may be changed by hand.
+    """
+
+    lines = True
+
+    def __init__(
+        self, label: str, until: Position | None = None, level: int = 0, *, every: bool = False
+    ) -> None:
+        self.label = label
+        self._every = every
+        self.standing: Standing | None = None
+        self._until, self._level = until, level
+        self.events: list[Began] = []
+        self.activations: list[Activation] = []
+        self.loads: list[Loaded] = []
+        self.cut = False
+        self.core: Core | None = None
+        self._tracer: Tracer | None = None
+        self._active: dict[FrameType, int] = {}
+        self._left: deque[tuple[FrameType, int]] = deque(maxlen=LEFT)
+        self._functions: dict[CodeType, Function | None] = {}
+
+    @property
+    def lines_from_start(self) -> bool:
+        """False: the window of the run says where the trail begins."""
+        return False
+
+    def begin(self, tracer: Tracing) -> None:
+        """Listen to the run of *tracer*."""
+        self._tracer = tracer  # type: ignore[assignment]
+
+    def follows_instructions(self, core: "Core | None") -> bool:
+        """Return whether *core* is the one that is followed."""
+        return core is not None and name_of(core) == self.label
+
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+        """Note that the end of the trail has come; it never stops."""
+        del tracer, entered
+        here, until = self._tracer, self._until
+        if here is None or until is None or core is None or self.standing is not None:
+            return None
+        if (here.moment, here.lines) == (until.moment, until.lines) and name_of(core) == self.label:
+            self.standing = self.stand(list(kernel_frames(frame)), self._level, line=True)
+        return None
+
+    def stand(self, stack: list[FrameType], level: int, *, line: bool = False) -> Standing:
+        """Return where the frame *level* of *stack* is, at a *line* that has not begun or inside a statement."""
+        frame = stack[min(level, len(stack) - 1)] if stack else None
+        where = -1
+        if frame is not None:  # after a fault it has been left
+            where = self._active.get(frame, next((n for one, n in self._left if one is frame), -1))
+        if frame is None or where < 0:
+            return Standing(where, len(self.events), None, {})
+        active = self.activations[where]
+        fresh = line and level == 0
+        coming = active.function.begins.get(frame.f_lasti) if fresh else None
+        begun = [n for n in active.events[-2:] if self.events[n].piece is not None]
+        before = len(self.events) if fresh or not begun else begun[-1]
+        held = {name: seen(value) for name, value in frame.f_locals.items()}
+        return Standing(where, before, None if coming is None else coming[0], held)
+
+    def at_instruction(self, core: "Core", frame: FrameType) -> None:
+        """Note the statement that an instruction of Python's in *frame* begins, if it begins one."""
+        if self.standing is not None:
+            return
+        number = self._active.get(frame)
+        if number is None:
+            number = self._enter(core, frame)
+        if number < 0:
+            return
+        active = self.activations[number]
+        begun = active.function.begins.get(frame.f_lasti)
+        if begun is None or (begun[0] is active.last and not begun[1]):
+            return
+        self._note(number, active, begun[0], frame)
+
+    def at_return(self, frame: FrameType, value: Any) -> None:
+        """Note what the function of *frame* returns."""
+        number = self._active.pop(frame, -1)
+        self._left.append((frame, number))
+        if number >= 0 and self.standing is None:
+            self._note(number, self.activations[number], None, frame, value)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def _enter(self, core: "Core", frame: FrameType) -> int:
+        self.core = core
+        code = frame.f_code
+        if code not in self._functions:
+            self._functions[code] = _function(frame)
+        function = self._functions[code]
+        if function is None:
+            self._active[frame] = -1
+            return -1
+        parent = called = -1
+        for outer in kernel_frames(frame.f_back):
+            parent = self._active[outer] if outer in self._active else self._enter(core, outer)
+            if parent >= 0:
+                events = self.activations[parent].events
+                called = events[-1] if events else -1
+                break
+        number = self._active[frame] = len(self.activations)
+        whole = frame.f_lasti <= min(function.begins, default=0)
+        self.activations.append(Activation(function, parent, called, whole))
+        return number
+
+    def _note(
+        self, number: int, active: Activation, piece: Piece | None, frame: FrameType, value: Any = None
+    ) -> None:
+        held, changes = frame.f_locals, {}
+        function, shadow = active.function, active.shadow
+        names = (
+            function.named
+            if self._every or not active.events
+            else ()
+            if active.last is None
+            else active.last.names
+        )
+        for name in names:
+            if name in held:
+                raw = held[name]
+                shadow[name] = changes[name] = raw if name in function.leading else seen(raw)
+        for name, key in function.looked_at:
+            if name in held and key not in changes:
+                now = seen(held[name])
+                if key not in shadow or shadow[key] != now:
+                    shadow[key] = changes[key] = now
+        active.events.append(len(self.events))
+        active.last = piece
+        at = (0, 0) if self._tracer is None else (self._tracer.moment, self._tracer.lines)
+        self.events.append(Began(number, piece, *at, changes, value))
+        if len(self.events) >= EVENTS:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget the older half of the statements."""
+        half = len(self.events) // 2
+        del self.events[:half]
+        for active in self.activations:
+            gone = bisect_left(active.events, half)
+            active.whole = active.whole and not gone
+            active.events = [n - half for n in active.events[gone:]]
+            active.called = active.called - half if active.called >= half else -1
+        self.loads = [one._replace(after=one.after - half) for one in self.loads if one.after > half]
+        self.cut = True
+
+    def loaded(self, effect: Effect, frame: FrameType | None) -> None:
+        """Note what *effect*, which a statement in *frame* issued, reads."""
+        where = -1 if frame is None else self._active.get(frame, -1)
+        if where < 0 or self._tracer is None or self.standing is not None:
+            return
+        for access in effect.reads:
+            small = access.size <= 8 and not access.steps
+            raw = access.allocation.raw[access.start : access.start + access.size].tobytes() if small else b""
+            owner = owner_of(effect.core, access.allocation)
+            self.loads.append(Loaded(len(self.events), where, self._tracer.moment, access, owner, raw))
+
+
+class LoadLog(Observer):
+    """Tells a trail what its core loads."""
+
+    name = "loads"
+
+    def __init__(self, trail: Trail) -> None:
+        self.trail = trail
+
+    def begin(self, run: "LaunchRun") -> None:
+        """Listen to *run*: nothing of it has to be known."""
+
+    def effect(self, effect: Effect) -> None:
+        """Note what a blocking instruction or a scalar load reads."""
+        if effect.step.reads and not effect.asynchronous and name_of(effect.core) == self.trail.label:
+            self.trail.loaded(effect, kernel_frame(sys._getframe()))  # noqa: SLF001 - the kernel, behind mlusim's own frames
+
+
+def _function(frame: FrameType) -> Function | None:
+    """Return the pieces of the function of *frame*; None where there is no source of it."""
+    scopes = frame.f_globals.get(SCOPES)
+    if scopes is None:
+        return python_pieces.pieces_of(frame.f_code)
+    found = scopes.function(frame.f_code)
+    return None if found is None else c_pieces.pieces_of(found.function, frame.f_code)
+
+
+def seen(raw: Any) -> Any:
+    """Return the value that a variable holds now, and keeps in what is returned: of a cell its content, of a record its members."""
+    kind = raw.__class__
+    if kind is int or kind is float or kind is Ptr:
+        return raw
+    if isinstance(raw, Cell):
+        return seen(raw.v)
+    if isinstance(raw, Object):
+        return {name: seen(value) for name, value in vars(raw).items() if value is not raw}
+    if isinstance(raw, FieldPointer):
+        return seen(getattr(raw.owner, raw.name))
+    return raw

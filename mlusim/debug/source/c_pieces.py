@@ -1,0 +1,279 @@
+"""The pieces of a function of BANG C, from its intermediate form."""
+
+import linecache
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.debug.source.pieces import (
+    BUILT_IN,
+    CALLED,
+    LOCAL,
+    POINTEE,
+    RETURNED,
+    CallSite,
+    Choice,
+    Function,
+    Piece,
+    Read,
+    Reads,
+    Store,
+    Test,
+    merged,
+)
+from mlusim.frontend.bangc import ir, scalars
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir.walk import inner_names, parts_of, walk
+
+LONGEST = 72  # characters of a statement that is shown
+_CALLS = ir.Call | ir.Dispatch | ir.Invoke
+_ALL_CALLS = _CALLS | ir.IntrinsicCall
+
+
+def pieces_of(function: ir.Function, code: CodeType) -> Function:
+    """Return the pieces of *function*, whose code is *code*."""
+    builder = _Builder(function.span.file)
+    builder.statements(function.body, None, "")
+    every = dict.fromkeys((*function.parameters, *function.locals))
+    written = [v for v in every if v.source_name]
+    return Function(
+        code,
+        merged(builder.pieces),
+        tuple(p.name for p in function.parameters),
+        {v.name: v.source_name for v in written},
+        tuple(v.name for v in written if _watched(v)),
+        tuple(v.name for v in written if _leading(v.type)),
+    )
+
+
+def _leading(kind: t.Type) -> bool:
+    """Return whether a local of type *kind* may lead to another variable."""
+    return isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record)
+
+
+def _watched(local: ir.Local) -> bool:
+    """Return whether another statement than one that names it may change the local."""
+    return local.storage is not ir.Storage.VALUE or isinstance(local.type, t.Record)
+
+
+@define
+class _Builder:
+    """Makes the pieces of statements of one file."""
+
+    file: str
+    pieces: list[Piece] = field(factory=list)
+
+    def statements(self, body: Iterable[Any], parent: Piece | None, role: str) -> None:
+        """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*."""
+        for node in body:
+            self._statement(node, parent, role)
+
+    def _statement(self, node: Any, parent: Piece | None, role: str) -> None:
+        if isinstance(node, ir.Block | ir.Labelled | ir.Finally):
+            for part in parts_of(node):
+                self.statements(part, parent, role)
+            return
+        piece = self._piece(node, parent, role)
+        if isinstance(node, ir.If):
+            piece.test = self._test(node.test)
+            self.statements(node.then, piece, "true")
+            self.statements(node.other, piece, "false")
+        elif isinstance(node, ir.Loop):
+            piece.test = None if node.test is None else self._test(node.test)
+            self.statements(node.body, piece, "true")
+            if node.step is not None:
+                step = self._piece(ir.Evaluate(node.step, node.step.span), piece, "true")
+                step.step = True
+        elif isinstance(node, ir.Switch):
+            piece.test = self._test(node.value)
+            for section in node.sections:
+                labels = [f"case {n}" for n in section.labels] + ["default"] * section.default
+                self.statements(section.body, piece, " or ".join(labels))
+
+    def _test(self, node: Any) -> Test:
+        return Test(text_of(node.span), self._reads(node))
+
+    def _piece(self, node: Any, parent: Piece | None, role: str) -> Piece:
+        own = list(_own(node))
+        piece = Piece(tuple(node.span[1:]), text_of(node.span), parent, role)
+        for one in (n for part in own for n in walk(part)):
+            if isinstance(one, ir.Assign | ir.Update):
+                piece.stores.append(self._store(one))
+            elif isinstance(one, _ALL_CALLS):
+                piece.calls.append(self._call(one))
+        if isinstance(node, ir.Declare):
+            value = node.value
+            reads = () if value is None else self._reads(value)
+            target = None if value is None else root_of(_address(value))
+            piece.stores.append(Store(node.local.name, reads, unset=value is None, target=target))
+        elif isinstance(node, ir.Return) and node.value is not None:
+            piece.stores.append(Store(RETURNED, self._reads(node.value)))
+        piece.values = tuple(r for part in own for r in self._reads(part))
+        if node.span.file == self.file:
+            self.pieces.append(piece)
+        return piece
+
+    def _store(self, node: "ir.Assign | ir.Update") -> Store:
+        root = root_of(node.place)
+        reads = self._reads(node.value)
+        if isinstance(node, ir.Update):
+            reads = (*self._place_read(node.place), *reads)
+        if root is None:
+            return Store("", (*reads, *self._inside(node.place)))
+        return Store(
+            root.name, reads, root.path, through=root.kind == POINTEE, target=root_of(_address(node.value))
+        )
+
+    def _call(self, node: Any) -> CallSite:
+        given = tuple((text_of(a.span), self._reads(a), root_of(_address(a))) for a in node.arguments)
+        name = node.row if isinstance(node, ir.IntrinsicCall) else getattr(node, "name", "")
+        return CallSite(name, text_of(node.span), given)
+
+    # -- what is read ------------------------------------------------------------------------------
+
+    def _reads(self, node: Any) -> Reads:
+        """Return the values that an expression takes; of pointers none: what they lead to is looked for in memory."""
+        if isinstance(node, ir.Load):
+            return self._place_read(node.place)
+        if isinstance(node, ir.Builtin):
+            return (Read(BUILT_IN, node.name, node.name),)
+        if isinstance(node, _CALLS):
+            return (
+                Read(CALLED, getattr(node, "name", ""), text_of(node.span)),
+            )  # which takes what it is given
+        if isinstance(node, ir.Conditional):
+            sides = (self._reads(node.test), self._reads(node.then), self._reads(node.other))
+            return (Choice(text_of(node.test.span), *sides, _decider(node.test)),)
+        if isinstance(node, ir.Update | ir.Assign):
+            return (
+                *(self._place_read(node.place) if isinstance(node, ir.Update) else ()),
+                *self._reads(node.value),
+            )
+        return self._inside(node)
+
+    def _inside(self, node: Any) -> Reads:
+        if node.__class__ is tuple:
+            return tuple(r for one in node for r in self._reads(one))
+        names = inner_names(node.__class__)
+        return tuple(r for name in names or () for r in self._reads(getattr(node, name)))
+
+    def _place_read(self, place: Any) -> Reads:
+        root = root_of(place)
+        if root is None:
+            return self._inside(place)
+        kind = place.type
+        if isinstance(kind, t.Pointer | t.Array) and not getattr(kind, "reference", False):
+            return ()
+        indices = self._inside(place.index) if isinstance(place, ir.Element) else ()
+        if isinstance(place, ir.Element):
+            indices = self._reads(place.index)
+        return (*indices, root)
+
+
+def _own(node: Any) -> Iterator[Any]:
+    """Yield the expressions of a statement itself, without those of statements inside it."""
+    for name in ("test", "value"):
+        found = getattr(node, name, None)
+        if found is not None:
+            yield found
+
+
+def root_of(place: Any) -> Read | None:
+    """Return the local, or what a local pointer leads to, that *place* is or is a member of; None for other memory."""
+    path: tuple[str, ...] = ()
+    while isinstance(place, ir.Member):
+        path, place = (place.name, *path), place.base
+    if isinstance(place, ir.LocalStorage):
+        local = place.local
+        return Read(LOCAL, local.name, ".".join((local.source_name or local.name, *path)), path)
+    if isinstance(place, ir.Element):
+        pointer = place.pointer
+        while isinstance(pointer, ir.Convert):
+            pointer = pointer.value
+        if isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage):
+            local = pointer.place.local
+            kind = local.type
+            name = local.source_name or local.name
+            head = name if isinstance(kind, t.Pointer) and kind.reference else f"*{name}" * (not path) or name
+            join = "." if isinstance(kind, t.Pointer) and kind.reference else "->"
+            text = f"{head}{join}{'.'.join(path)}" if path else head
+            return Read(POINTEE, local.name, text, path)
+    return None
+
+
+def _address(node: Any) -> Any:
+    """Return the place that an argument is the address of; of a local pointer that is an argument itself, what it leads to."""
+    while isinstance(node, ir.Convert):
+        node = node.value
+    if isinstance(node, ir.AddressOf):
+        return node.place
+    if (
+        isinstance(node, ir.Load)
+        and isinstance(node.type, t.Pointer)
+        and isinstance(node.place, ir.LocalStorage)
+    ):
+        return ir.Element(node, ir.Const(0, t.INT32, node.span), node.type.to, node.span)
+    return None
+
+
+def text_of(span: ir.Span) -> str:
+    """Return the text of a piece of source on one line, shortened where it is long."""
+    lines = [linecache.getline(span.file, n).rstrip("\n") for n in range(span.line, span.end_line + 1)]
+    if not lines or not any(lines):
+        return ""
+    rows = [line.encode() for line in lines]
+    rows[-1] = rows[-1][: span.end_column - 1]
+    rows[0] = rows[0][span.column - 1 :]
+    text = " ".join(b"\n".join(rows).decode(errors="replace").split())
+    head, brace, _ = text.partition("{")
+    if brace and head.startswith(("if", "for", "while", "switch", "do")):
+        text = head.strip()
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+# -- tests that are decided again ------------------------------------------------------------------
+
+
+def _decider(test: Any) -> Callable[[Any], bool | None]:
+    """Return a function that computes *test* of the values of locals; None of it where it takes other values."""
+
+    def decide(held: Any) -> bool | None:
+        value = _value(test, held)
+        return None if value is None else bool(value)
+
+    return decide
+
+
+def _value(node: Any, held: Any) -> Any:
+    """Return the number that *node* is where *held* gives the values of locals by their names; None where that is not known."""
+    match node:
+        case ir.Const():
+            return node.value
+        case ir.Load(place=ir.LocalStorage(local=local)):
+            found = held(local.name)
+            return found if isinstance(found, int | float) else None
+        case ir.Convert() | ir.Unary():
+            inner = _value(node.value, held)
+            return None if inner is None else _made(node, inner)
+        case ir.Binary() | ir.Compare():
+            left, right = _value(node.left, held), _value(node.right, held)
+            return None if left is None or right is None else _made(node, left, right)
+        case ir.Logical():
+            left = _value(node.left, held)
+            return left if left is None or bool(left) == (node.op == "||") else _value(node.right, held)
+    return None
+
+
+def _made(node: Any, first: Any, second: Any = None) -> Any:
+    """Return what *node* makes of one or two numbers; None for what is no arithmetic of scalars."""
+    if isinstance(node, ir.Unary):
+        return not first if node.op == "!" else -first if node.op == "-" else None
+    if isinstance(node, ir.Compare):
+        return scalars.compare(node.op, first, second)
+    if not isinstance(node.type, t.Arithmetic):
+        return None
+    if isinstance(node, ir.Binary):
+        return scalars.compute(node.op, first, second, node.type)
+    return scalars.converted(first, node.type)

@@ -1,0 +1,220 @@
+"""The pieces of a function: its statements and the steps of its loops, and which instructions of Python's begin them.
+
+What a kernel does is followed by pieces: which one writes a variable, from what, and which test led to it.
+"""
+
+import dis
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+from attrs import define, field, frozen
+
+LOCAL, POINTEE, CALLED, BUILT_IN = "local", "pointee", "called", "built-in"
+RETURNED = "return"
+"""The name under which a function's result is written."""
+Place = tuple[int, int, int, int]  # line, column, end line, end column; all count from 1
+
+
+@frozen
+class Read:
+    """A value that a piece takes: of a local by its *name* in the code, of what a local pointer leads to, of a call.
+
+    ``text`` is what the source calls it, ``path`` the members behind the name; of a call that is not followed ``given`` is
+    what its arguments read.
+    """
+
+    kind: str
+    name: str
+    text: str
+    path: tuple[str, ...] = ()
+    given: "Reads" = ()
+
+    @property
+    def key(self) -> str:
+        """The name under which a trail keeps its value."""
+        return f"*{self.name}" if self.kind == POINTEE else self.name
+
+
+@frozen
+class Choice:
+    """Values of which a ``?:`` takes one side; ``decide`` computes the test of the values of locals, None where it cannot."""
+
+    text: str
+    test: "tuple[Read | Choice, ...]"
+    then: "tuple[Read | Choice, ...]"
+    other: "tuple[Read | Choice, ...]"
+    decide: Any
+
+
+Reads = tuple[Read | Choice, ...]
+
+
+@frozen
+class Store:
+    """A write of a piece: to the local *name*, or with *through* to what it leads to; of what is made from ``reads``.
+
+    An empty name stands for memory.  ``unset`` is a declaration without a value.  ``target`` is the variable whose address
+    is stored, where it is one.
+    """
+
+    name: str
+    reads: Reads
+    path: tuple[str, ...] = ()
+    through: bool = False
+    unset: bool = False
+    target: Read | None = None
+
+
+@frozen
+class CallSite:
+    """A call of a function of the source in a piece: ``given`` has for each argument its text, what it reads, and what it is the address of."""
+
+    name: str
+    text: str
+    given: "tuple[tuple[str, Reads, Read | None], ...]"
+
+
+@frozen
+class Test:
+    """What a statement decides by; ``text`` as the source has it."""
+
+    text: str
+    reads: Reads
+
+
+@define(eq=False)
+class Piece:
+    """A statement, without those inside it, or the step of a loop.
+
+    ``role`` says for which outcome of the *parent*'s test control comes here.
+    """
+
+    place: Place
+    text: str
+    parent: "Piece | None" = None
+    role: str = ""
+    test: Test | None = None
+    stores: list[Store] = field(factory=list)
+    calls: list[CallSite] = field(factory=list)
+    values: Reads = ()
+    step: bool = False
+
+    @property
+    def line(self) -> int:
+        """The line that it begins at."""
+        return self.place[0]
+
+    def holds(self, place: Place) -> bool:
+        """Return whether *place* lies in the piece, or in one inside it."""
+        return self.place[:2] <= place[:2] and place[2:] <= self.place[2:]
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The locals that it writes."""
+        return (store.name for store in self.stores if store.name and not store.through)
+
+
+@define(eq=False)
+class Function:
+    """The pieces of a function whose code is *code*: ``named`` maps its locals to what the source calls them.
+
+    ``watched`` are the locals that others may change, by an address or as members; ``leading`` are pointers and references,
+    of which what they lead to is kept as well, under their names behind a star.
+    """
+
+    code: CodeType
+    pieces: list[Piece]
+    parameters: tuple[str, ...]
+    named: Mapping[str, str]
+    watched: tuple[str, ...] = ()
+    leading: tuple[str, ...] = ()
+
+    @cached_property
+    def looked_at(self) -> tuple[tuple[str, str], ...]:
+        """The locals whose values are looked at behind every statement, each with the name under which its value is kept."""
+        return (
+            *((n, n) for n in self.watched if n not in self.leading),
+            *((n, f"*{n}") for n in self.leading),
+        )
+
+    @cached_property
+    def begins(self) -> dict[int, tuple[Piece, bool]]:
+        """Where pieces begin, by the offset of an instruction: the piece, and whether it is begun again even where it was the last."""
+        rows = self._by_line()
+        known: dict[Place, Piece | None] = {}
+        found: dict[int, tuple[Piece, bool]] = {}
+        seen: set[int] = set()
+        last: Piece | None = None
+        instructions = list(dis.get_instructions(self.code))
+        back = {
+            i.argval
+            for i in instructions
+            if "JUMP" in i.opname and isinstance(i.argval, int) and i.argval <= i.offset
+        }
+        for instruction in instructions:
+            place = _place(instruction.positions)
+            if place is None or instruction.opname in ("RESUME", "NOP"):
+                continue
+            if place not in known:
+                known[place] = min(
+                    (p for p in rows.get(place[0], ()) if p.holds(place)), key=_extent, default=None
+                )
+            piece = known[place]
+            if piece is None:
+                continue
+            again = instruction.offset in back
+            if piece is not last or again:
+                found[instruction.offset] = piece, again or id(piece) not in seen
+                seen.add(id(piece))
+            last = piece
+        return found
+
+    def _by_line(self) -> dict[int, list[Piece]]:
+        rows: dict[int, list[Piece]] = {}
+        for piece in self.pieces:
+            for line in range(piece.place[0], piece.place[2] + 1):
+                rows.setdefault(line, []).append(piece)
+        return rows
+
+
+def _place(positions: Any) -> Place | None:
+    """Return where an instruction stands, with columns from 1; None for what stands nowhere."""
+    if positions is None or positions.lineno is None:
+        return None
+    line, column = positions.lineno, positions.col_offset
+    if column is None:  # Python runs without columns
+        return line, 1, line, 1
+    return line, column + 1, positions.end_lineno or line, (positions.end_col_offset or column) + 1
+
+
+def _extent(piece: Piece) -> tuple[int, int]:
+    line, column, end_line, end_column = piece.place
+    return end_line - line, end_column - column
+
+
+def merged(pieces: list[Piece]) -> list[Piece]:
+    """Return *pieces* with those of one place, as a macro makes them, as one."""
+    found: dict[Place, Piece] = {}
+    for piece in pieces:
+        first = found.setdefault(piece.place, piece)
+        if first is not piece:
+            first.stores += piece.stores
+            first.calls += piece.calls
+            first.values += piece.values
+    return list(found.values())
+
+
+def reads_in(reads: Reads, held: Any) -> Iterator[Read]:
+    """Yield the values that *reads* really take, where *held* gives the values of locals; of an undecided choice both sides."""
+    for one in reads:
+        if isinstance(one, Read):
+            yield one
+            continue
+        outcome = one.decide(held)
+        yield from reads_in(one.test, held)
+        if outcome is not False:
+            yield from reads_in(one.then, held)
+        if outcome is not True:
+            yield from reads_in(one.other, held)
