@@ -78,7 +78,7 @@ def search_from(session: "DebugSession", depth: int = DEPTH, nodes: int | None =
     """Return a search from where *session* stands, which lets go of its run: Python traces in one place at a time."""
     most = nodes or (NODES if depth <= DEPTH else 8 * depth)
     search = CauseSearch(session.runs, session.position, session.focus, session.level, max(1, depth), most)
-    session.step_aside()
+    session.step_aside()  # which may stand inside of a trace function
     return search
 
 

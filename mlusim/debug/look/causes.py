@@ -15,7 +15,7 @@ from mlusim.debug.look.describe import access_text, named, value_text
 from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, Byte, Origin, OriginSearch
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.edits import Edit
-from mlusim.debug.run.trail import EVENTS, Loaded, LoadLog, Standing, Trail
+from mlusim.debug.run.trail import EVENTS, LoadedBytes, LoadLog, Trail, TrailEnd
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.source.pieces import (
@@ -25,9 +25,9 @@ from mlusim.debug.source.pieces import (
     POINTEE,
     RETURNED,
     CallSite,
-    Piece,
     Read,
     Reads,
+    SourcePiece,
     Store,
     reads_in,
 )
@@ -181,7 +181,7 @@ class CauseSearch:
             else:
                 return found
 
-    def _stand(self) -> tuple[_Followed, Standing]:
+    def _stand(self) -> tuple[_Followed, TrailEnd]:
         """Return the trail to the place of the search, and where the frame in focus is there."""
         if self._label is None:
             raise UsageError("no task is in a function here")
@@ -523,7 +523,7 @@ class CauseSearch:
         made.sources = [] if before is None else [before]
         return made
 
-    def _loads(self, followed: _Followed, where: int, event: int) -> Iterator[Loaded]:
+    def _loads(self, followed: _Followed, where: int, event: int) -> Iterator[LoadedBytes]:
         """Yield what the statement *event* itself loaded."""
         loads, stop = followed.trail.loads, followed.following(where, event)
         for n in range(bisect_right(loads, event, key=lambda one: one.after), len(loads)):
@@ -532,7 +532,7 @@ class CauseSearch:
             if loads[n].where == where:
                 yield loads[n]
 
-    def _loaded(self, followed: _Followed, load: Loaded, depth: int) -> Origin:
+    def _loaded(self, followed: _Followed, load: LoadedBytes, depth: int) -> Origin:
         """Return the origin of the bytes of a load."""
         access = load.access
         text, local = self._load_text(followed, load)
@@ -545,7 +545,7 @@ class CauseSearch:
             return self._variable(followed, load.where, load.after, Read(LOCAL, local, text), text, depth)
         return found
 
-    def _load_text(self, followed: _Followed, load: Loaded) -> tuple[str, str]:
+    def _load_text(self, followed: _Followed, load: LoadedBytes) -> tuple[str, str]:
         """Return what the bytes of a load are called, with their value, and the local array that they are of, if they are."""
         access = load.access
         dtype = named(followed.paused, access.allocation, max(access.start, 0), access.size)[2]
@@ -596,7 +596,7 @@ class CauseSearch:
         followed: _Followed,
         where: int,
         event: int,
-        piece: Piece,
+        piece: SourcePiece,
         role: str,
         *,
         with_place: bool = False,
@@ -615,12 +615,12 @@ class CauseSearch:
         place = f" at {self._site(followed, where, piece)}" if with_place else ""
         return f"`{piece.test.text}`{place} {word}{given}"
 
-    def _decision(self, followed: _Followed, where: int, event: int, then: Piece) -> Origin:
+    def _decision(self, followed: _Followed, where: int, event: int, then: SourcePiece) -> Origin:
         """Return the decision of a test by the statement *then* that came behind it, and where its values come from."""
         piece = followed.trail.events[event].piece
         assert piece is not None
         assert piece.test is not None
-        child: Piece | None = then
+        child: SourcePiece | None = then
         while child is not None and child.parent is not piece:
             child = child.parent
         role = (
@@ -637,7 +637,7 @@ class CauseSearch:
         made.sources = self._sources(followed, where, event, piece.test.reads, self._depth - 1)
         return made
 
-    def _site(self, followed: _Followed, where: int, piece: Piece) -> str:
+    def _site(self, followed: _Followed, where: int, piece: SourcePiece) -> str:
         return f"{place_of(followed.trail.activations[where].function.code.co_filename)}:{piece.line}"
 
     def _place(self, followed: _Followed, event: int) -> Position:
@@ -704,12 +704,12 @@ class CauseSearch:
         return None
 
 
-def key_of(load: Loaded) -> tuple[Any, ...]:
+def key_of(load: LoadedBytes) -> tuple[Any, ...]:
     """Return what tells the bytes of a load from others."""
     return load.access.allocation.space, load.owner, load.access.allocation.address + load.access.start
 
 
-def _roles(followed: _Followed, where: int, piece: Piece) -> str:
+def _roles(followed: _Followed, where: int, piece: SourcePiece) -> str:
     return " ".join(p.role for p in followed.trail.activations[where].function.pieces if p.parent is piece)
 
 

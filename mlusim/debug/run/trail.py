@@ -12,7 +12,7 @@ from attrs import define, field
 from mlusim.debug.source import c_pieces, python_pieces
 from mlusim.debug.source.core_names import name_of, owner_of
 from mlusim.debug.source.frames import kernel_frames
-from mlusim.debug.source.pieces import Function, Piece
+from mlusim.debug.source.pieces import FunctionPieces, SourcePiece
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import Position, Tracing
 from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object
@@ -39,14 +39,14 @@ class Began(NamedTuple):
     """
 
     where: int
-    piece: Piece | None
+    piece: SourcePiece | None
     moment: int
     lines: int
     changes: Mapping[str, Any]
     value: Any = None
 
 
-class Loaded(NamedTuple):
+class LoadedBytes(NamedTuple):
     """A scalar load, or what else an instruction read: how many statements had begun, in which activation, and the bytes."""
 
     after: int
@@ -64,17 +64,17 @@ class Activation:
     ``events`` are the numbers of its statements in the trail.  ``whole`` where it began in the trail.
     """
 
-    function: Function
+    function: FunctionPieces
     parent: int
     called: int
     whole: bool
     events: list[int] = field(factory=list)
     shadow: dict[str, Any] = field(factory=dict)
-    last: Piece | None = None
+    last: SourcePiece | None = None
 
 
 @define(eq=False)
-class Standing:
+class TrailEnd:
     """The place of a trail that is asked about: the activation of the frame in focus, -1 for none that is followed.
 
     ``before`` is the statement in progress there, or the number of the next, where none is; ``coming`` is the statement that
@@ -83,7 +83,7 @@ class Standing:
 
     where: int
     before: int
-    coming: Piece | None
+    coming: SourcePiece | None
     held: Mapping[str, Any]
 
 
@@ -102,17 +102,17 @@ class Trail(Stopper):
     ) -> None:
         self.label = label
         self._every = every
-        self.standing: Standing | None = None
+        self.standing: TrailEnd | None = None
         self._until, self._level = until, level
         self.events: list[Began] = []
         self.activations: list[Activation] = []
-        self.loads: list[Loaded] = []
+        self.loads: list[LoadedBytes] = []
         self.cut = False
         self.core: Core | None = None
         self._tracer: Tracer | None = None
         self._active: dict[FrameType, int] = {}
         self._left: deque[tuple[FrameType, int]] = deque(maxlen=LEFT)
-        self._functions: dict[CodeType, Function | None] = {}
+        self._functions: dict[CodeType, FunctionPieces | None] = {}
 
     @property
     def lines_from_start(self) -> bool:
@@ -137,21 +137,21 @@ class Trail(Stopper):
             self.standing = self.stand(list(kernel_frames(frame)), self._level, line=True)
         return None
 
-    def stand(self, stack: list[FrameType], level: int, *, line: bool = False) -> Standing:
+    def stand(self, stack: list[FrameType], level: int, *, line: bool = False) -> TrailEnd:
         """Return where the frame *level* of *stack* is, at a *line* that has not begun or inside a statement."""
         frame = stack[min(level, len(stack) - 1)] if stack else None
         where = -1
         if frame is not None:  # after a fault it has been left
             where = self._active.get(frame, next((n for one, n in self._left if one is frame), -1))
         if frame is None or where < 0:
-            return Standing(where, len(self.events), None, {})
+            return TrailEnd(where, len(self.events), None, {})
         active = self.activations[where]
         fresh = line and level == 0
         coming = active.function.begins.get(frame.f_lasti) if fresh else None
         begun = [n for n in active.events[-2:] if self.events[n].piece is not None]
         before = len(self.events) if fresh or not begun else begun[-1]
         held = {name: seen(value) for name, value in frame.f_locals.items()}
-        return Standing(where, before, None if coming is None else coming[0], held)
+        return TrailEnd(where, before, None if coming is None else coming[0], held)
 
     def at_instruction(self, core: "Core", frame: FrameType) -> None:
         """Note the statement that an instruction of Python's in *frame* begins, if it begins one."""
@@ -199,7 +199,7 @@ class Trail(Stopper):
         return number
 
     def _note(
-        self, number: int, active: Activation, piece: Piece | None, frame: FrameType, value: Any = None
+        self, number: int, active: Activation, piece: SourcePiece | None, frame: FrameType, value: Any = None
     ) -> None:
         held, changes = frame.f_locals, {}
         function, shadow = active.function, active.shadow
@@ -247,7 +247,7 @@ class Trail(Stopper):
             small = access.size <= 8 and not access.steps
             raw = access.allocation.raw[access.start : access.start + access.size].tobytes() if small else b""
             owner = owner_of(effect.core, access.allocation)
-            self.loads.append(Loaded(len(self.events), where, self._tracer.moment, access, owner, raw))
+            self.loads.append(LoadedBytes(len(self.events), where, self._tracer.moment, access, owner, raw))
 
 
 class LoadLog(Observer):
@@ -267,7 +267,7 @@ class LoadLog(Observer):
             self.trail.loaded(effect, kernel_frame(sys._getframe()))  # noqa: SLF001 - the kernel, behind mlusim's own frames
 
 
-def _function(frame: FrameType) -> Function | None:
+def _function(frame: FrameType) -> FunctionPieces | None:
     """Return the pieces of the function of *frame*; None where there is no source of it."""
     scopes = frame.f_globals.get(SCOPES)
     if scopes is None:

@@ -14,11 +14,11 @@ from mlusim.debug.source.pieces import (
     POINTEE,
     RETURNED,
     CallSite,
-    Choice,
-    Function,
-    Piece,
+    FunctionPieces,
     Read,
+    ReadChoice,
     Reads,
+    SourcePiece,
     Store,
     Test,
     merged,
@@ -32,13 +32,13 @@ _CALLS = ir.Call | ir.Dispatch | ir.Invoke
 _ALL_CALLS = _CALLS | ir.IntrinsicCall
 
 
-def pieces_of(function: ir.Function, code: CodeType) -> Function:
+def pieces_of(function: ir.Function, code: CodeType) -> FunctionPieces:
     """Return the pieces of *function*, whose code is *code*."""
     builder = _Builder(function.span.file)
     builder.statements(function.body, None, "")
     every = dict.fromkeys((*function.parameters, *function.locals))
     written = [v for v in every if v.source_name]
-    return Function(
+    return FunctionPieces(
         code,
         merged(builder.pieces),
         tuple(p.name for p in function.parameters),
@@ -63,14 +63,14 @@ class _Builder:
     """Makes the pieces of statements of one file."""
 
     file: str
-    pieces: list[Piece] = field(factory=list)
+    pieces: list[SourcePiece] = field(factory=list)
 
-    def statements(self, body: Iterable[Any], parent: Piece | None, role: str) -> None:
+    def statements(self, body: Iterable[Any], parent: SourcePiece | None, role: str) -> None:
         """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*."""
         for node in body:
             self._statement(node, parent, role)
 
-    def _statement(self, node: Any, parent: Piece | None, role: str) -> None:
+    def _statement(self, node: Any, parent: SourcePiece | None, role: str) -> None:
         if isinstance(node, ir.Block | ir.Labelled | ir.Finally):
             for part in parts_of(node):
                 self.statements(part, parent, role)
@@ -95,9 +95,9 @@ class _Builder:
     def _test(self, node: Any) -> Test:
         return Test(text_of(node.span), self._reads(node))
 
-    def _piece(self, node: Any, parent: Piece | None, role: str) -> Piece:
+    def _piece(self, node: Any, parent: SourcePiece | None, role: str) -> SourcePiece:
         own = list(_own(node))
-        piece = Piece(tuple(node.span[1:]), text_of(node.span), parent, role)
+        piece = SourcePiece(tuple(node.span[1:]), text_of(node.span), parent, role)
         for one in (n for part in own for n in walk(part)):
             if isinstance(one, ir.Assign | ir.Update):
                 piece.stores.append(self._store(one))
@@ -145,7 +145,7 @@ class _Builder:
             )  # which takes what it is given
         if isinstance(node, ir.Conditional):
             sides = (self._reads(node.test), self._reads(node.then), self._reads(node.other))
-            return (Choice(text_of(node.test.span), *sides, _decider(node.test)),)
+            return (ReadChoice(text_of(node.test.span), *sides, _decider(node.test)),)
         if isinstance(node, ir.Update | ir.Assign):
             return (
                 *(self._place_read(node.place) if isinstance(node, ir.Update) else ()),

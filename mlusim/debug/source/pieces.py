@@ -38,17 +38,17 @@ class Read:
 
 
 @frozen
-class Choice:
+class ReadChoice:
     """Values of which a ``?:`` takes one side; ``decide`` computes the test of the values of locals, None where it cannot."""
 
     text: str
-    test: "tuple[Read | Choice, ...]"
-    then: "tuple[Read | Choice, ...]"
-    other: "tuple[Read | Choice, ...]"
+    test: "tuple[Read | ReadChoice, ...]"
+    then: "tuple[Read | ReadChoice, ...]"
+    other: "tuple[Read | ReadChoice, ...]"
     decide: Any
 
 
-Reads = tuple[Read | Choice, ...]
+Reads = tuple[Read | ReadChoice, ...]
 
 
 @frozen
@@ -78,14 +78,14 @@ class CallSite:
 
 @frozen
 class Test:
-    """What a statement decides by; ``text`` as the source has it."""
+    """The test that a statement decides by; ``text`` as the source has it."""
 
     text: str
     reads: Reads
 
 
 @define(eq=False)
-class Piece:
+class SourcePiece:
     """A statement, without those inside it, or the step of a loop.
 
     ``role`` says for which outcome of the *parent*'s test control comes here.
@@ -93,7 +93,7 @@ class Piece:
 
     place: Place
     text: str
-    parent: "Piece | None" = None
+    parent: "SourcePiece | None" = None
     role: str = ""
     test: Test | None = None
     stores: list[Store] = field(factory=list)
@@ -117,7 +117,7 @@ class Piece:
 
 
 @define(eq=False)
-class Function:
+class FunctionPieces:
     """The pieces of a function whose code is *code*: ``named`` maps its locals to what the source calls them.
 
     ``watched`` are the locals that others may change, by an address or as members; ``leading`` are pointers and references,
@@ -125,7 +125,7 @@ class Function:
     """
 
     code: CodeType
-    pieces: list[Piece]
+    pieces: list[SourcePiece]
     parameters: tuple[str, ...]
     named: Mapping[str, str]
     watched: tuple[str, ...] = ()
@@ -140,13 +140,13 @@ class Function:
         )
 
     @cached_property
-    def begins(self) -> dict[int, tuple[Piece, bool]]:
-        """Where pieces begin, by the offset of an instruction: the piece, and whether it is begun again even where it was the last."""
+    def begins(self) -> dict[int, tuple[SourcePiece, bool]]:
+        """The beginnings of pieces by the offset of an instruction: the piece, and whether it is begun again even where it was the last."""
         rows = self._by_line()
-        known: dict[Place, Piece | None] = {}
-        found: dict[int, tuple[Piece, bool]] = {}
+        known: dict[Place, SourcePiece | None] = {}
+        found: dict[int, tuple[SourcePiece, bool]] = {}
         seen: set[int] = set()
-        last: Piece | None = None
+        last: SourcePiece | None = None
         instructions = list(dis.get_instructions(self.code))
         back = {
             i.argval
@@ -171,8 +171,8 @@ class Function:
             last = piece
         return found
 
-    def _by_line(self) -> dict[int, list[Piece]]:
-        rows: dict[int, list[Piece]] = {}
+    def _by_line(self) -> dict[int, list[SourcePiece]]:
+        rows: dict[int, list[SourcePiece]] = {}
         for piece in self.pieces:
             for line in range(piece.place[0], piece.place[2] + 1):
                 rows.setdefault(line, []).append(piece)
@@ -189,14 +189,14 @@ def _place(positions: Any) -> Place | None:
     return line, column + 1, positions.end_lineno or line, (positions.end_col_offset or column) + 1
 
 
-def _extent(piece: Piece) -> tuple[int, int]:
+def _extent(piece: SourcePiece) -> tuple[int, int]:
     line, column, end_line, end_column = piece.place
     return end_line - line, end_column - column
 
 
-def merged(pieces: list[Piece]) -> list[Piece]:
+def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
     """Return *pieces* with those of one place, as a macro makes them, as one."""
-    found: dict[Place, Piece] = {}
+    found: dict[Place, SourcePiece] = {}
     for piece in pieces:
         first = found.setdefault(piece.place, piece)
         if first is not piece:

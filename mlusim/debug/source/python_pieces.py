@@ -14,10 +14,10 @@ from mlusim.debug.source.pieces import (
     LOCAL,
     RETURNED,
     CallSite,
-    Function,
-    Piece,
+    FunctionPieces,
     Read,
     Reads,
+    SourcePiece,
     Store,
     Test,
 )
@@ -25,7 +25,7 @@ from mlusim.debug.source.pieces import (
 LONGEST = 72  # characters of a statement that is shown
 
 
-def pieces_of(code: CodeType) -> Function | None:
+def pieces_of(code: CodeType) -> FunctionPieces | None:
     """Return the pieces of the function whose code is *code*; None where there is no source of it."""
     tree = _parsed(code.co_filename, "".join(linecache.getlines(code.co_filename)))
     found = next((n for n in ast.walk(tree) if _is(n, code)), None) if tree is not None else None
@@ -35,7 +35,7 @@ def pieces_of(code: CodeType) -> Function | None:
     builder = _Builder(frozenset(names))
     builder.statements(found.body, None, "")
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return Function(code, builder.pieces, parameters, {name: name for name in names})
+    return FunctionPieces(code, builder.pieces, parameters, {name: name for name in names})
 
 
 @functools.lru_cache(maxsize=16)
@@ -59,14 +59,14 @@ class _Builder:
     """Makes the pieces of statements; ``names`` are the function's locals."""
 
     names: frozenset[str]
-    pieces: list[Piece] = field(factory=list)
+    pieces: list[SourcePiece] = field(factory=list)
 
-    def statements(self, body: Iterable[ast.stmt], parent: Piece | None, role: str) -> None:
+    def statements(self, body: Iterable[ast.stmt], parent: SourcePiece | None, role: str) -> None:
         """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*."""
         for node in body:
             self._statement(node, parent, role)
 
-    def _statement(self, node: ast.stmt, parent: Piece | None, role: str) -> None:
+    def _statement(self, node: ast.stmt, parent: SourcePiece | None, role: str) -> None:
         piece = self._piece(node, parent, role)
         if isinstance(node, ast.If | ast.While):
             piece.test = Test(ast.unparse(node.test), self._reads(node.test))
@@ -80,14 +80,14 @@ class _Builder:
             for name in ("body", "orelse", "finalbody"):
                 self.statements(getattr(node, name, ()), parent, role)
 
-    def _piece(self, node: ast.stmt, parent: Piece | None, role: str) -> Piece:
+    def _piece(self, node: ast.stmt, parent: SourcePiece | None, role: str) -> SourcePiece:
         place = (
             node.lineno,
             node.col_offset + 1,
             node.end_lineno or node.lineno,
             (node.end_col_offset or 0) + 1,
         )
-        piece = Piece(place, _text(node), parent, role)
+        piece = SourcePiece(place, _text(node), parent, role)
         own = list(_own(node))
         reads = tuple(r for one in own for r in self._reads(one))
         piece.values = reads
