@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import fields_dict
 
 from mlusim.debug.look.causes import FAR, MANY, CauseSearch
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import c_scope, evaluate, parse
+from mlusim.debug.look.evaluate import c_scope, evaluate, parse, reasons
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
-from mlusim.debug.look.places import resolve
+from mlusim.debug.look.places import owner_in, resolve
 from mlusim.debug.source.pieces import LOCAL, POINTEE, Read
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c
@@ -20,7 +21,10 @@ from mlusim.memory.pointer import Ptr
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
     from mlusim.frontend.bangc.c_scope import FrameNames
+    from mlusim.machine.core import Core
 
+Asked = Read | tuple[Byte, str]
+"""A variable, or a byte with what it is called."""
 NO_FRAME = (
     "no task is in a function here; `who-wrote PLACE` follows memory, `reverse-stepi` goes back into a task"
 )
@@ -47,7 +51,7 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
     if reads is None and not branch:
         span = resolve(text, session.look(), session.core(), frame)
         text = _with_value(session, text)
-    elif reads is not None and (len(reads) != 1 or reads[0].text != text):
+    elif reads is not None and (len(reads) != 1 or getattr(reads[0], "text", "") != text):
         made = Origin(_with_value(session, text), note="computed here")
     search = search_from(session, depth, max(MANY, 8 * depth) if depth > FAR else MANY)
     try:
@@ -55,9 +59,12 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
             return search.of_byte(Byte(span.space, span.low, span.owner), text)
         if reads is None:
             return search.of_branch(line)
-        if made is None:
+        if made is None and isinstance(reads[0], Read):
             return search.of_variable(reads[0])
-        made.sources = [search.of_variable(read) for read in reads]
+        assert made is not None
+        made.sources = [
+            search.of_variable(one) if isinstance(one, Read) else search.of_byte(*one) for one in reads
+        ]
         return made
     finally:
         search.close()
@@ -82,8 +89,8 @@ def search_from(session: "DebugSession", depth: int = DEPTH, nodes: int | None =
     return search
 
 
-def _reads_of(session: "DebugSession", words: str) -> list[Read] | None:
-    """Return the variables that an expression takes; None where it is a place in memory."""
+def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":
+    """Return the variables and the bytes that an expression takes; None where it is a place in memory."""
     frame = session.frame()
     if frame is None:
         return None
@@ -94,14 +101,30 @@ def _reads_of(session: "DebugSession", words: str) -> list[Read] | None:
         tree = parse_c(words, lambda name: scope.record(name) is not None)
     except NoExpression:
         return None
-    found = _variable(tree, scope, words)
-    if found is not None:
-        return [found]
+    alone = _variable(tree, scope, words)
+    if alone is not None:
+        return [alone]
     if isinstance(tree, Name | MemberAccess | Prefix | Item):
         return None
-    reads = [r for part in _parts(tree) if (r := _variable(part, scope, "")) is not None]
-    held = scope.frame.f_locals
-    return [r for r in dict.fromkeys(reads) if not isinstance(held.get(r.name), Ptr)] or None
+    found = [one for part in _parts(tree) if (one := _asked(part, scope, session.core())) is not None]
+    return list(dict.fromkeys(found)) or None
+
+
+def _asked(part: Tree, scope: "FrameNames", core: "Core | None") -> "Asked | None":
+    """Return the variable, or the bytes and what they are called, that a part of an expression is; None for a pointer to memory."""
+    read = _variable(part, scope, "")
+    if read is not None:
+        return None if isinstance(scope.frame.f_locals.get(read.name), Ptr) else read
+    try:
+        with reasons(core):
+            value = scope.value_of(part)
+    except (NoExpression, UsageError):
+        return None
+    if not isinstance(value.place, Ptr):
+        return None
+    where = value.place
+    text = f"{value.text} = {value_text(value.shown)}"
+    return Byte(where.space, where.address, owner_in(where.space, core)), text
 
 
 def _variable(tree: Tree, scope: "FrameNames", text: str) -> Read | None:
@@ -124,19 +147,23 @@ def _variable(tree: Tree, scope: "FrameNames", text: str) -> Read | None:
 
 
 def _parts(tree: Tree) -> list[Tree]:
-    """Return the variables and members in *tree*."""
+    """Return the variables, members and elements in *tree*, with those in the indices of elements."""
     if isinstance(tree, Name | MemberAccess):
         return [tree]
+    if isinstance(tree, Prefix) and tree.op == "*":
+        return [tree]
+    if isinstance(tree, Item):
+        return [tree, *_parts(tree.index)]
     found: list[Tree] = []
-    for name in getattr(type(tree), "__slots__", ()) or vars(tree):
-        value = getattr(tree, name, None)
+    for name in fields_dict(type(tree)):
+        value = getattr(tree, name)
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, Tree):
                 found += _parts(one)
     return found
 
 
-def _of_python(session: "DebugSession", words: str) -> list[Read] | None:
+def _of_python(session: "DebugSession", words: str) -> "list[Asked] | None":
     frame = session.frame()
     assert frame is not None
     if words.isidentifier():

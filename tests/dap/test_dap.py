@@ -248,6 +248,9 @@ def test_bytes_functions_moments_and_findings(script):
         origin = editor.ask("mlusim/whoWrote", expression="buffer[0]", frameId=editor.top(3)["id"])["origin"]
         assert ("__bang_add_scalar", line("add")) == (origin["instruction"], origin["line"])
         assert "__bang_mul_scalar" == origin["sources"][0]["instruction"]
+        origin = editor.ask("mlusim/why", expression="share", frameId=editor.top(3)["id"])["origin"]
+        assert origin["text"].startswith("share = ")
+        assert "set at moment" in origin["text"]
         moment = editor.ask("setInstructionBreakpoints", breakpoints=[{"instructionReference": "0x2"}])
         assert moment["breakpoints"][0]["verified"]
         editor.ask("setDataBreakpoints", breakpoints=[])

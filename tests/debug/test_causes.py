@@ -13,6 +13,11 @@ SOURCE = """\
 #define TILE 64
 #define CLAMP(x, hi) ((x) > (hi) ? (hi) : (x))
 struct Part { int first; float scale; };
+struct Tally {
+  __mlu_func__ Tally(int start) : sum(start) {}
+  __mlu_func__ void add(int by) { sum += by; }
+  int sum;
+};
 __nram__ float row[TILE];
 __mlu_shared__ float stage[256];
 __mlu_func__ int square(int a) { return a * a; }
@@ -28,6 +33,7 @@ __mlu_global__ void K(float *out, const float *in, const int *index, int *sums, 
   int left = count, done = 0, odd, *way = &done;
   int local[4] = {1, 2, 3, 4};
   if (count < 0) odd = 1;
+  Tally tally(7);
   for (int at = 0; at < count; at += TILE) {
     int size = left < TILE ? left : TILE;
     __memcpy(row, stage + at, size * sizeof(float), SRAM2NRAM);
@@ -41,7 +47,8 @@ __mlu_global__ void K(float *out, const float *in, const int *index, int *sums, 
       part.first = square(which) + square(2);
     }
     switch (which) {
-      case 9: done += 10; break;
+      case 9: tally.add(which);
+      case 8: done += 10; break;
       default: done += 1;
     }
     float picked = (float)small * part.scale + (float)local[1];
@@ -230,6 +237,16 @@ def test_through_a_reference_and_a_switch(stopped):
     assert told.splitlines()[0].startswith("*way = 15: set")
     assert told.splitlines()[1:3] == says(stopped, "why done").splitlines()[1:3]
     assert "odd: it has no value: `odd` at" in says(stopped, "why odd")
+    assert [one[1:] for one in chain(stopped, "why tally.sum")[:3]] == [
+        ("tally.sum = 16", f"k.mlu:{line('void add')}"),
+        ("tally.sum = 7", f"k.mlu:{line('Tally(int start)')}"),
+        ("start = 7", f"k.mlu:{line('Tally tally')}"),
+    ]
+    told = says(stopped, "why tally")
+    assert f"because `which` at {_file(stopped)}:{line('switch')} led to case 9, with which = 9" in says(
+        stopped, "why done"
+    )
+    assert f"because `coreId == 0x80` at {_file(stopped)}:{line('return;')} was false" in told
 
 
 def test_through_conversions_arrays_and_the_memory_core(stopped):
@@ -264,7 +281,7 @@ def test_branches(stopped):
     """The last decision of the function, and the last at a line: what came out, what came next, and why."""
     told = says(stopped, "why branch").splitlines()
     assert told[0].startswith("`which` led to case 9, with which = 9: decided at moment ")
-    assert f"before `done += 10` of line {line('done += 10')}, at " in told[0]
+    assert f"before `tally.add(which)` of line {line('tally.add')}, at " in told[0]
     assert says(stopped, "why").splitlines() == told
     found = chain(stopped, f"why branch {line('which > 7')}")
     assert found[0][1] == "`which > 7` was true, with which = 9"
@@ -278,5 +295,7 @@ def test_expressions_and_mistakes(stopped):
     found = chain(stopped, "why limit + done")
     assert found[0] == (0, "limit + done = 20", "computed here")
     assert [one[1] for one in found if one[0] == 1] == ["limit = 5", "done = 15"]
+    found = chain(stopped, "why row[at / TILE] * limit")
+    assert [one[1] for one in found if one[0] == 1] == ["row[1] = 130.0 (float32)", "at = 64", "limit = 5"]
     assert "name 'nothing' is not defined" in refuses(stopped, "why nothing")
     assert "takes a number: how many links" in refuses(stopped, "why/x done")

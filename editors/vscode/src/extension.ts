@@ -17,6 +17,7 @@ interface Origin {
   launch?: number;
   line?: number;
   source?: { path: string };
+  because?: string;
   sources?: Origin[];
 }
 
@@ -26,7 +27,8 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.debug.registerDebugAdapterDescriptorFactory("mlusim", { createDebugAdapterDescriptor: adapter }),
     vscode.debug.registerDebugConfigurationProvider("mlusim", { resolveDebugConfiguration: completed }),
     vscode.commands.registerCommand("mlusim.goToCycle", goToCycle),
-    vscode.commands.registerCommand("mlusim.whoWrote", whoWrote),
+    vscode.commands.registerCommand("mlusim.whoWrote", (clicked) => ask("mlusim/whoWrote", "Who wrote", clicked)),
+    vscode.commands.registerCommand("mlusim.why", (clicked) => ask("mlusim/why", "Why", clicked)),
     vscode.languages.registerHoverProvider(["bangc", "cpp", "python"], {
       provideHover: (document, position) => hover(words, document, position),
     }),
@@ -89,7 +91,11 @@ async function goToCycle(): Promise<void> {
 }
 
 /** From the variables view with what was clicked; from the editor with what is selected or under the cursor. */
-async function whoWrote(clicked?: { variable?: { evaluateName?: string; name: string } }): Promise<void> {
+async function ask(
+  question: string,
+  title: string,
+  clicked?: { variable?: { evaluateName?: string; name: string } },
+): Promise<void> {
   const session = vscode.debug.activeDebugSession;
   const expression = clicked?.variable?.evaluateName ?? clicked?.variable?.name ?? underCursor();
   if (!session || !expression) {
@@ -97,21 +103,22 @@ async function whoWrote(clicked?: { variable?: { evaluateName?: string; name: st
   }
   const item = vscode.debug.activeStackItem;
   const frameId = item instanceof vscode.DebugStackFrame ? item.frameId : undefined;
-  const answer = await request(session, "mlusim/whoWrote", { expression, frameId });
+  const answer = await request(session, question, { expression, frameId });
   if (answer) {
-    await pick(session, answer.origin as Origin);
+    await pick(session, answer.origin as Origin, title);
   }
 }
 
-/** The chain of writes as a list; the one that is chosen is gone to. */
-async function pick(session: vscode.DebugSession, origin: Origin): Promise<void> {
+/** The chain of writes as a list, with the tests that led to them; the one that is chosen is gone to. */
+async function pick(session: vscode.DebugSession, origin: Origin, title: string): Promise<void> {
   const rows: (vscode.QuickPickItem & { origin: Origin })[] = [];
   const add = (one: Origin, depth: number): void => {
-    rows.push({ label: "\u2003".repeat(depth) + (one.text ?? `${one.place}: ${one.note}`), origin: one });
+    const detail = one.because ? "\u2003".repeat(depth) + `because ${one.because}` : undefined;
+    rows.push({ label: "\u2003".repeat(depth) + (one.text ?? `${one.place}: ${one.note}`), detail, origin: one });
     one.sources?.forEach((source) => add(source, depth + 1));
   };
   add(origin, 0);
-  const chosen = await vscode.window.showQuickPick(rows, { title: `Who wrote ${origin.place}: go to` });
+  const chosen = await vscode.window.showQuickPick(rows, { title: `${title} ${origin.place}: go to` });
   if (chosen?.origin.cycle !== undefined) {
     await request(session, "mlusim/goToCycle", { cycle: chosen.origin.cycle, launch: chosen.origin.launch });
   }

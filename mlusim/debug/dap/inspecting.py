@@ -1,4 +1,4 @@
-"""Requests that look: threads, stack, scopes, values, memory, sources, who wrote a byte."""
+"""Requests that look: threads, stack, scopes, values, memory, sources, who wrote a byte, why a variable has its value."""
 
 import base64
 import binascii
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import plural
 from mlusim.debug import editing, values
+from mlusim.debug.asking import cause_of, search_from
 from mlusim.debug.console.command import find_command
 from mlusim.debug.dap.moving import moved
 from mlusim.debug.dap.naming import FrameAt, VariableGroup, child_of, memory_reference, name_in, span_at
@@ -23,7 +24,7 @@ from mlusim.debug.dap.state import (
 from mlusim.debug.look.describe import op_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
-from mlusim.debug.look.origins import DEPTH, Byte, Origin, OriginSearch
+from mlusim.debug.look.origins import DEPTH, Byte, Origin
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.source.frames import place_of, variables_of
 from mlusim.errors import Fault, UsageError
@@ -321,17 +322,24 @@ def _who_wrote(state: State, arguments: Arguments) -> Body:
     name = name_in(state, reference, str(arguments["expression"]))
     span = resolve(name, session.look(), session.core(), session.frame())
     session.leave_interrupt()
-    search = OriginSearch(session.runs, session.position, max(1, int(arguments.get("depth") or DEPTH)))
+    search = search_from(session, int(arguments.get("depth") or DEPTH))
     try:
-        origin = search.origin(Byte(span.space, span.low, span.owner), name)
+        origin = search.of_byte(Byte(span.space, span.low, span.owner), name)
     finally:
         search.close()
     return {"origin": _origin(origin)}
 
 
+def _why(state: State, arguments: Arguments) -> Body:
+    """Find the cause of a value, or of a branch where the expression is ``branch`` with or without a line."""
+    _frame(state, arguments)
+    return {"origin": _origin(cause_of(state.session, str(arguments["expression"])))}
+
+
 def _origin(origin: Origin) -> dict[str, Any]:
+    inner = [_origin(one) for one in origin.sources]
     if not origin.moment:
-        return {"place": origin.place, "note": origin.note}
+        return {"place": origin.place, "note": origin.note, **({"sources": inner} if inner else {})}
     return {
         "place": origin.place,
         "launch": origin.launch,
@@ -340,8 +348,9 @@ def _origin(origin: Origin) -> dict[str, Any]:
         "instruction": origin.instruction,
         "source": source_of(origin.file),
         "line": origin.line,
-        "text": f"{origin.place}: written at moment {origin.moment} by {origin.task}, {origin.instruction} at {place_of(origin.file)}:{origin.line}",
-        "sources": [_origin(one) for one in origin.sources],
+        "text": f"{origin.place}: {origin.verb} at moment {origin.moment} by {origin.task}, {origin.instruction} at {place_of(origin.file)}:{origin.line}",
+        "because": origin.because,
+        "sources": inner,
     }
 
 
@@ -362,4 +371,5 @@ HANDLERS: dict[str, Handler] = {
     "source": _source,
     "exceptionInfo": _exception_info,
     "mlusim/whoWrote": _who_wrote,
+    "mlusim/why": _why,
 }

@@ -144,10 +144,11 @@ class CauseSearch:
                 piece = followed.trail.events[events[n]].piece
                 if piece is None or piece.test is None or (line is not None and piece.line != line):
                     continue
-                behind = events[n + 1] if n + 1 < len(events) else None
-                then = here.coming if behind is None else followed.trail.events[behind].piece
+                first = self._entry(followed, events, n, piece)
+                pieces = (followed.trail.events[one].piece for one in events[first + 1 :])
+                then = next((one for one in pieces if one is not piece), here.coming)
                 if then is not None:
-                    return self._decision(followed, where, events[n], then)
+                    return self._decision(followed, where, first, then)
             if not followed.trail.activations[where].whole:
                 self._short(followed)
             what = f"no test of line {line}" if line is not None else "no test of this function"
@@ -310,9 +311,9 @@ class CauseSearch:
             piece = trail.events[event].piece
             if piece is None:
                 continue
-            for store in reversed(piece.stores):
-                if store.name == name and not store.through and _overlap(store.path, path):
-                    return where, event, store
+            stores = [s for s in piece.stores if s.name == name and not s.through and _overlap(s.path, path)]
+            if stores and not stores[-1].unset:
+                return where, event, stores[-1]
             for site in piece.calls:
                 for argument, (_, _, root) in enumerate(site.given):
                     if root is not None and root.kind == LOCAL and root.name == name:
@@ -326,6 +327,8 @@ class CauseSearch:
             ):
                 through = next((s for s in piece.stores if s.through), None)
                 return where, event, through
+            if stores:  # a declaration, which the constructor that it calls comes behind
+                return where, event, stores[-1]
         return None
 
     def _through_call(
@@ -563,7 +566,7 @@ class CauseSearch:
                     text = f"{active.function.named[name]}[{offset // dtype.size}]"
         if load.raw and dtype is not None and dtype.size == len(load.raw):
             text = _valued(text, np.frombuffer(load.raw, dtype.dtype)[0].item())
-        return text, local
+        return text + ", mixed" * (not load.raw), local
 
     def _statement(self, followed: _Followed, where: int, event: int, text: str, verb: str) -> Origin:
         """Return a link of the chain: *text* was written by a statement."""
@@ -579,17 +582,44 @@ class CauseSearch:
         return made
 
     def _because(self, followed: _Followed, where: int, event: int) -> str:
-        """Return the test that led to a statement, with its values; nothing where there was none."""
+        """Return the last test that led to a statement, or did not lead past it, with its values; nothing where there was none."""
         piece = followed.trail.events[event].piece
-        while piece is not None and (piece.parent is None or piece.parent.test is None or not piece.role):
+        tests: list[SourcePiece] = []
+        while piece is not None:
+            tests += piece.guards
+            if piece.parent is not None and piece.parent.test is not None and piece.role:
+                tests.append(piece.parent)
             piece = piece.parent
-        if piece is None or piece.parent is None:
-            return ""
         events = followed.trail.activations[where].events
         for n in range(bisect_left(events, event) - 1, -1, -1):
-            if followed.trail.events[events[n]].piece is piece.parent:
-                return self._outcome(followed, where, events[n], piece.parent, piece.role, with_place=True)
+            found = followed.trail.events[events[n]].piece
+            if found is not None and found in tests:
+                first = self._entry(followed, events, n, found)
+                return self._outcome(
+                    followed, where, events[first], found, self._role(followed, where, first), with_place=True
+                )
         return ""
+
+    def _entry(self, followed: _Followed, events: list[int], n: int, piece: SourcePiece) -> int:
+        """Return which event began to decide the test of *piece*: that of a switch is seen again at each of its labels."""
+        if not piece.several:
+            return n
+        while n and _inside(followed.trail.events[events[n - 1]].piece, piece):
+            n -= 1
+        return n
+
+    def _role(self, followed: _Followed, where: int, n: int, coming: SourcePiece | None = None) -> str:
+        """Return the outcome of the test at the *n*-th event of an activation, behind whose last one *coming* comes."""
+        events = followed.trail.activations[where].events
+        piece = followed.trail.events[events[n]].piece
+        assert piece is not None
+        behind = (followed.trail.events[one].piece for one in events[n + 1 :])
+        child = next((one for one in behind if one is not piece), coming)
+        while child is not None and child.parent is not piece:
+            child = child.parent
+        if child is not None:
+            return child.role
+        return "none of its cases" if piece.several else "false"
 
     def _outcome(
         self,
@@ -615,24 +645,14 @@ class CauseSearch:
         place = f" at {self._site(followed, where, piece)}" if with_place else ""
         return f"`{piece.test.text}`{place} {word}{given}"
 
-    def _decision(self, followed: _Followed, where: int, event: int, then: SourcePiece) -> Origin:
-        """Return the decision of a test by the statement *then* that came behind it, and where its values come from."""
+    def _decision(self, followed: _Followed, where: int, n: int, then: SourcePiece) -> Origin:
+        """Return the decision of the test at the *n*-th event of an activation, behind which *then* came, and its values' origins."""
+        event = followed.trail.activations[where].events[n]
         piece = followed.trail.events[event].piece
         assert piece is not None
         assert piece.test is not None
-        child: SourcePiece | None = then
-        while child is not None and child.parent is not piece:
-            child = child.parent
-        role = (
-            child.role
-            if child is not None
-            else "false"
-            if "case" not in _roles(followed, where, piece)
-            else "none of its cases"
-        )
-        made = self._statement(
-            followed, where, event, self._outcome(followed, where, event, piece, role), "decided"
-        )
+        outcome = self._outcome(followed, where, event, piece, self._role(followed, where, n, then))
+        made = self._statement(followed, where, event, outcome, "decided")
         made.instruction = f"before `{then.text}` of line {then.line},"
         made.sources = self._sources(followed, where, event, piece.test.reads, self._depth - 1)
         return made
@@ -709,8 +729,11 @@ def key_of(load: LoadedBytes) -> tuple[Any, ...]:
     return load.access.allocation.space, load.owner, load.access.allocation.address + load.access.start
 
 
-def _roles(followed: _Followed, where: int, piece: SourcePiece) -> str:
-    return " ".join(p.role for p in followed.trail.activations[where].function.pieces if p.parent is piece)
+def _inside(piece: SourcePiece | None, outer: SourcePiece) -> bool:
+    """Return whether *piece* is *outer*, or stands in it."""
+    while piece is not None and piece is not outer:
+        piece = piece.parent
+    return piece is not None
 
 
 def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:

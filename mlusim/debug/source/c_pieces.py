@@ -65,17 +65,24 @@ class _Builder:
     file: str
     pieces: list[SourcePiece] = field(factory=list)
 
-    def statements(self, body: Iterable[Any], parent: SourcePiece | None, role: str) -> None:
-        """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*."""
+    def statements(
+        self, body: Iterable[Any], parent: SourcePiece | None, role: str, guards: tuple[SourcePiece, ...] = ()
+    ) -> None:
+        """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*, past *guards*."""
         for node in body:
-            self._statement(node, parent, role)
+            made = self._statement(node, parent, role, guards)
+            if made is not None and isinstance(node, ir.If) and (_jumps(node.then) or _jumps(node.other)):
+                guards = (*guards, made)
 
-    def _statement(self, node: Any, parent: SourcePiece | None, role: str) -> None:
+    def _statement(
+        self, node: Any, parent: SourcePiece | None, role: str, guards: tuple[SourcePiece, ...]
+    ) -> SourcePiece | None:
         if isinstance(node, ir.Block | ir.Labelled | ir.Finally):
             for part in parts_of(node):
-                self.statements(part, parent, role)
-            return
+                self.statements(part, parent, role, guards)
+            return None
         piece = self._piece(node, parent, role)
+        piece.guards = guards
         if isinstance(node, ir.If):
             piece.test = self._test(node.test)
             self.statements(node.then, piece, "true")
@@ -87,10 +94,11 @@ class _Builder:
                 step = self._piece(ir.Evaluate(node.step, node.step.span), piece, "true")
                 step.step = True
         elif isinstance(node, ir.Switch):
-            piece.test = self._test(node.value)
+            piece.test, piece.several = self._test(node.value), True
             for section in node.sections:
                 labels = [f"case {n}" for n in section.labels] + ["default"] * section.default
                 self.statements(section.body, piece, " or ".join(labels))
+        return piece
 
     def _test(self, node: Any) -> Test:
         return Test(text_of(node.span), self._reads(node))
@@ -178,6 +186,20 @@ def _own(node: Any) -> Iterator[Any]:
         found = getattr(node, name, None)
         if found is not None:
             yield found
+
+
+def _jumps(body: Iterable[Any]) -> bool:
+    """Return whether statements leave what is around them by a jump; a break in a loop or switch inside stays there."""
+    for node in body:
+        if isinstance(node, ir.Break | ir.Continue | ir.Return | ir.Goto):
+            return True
+        inner = parts_of(node)
+        if isinstance(node, ir.Loop | ir.Switch):
+            if any(isinstance(one, ir.Return | ir.Goto) for one in walk(node)):
+                return True
+        elif any(_jumps(part) for part in inner):
+            return True
+    return False
 
 
 def root_of(place: Any) -> Read | None:

@@ -88,7 +88,8 @@ class Test:
 class SourcePiece:
     """A statement, without those inside it, or the step of a loop.
 
-    ``role`` says for which outcome of the *parent*'s test control comes here.
+    ``role`` says for which outcome of the *parent*'s test control comes here.  ``guards`` are statements before it that jump
+    past it for another outcome than it came to.  ``several`` marks a switch.
     """
 
     place: Place
@@ -100,6 +101,8 @@ class SourcePiece:
     calls: list[CallSite] = field(factory=list)
     values: Reads = ()
     step: bool = False
+    guards: "tuple[SourcePiece, ...]" = ()
+    several: bool = False
 
     @property
     def line(self) -> int:

@@ -63,10 +63,14 @@ class _Builder:
 
     def statements(self, body: Iterable[ast.stmt], parent: SourcePiece | None, role: str) -> None:
         """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*."""
+        guards: tuple[SourcePiece, ...] = ()
         for node in body:
-            self._statement(node, parent, role)
+            made = self._statement(node, parent, role)
+            made.guards = guards
+            if isinstance(node, ast.If) and (_jumps(node.body) or _jumps(node.orelse)):
+                guards = (*guards, made)
 
-    def _statement(self, node: ast.stmt, parent: SourcePiece | None, role: str) -> None:
+    def _statement(self, node: ast.stmt, parent: SourcePiece | None, role: str) -> SourcePiece:
         piece = self._piece(node, parent, role)
         if isinstance(node, ast.If | ast.While):
             piece.test = Test(ast.unparse(node.test), self._reads(node.test))
@@ -79,6 +83,7 @@ class _Builder:
         elif isinstance(node, ast.With | ast.Try):
             for name in ("body", "orelse", "finalbody"):
                 self.statements(getattr(node, name, ()), parent, role)
+        return piece
 
     def _piece(self, node: ast.stmt, parent: SourcePiece | None, role: str) -> SourcePiece:
         place = (
@@ -116,6 +121,15 @@ class _Builder:
 
     def _name(self, name: str) -> tuple[Read]:
         return (Read(LOCAL, name, name),)
+
+
+def _jumps(body: Iterable[ast.stmt]) -> bool:
+    """Return whether statements, or those of an ``if`` among them, leave what is around them by a jump."""
+    return any(
+        isinstance(node, ast.Break | ast.Continue | ast.Return | ast.Raise)
+        or (isinstance(node, ast.If) and (_jumps(node.body) or _jumps(node.orelse)))
+        for node in body
+    )
 
 
 def _own(node: ast.stmt) -> Iterator[ast.AST]:

@@ -215,6 +215,11 @@ class FieldPointer(Referred):
         """The object in the field."""
         return getattr(self.owner, self.name)
 
+    @property
+    def shown(self) -> Any:
+        """The value of the field, for who looks at the pointer."""
+        return getattr(self.owner, self.name)
+
     def cast(self, layout: Layout) -> "FieldPointer":
         """Return the same field; only its own type may be seen."""
         own = type(self.owner).layout.fields[self.name][0]
