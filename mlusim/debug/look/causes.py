@@ -5,7 +5,7 @@ statements that wrote them; what it loads from memory leads to the writer of tho
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,11 +169,11 @@ class CauseSearch:
 
     # -- trails ----------------------------------------------------------------------------------
 
-    def _widening(self, look: Any) -> Origin:
+    def _widening(self, look: Callable[[], Origin]) -> Origin:
         """Return what *look* finds; where its trails are too short, from longer ones."""
         while True:
             try:
-                found: Origin = look()
+                found = look()
             except _TooShort:
                 self._window += 1
                 self.bytes.nodes = self._most

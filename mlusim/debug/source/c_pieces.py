@@ -21,6 +21,7 @@ from mlusim.debug.source.pieces import (
     SourcePiece,
     Store,
     Test,
+    Values,
     merged,
 )
 from mlusim.frontend.bangc import ir, scalars
@@ -100,7 +101,7 @@ class _Builder:
                 self.statements(section.body, piece, " or ".join(labels))
         return piece
 
-    def _test(self, node: Any) -> Test:
+    def _test(self, node: ir.Expr) -> Test:
         return Test(text_of(node.span), self._reads(node))
 
     def _piece(self, node: Any, parent: SourcePiece | None, role: str) -> SourcePiece:
@@ -258,17 +259,17 @@ def text_of(span: ir.Span) -> str:
 # -- tests that are decided again ------------------------------------------------------------------
 
 
-def _decider(test: Any) -> Callable[[Any], bool | None]:
+def _decider(test: ir.Expr) -> Callable[[Values], bool | None]:
     """Return a function that computes *test* of the values of locals; None of it where it takes other values."""
 
-    def decide(held: Any) -> bool | None:
+    def decide(held: Values) -> bool | None:
         value = _value(test, held)
         return None if value is None else bool(value)
 
     return decide
 
 
-def _value(node: Any, held: Any) -> Any:
+def _value(node: ir.Expr, held: Values) -> Any:
     """Return the number that *node* is where *held* gives the values of locals by their names; None where that is not known."""
     match node:
         case ir.Const():

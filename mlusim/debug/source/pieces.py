@@ -4,7 +4,7 @@ What a kernel does is followed by pieces: which one writes a variable, from what
 """
 
 import dis
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import CodeType
 from typing import Any
@@ -14,6 +14,8 @@ from attrs import define, field, frozen
 LOCAL, POINTEE, CALLED, BUILT_IN = "local", "pointee", "called", "built-in"
 RETURNED = "return"
 """The name under which a function's result is written."""
+Values = Callable[[str], Any]
+"""Gives the values of locals by their names in the code."""
 Place = tuple[int, int, int, int]  # line, column, end line, end column; all count from 1
 
 
@@ -45,7 +47,7 @@ class ReadChoice:
     test: "tuple[Read | ReadChoice, ...]"
     then: "tuple[Read | ReadChoice, ...]"
     other: "tuple[Read | ReadChoice, ...]"
-    decide: Any
+    decide: Callable[[Values], bool | None]
 
 
 Reads = tuple[Read | ReadChoice, ...]
@@ -182,7 +184,7 @@ class FunctionPieces:
         return rows
 
 
-def _place(positions: Any) -> Place | None:
+def _place(positions: dis.Positions | None) -> Place | None:
     """Return where an instruction stands, with columns from 1; None for what stands nowhere."""
     if positions is None or positions.lineno is None:
         return None
@@ -209,7 +211,7 @@ def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
     return list(found.values())
 
 
-def reads_in(reads: Reads, held: Any) -> Iterator[Read]:
+def reads_in(reads: Reads, held: Values) -> Iterator[Read]:
     """Yield the values that *reads* really take, where *held* gives the values of locals; of an undecided choice both sides."""
     for one in reads:
         if isinstance(one, Read):

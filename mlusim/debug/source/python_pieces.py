@@ -5,7 +5,6 @@ import functools
 import linecache
 from collections.abc import Iterable, Iterator
 from types import CodeType
-from typing import Any
 
 from attrs import define, field
 
@@ -111,7 +110,7 @@ class _Builder:
         self.pieces.append(piece)
         return piece
 
-    def _reads(self, node: Any) -> Reads:
+    def _reads(self, node: ast.AST) -> Reads:
         if isinstance(node, ast.Name):
             return self._name(node.id) if isinstance(node.ctx, ast.Load) and node.id in self.names else ()
         inner = tuple(r for one in ast.iter_child_nodes(node) for r in self._reads(one))
