@@ -28,7 +28,6 @@ from mlusim.files.paths import lines_shown
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
-from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.compare import measured_call
 from mlusim.report.page.html import html_text
 from mlusim.report.record import CallRecord
@@ -36,6 +35,7 @@ from mlusim.report.tables.explanations import sentences, why_table
 from mlusim.report.tables.files import boards_of
 from mlusim.report.tables.records import work_table
 from mlusim.report.tables.whatif import what_if_table
+from mlusim.report.verdicts import headline, verdicts
 
 
 def run(args: argparse.Namespace) -> int:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from mlusim.debug.look.describe import failed_text
 from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import KeptLaunch
 from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, ProgramRun
-from mlusim.debug.source.frames import Owned
+from mlusim.debug.source.frames import Owned, failed_text
 from mlusim.debug.source.functions import UserFunction
 from mlusim.debug.stop.breakpoints import Breakpoint
 from mlusim.debug.stop.moments import Position, Stop

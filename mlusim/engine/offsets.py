@@ -87,7 +87,7 @@ def pieces_meet(size: int, stride: int, count: int) -> Fault | None:
     )
 
 
-def not_directed(direction: Any, directions: tuple[Direction, ...]) -> Fault | None:
+def not_directed(direction: object, directions: tuple[Direction, ...]) -> Fault | None:
     """Return the fault of a *direction* that is none of *directions*."""
     if direction in directions:
         return None
@@ -98,7 +98,7 @@ def not_directed(direction: Any, directions: tuple[Direction, ...]) -> Fault | N
     )
 
 
-def misplaced(mlu: "Mlu", name: str, pointer: Any, space: Space) -> Fault | None:
+def misplaced(mlu: "Mlu", name: str, pointer: object, space: Space) -> Fault | None:
     """Return the fault of an operand that is no pointer of this core into *space*."""
     if not isinstance(pointer, Ptr):
         return no_pointer(name, pointer, space)
@@ -135,7 +135,7 @@ def no_integers(name: str, pointer: Ptr) -> Fault | None:
     return WrongSpace(f"{name} is {pointer.dtype}", operand=name, legal="integers of 8, 16, 32 or 64 bits")
 
 
-def unlike(name: str, value: Any, like: str, pointer: Ptr) -> Fault | None:
+def unlike(name: str, value: object, like: str, pointer: Ptr) -> Fault | None:
     """Return the fault of elements that are not of the type of *pointer*'s, which is the operand *like*; a number has none."""
     if not isinstance(value, Ptr) or value.dtype is pointer.dtype:
         return None
@@ -143,7 +143,7 @@ def unlike(name: str, value: Any, like: str, pointer: Ptr) -> Fault | None:
     return WrongSpace(text, operand=name, legal="one element type for all operands")
 
 
-def no_room(pointer: Any, name: str, count: int) -> Fault | None:
+def no_room(pointer: object, name: str, count: int) -> Fault | None:
     """Return the fault of *count* elements that do not fit behind *pointer*; a number needs no room."""
     if not isinstance(pointer, Ptr):
         return None
@@ -153,7 +153,7 @@ def no_room(pointer: Any, name: str, count: int) -> Fault | None:
     return fault
 
 
-def meeting(target: Ptr, source: Any, name: str, count: int, exact: bool) -> Fault | None:
+def meeting(target: Ptr, source: object, name: str, count: int, exact: bool) -> Fault | None:
     """Return the fault of a vector *target* that overlaps the vector *source*, but *exact*ly; a number lies nowhere."""
     if not isinstance(source, Ptr) or target.view.allocation is not source.view.allocation:
         return None
@@ -265,7 +265,7 @@ def bytes_of(pointer: Ptr, start: int, nbytes: int) -> Access:
     return Access(pointer.view.allocation, pointer.offset + start, nbytes)
 
 
-def elements_of(pointer: Any, chosen: Places) -> list[Access]:
+def elements_of(pointer: object, chosen: Places) -> list[Access]:
     """Return the bytes of the elements *chosen* (ascending) behind *pointer*, neighbours in one access; a number has none."""
     if not isinstance(pointer, Ptr):
         return []

@@ -94,6 +94,7 @@ class TorchSession(CalledSession):
         tensor = self._own.pop(request.words[0], None)
         if tensor is None:
             return super().free(request)
+        assert isinstance(tensor.device, Device)
         tensor.device.free(tensor)
         return ProgramReply()
 

@@ -54,14 +54,14 @@ class LaunchOptions:
 USUAL_OPTIONS = LaunchOptions()
 
 
-def listed(name: str, values: Any) -> Iterable[Any]:
+def listed(name: str, values: object) -> Iterable[Any]:
     """Return *values*, which the caller gave as *name*.  Raises `LaunchError` for what is no sequence."""
     if not isinstance(values, Iterable):
         raise LaunchError(f"{name} = {values!r:.80} is no sequence; give a list, empty for none")
     return values
 
 
-def _layout(layout: Any, args: Sequence[Any]) -> RegionMap | None:
+def _layout(layout: object, args: Sequence[Any]) -> RegionMap | None:
     if layout is None:
         return next((a for a in args if isinstance(a, RegionMap)), None)
     if not isinstance(layout, RegionMap):

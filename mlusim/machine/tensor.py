@@ -4,7 +4,7 @@ import math
 import operator
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import evolve
@@ -17,7 +17,13 @@ from mlusim.memory.pointer import Ptr, View
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
-    from mlusim.machine.device import Device
+    from mlusim.arch.board import Board
+
+
+class TensorOwner(Protocol):
+    """The device whose GDRAM a tensor is in."""
+
+    board: "Board"
 
 
 class DeviceTensor(Presented):
@@ -31,7 +37,7 @@ class DeviceTensor(Presented):
     __array_ufunc__ = None  # so that `numpy_integer + tensor` reaches __radd__
 
     def __init__(
-        self, device: "Device", allocation: Allocation, shape: tuple[int, ...], dtype: DType
+        self, device: TensorOwner, allocation: Allocation, shape: tuple[int, ...], dtype: DType
     ) -> None:
         self.device = device
         self.allocation = allocation

@@ -113,4 +113,5 @@ def _where(name: str, arguments: tuple[Any, ...]) -> tuple[Device, Handle | None
         raise UsageError(
             f"{name} needs a device to launch on; give one as the first argument, before its own"
         )
+    assert isinstance(tensor.device, Device)
     return tensor.device, None, arguments

@@ -11,7 +11,7 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from mlusim.counted import plural
-from mlusim.debug.console.cmd_stop import describe
 from mlusim.debug.console.columns import declared_as, pairs, table
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.clock import clock_of
@@ -12,6 +11,7 @@ from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
 from mlusim.debug.source.frames import line_of, parameters_of, place_of, variables_of
+from mlusim.debug.stop.value_watch import described
 from mlusim.debug.values import memories
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_macros import macros_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 
@@ -121,7 +121,7 @@ def _barriers(session: "DebugSession", words: str) -> str:
 def _breakpoints(session: "DebugSession", words: str) -> str:
     del words
     lines = [
-        describe(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "")
+        described(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "")
         for b in session.breakpoints.values()
     ]
     return "\n".join(lines) or "no breakpoints"

@@ -17,7 +17,7 @@ from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 _RANGE = re.compile(r"(?:(?P<file>.+):)?(?P<first>\d+)\s*,\s*(?P<last>\d+)$")

@@ -31,7 +31,7 @@ from mlusim.memory.space import GDRAM
 if TYPE_CHECKING:
     from typing import Any
 
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 

@@ -11,7 +11,7 @@ from mlusim.debug.stop.moments import END, Position, Stop, parse_time
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 

@@ -9,7 +9,7 @@ from mlusim.debug.recording import save
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
 
 
 def help_(console: "CommandContext", words: str) -> str:

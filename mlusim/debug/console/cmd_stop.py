@@ -3,18 +3,17 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from mlusim.counted import plural
 from mlusim.debug.console.command import STOPPING, Command
 from mlusim.debug.locations import break_at, doubt, watch_at
 from mlusim.debug.locations import set_condition as change_condition
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.source.core_names import parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, PendingLocation, Watchpoint
-from mlusim.debug.stop.value_watch import ValueWatch
+from mlusim.debug.stop.breakpoints import Breakpoint
+from mlusim.debug.stop.value_watch import described
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 _IF = re.compile(r"(?:^|\s)if(?:\s+(?P<text>.*))?$")
@@ -90,26 +89,7 @@ def _expression(text: str) -> None:
 
 def _told(session: "DebugSession", made: Breakpoint) -> str:
     note = doubt(session, made)
-    return describe(made) + (f"\nnote: {note}" if note else "")
-
-
-def describe(made: Breakpoint) -> str:
-    """Return a breakpoint in one line."""
-    location = made.location
-    text = f"{made.kind} {made.number}: {location.text}"
-    if isinstance(location, Watchpoint):
-        verb = " or ".join(["written"] * location.writes + ["read"] * location.reads)
-        text += f" ({location.span}) is {verb}" + (", of any task" if location.span.anyone else "")
-    elif isinstance(location, ValueWatch):
-        text += f" changes in {location.code.co_name}" + (
-            f" of {location.label}" if location.label else ", in any task"
-        )
-    text += " (pending: no such file is loaded yet)" if isinstance(location, PendingLocation) else ""
-    text += f", in {made.task} only" if made.task else ""
-    text += f", if {made.condition}" if made.condition else ""
-    text += f", after {made.ignore} more {plural(made.ignore, 'hit')}" if made.ignore else ""
-    text += ", once" if made.temporary else ""
-    return text + ("" if made.enabled else ", disabled")
+    return described(made) + (f"\nnote: {note}" if note else "")
 
 
 # -- changing them -----------------------------------------------------------------------------------
@@ -137,7 +117,7 @@ def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
     chosen = _chosen(session, words)
     for made in chosen:
         made.enabled = on
-    return "\n".join(describe(made) for made in chosen)
+    return "\n".join(described(made) for made in chosen)
 
 
 def set_condition(console: "CommandContext", words: str) -> str:
@@ -145,7 +125,7 @@ def set_condition(console: "CommandContext", words: str) -> str:
     number, _, text = words.partition(" ")
     made = _one(console.session, number)
     change_condition(console.session, made, text.strip().removeprefix("if ").strip() or None)
-    return describe(made)
+    return described(made)
 
 
 def ignore(console: "CommandContext", words: str) -> str:
@@ -157,7 +137,7 @@ def ignore(console: "CommandContext", words: str) -> str:
             f"{count.strip()!r} is no count; `ignore 2 10` passes over the next ten hits of breakpoint 2"
         )
     made.ignore = int(count)
-    return describe(made)
+    return described(made)
 
 
 def _chosen(session: "DebugSession", words: str) -> list[Breakpoint]:

@@ -13,7 +13,7 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import types as t
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.console.command import CommandContext
 
 
 def set_(console: "CommandContext", words: str) -> str:

@@ -1,6 +1,10 @@
-"""`Command`: one row of the debugger's table of commands; help, completion and the manual are made from it."""
+"""`Command`: one row of the debugger's table of commands; help, completion and the manual are made from it.
 
-from collections.abc import Callable, Iterable
+`CommandContext` is what a command may touch of the console that runs it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -9,7 +13,7 @@ from mlusim.errors import UsageError
 from mlusim.near import near
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import CommandContext
+    from mlusim.debug.session import DebugSession
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"
 LOOKING, MEMORY, SESSION = "looking around", "memory and values", "the session"
@@ -50,3 +54,49 @@ def find_command(name: str, commands: Iterable[Command]) -> Command:
     guesses = near(name, [c.name for c in every], 2)
     hint = f"did you mean {' or '.join(guesses)}?" if guesses else "`help` lists them"
     raise UsageError(f"there is no command {name!r}; {hint}")
+
+
+@frozen
+class Reply:
+    """The answer to a line: ``text`` to show; ``ok`` is false for a mistake; ``leaves`` ends the console."""
+
+    text: str
+    ok: bool = True
+    leaves: bool = False
+
+
+class CommandContext(ABC):
+    """The session, the table of commands, and what a command may ask of the console.
+
+    ``leaves`` is set by the command that ends the console; ``displays`` are the expressions that every stop
+    shows, by number, ``attached`` the commands of breakpoints, ``collecting`` the lines of such that are being typed.
+    """
+
+    def __init__(self, session: "DebugSession", commands: tuple[Command, ...]) -> None:
+        self.session = session
+        self.commands = commands
+        self.leaves = False
+        self.displays: dict[int, str] = {}
+        self.displayed = 0
+        self.attached: dict[int, list[str]] = {}
+        self.collecting: tuple[int, list[str]] | None = None
+
+    @abstractmethod
+    def execute(self, line: str) -> Reply:
+        """Execute one line; a mistake is a reply with ``ok`` false."""
+
+    @abstractmethod
+    def stop_text(self) -> str:
+        """Return why and where the session stands."""
+
+    @abstractmethod
+    def execute_file(self, name: str) -> Iterator[Reply]:
+        """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""
+
+    @abstractmethod
+    def replay(self, name: str, *, trust: bool = False) -> list[str]:
+        """Leave the session for that of a recording, whose code runs with *trust* only; return what is not as recorded."""
+
+    @abstractmethod
+    def complete(self, text: str) -> list[str]:
+        """Return the words that the last word of *text* may become."""

@@ -13,16 +13,15 @@ from mlusim.debug.console import (
     cmd_stop,
     cmd_values,
 )
-from mlusim.debug.console.command import Command, find_command
-from mlusim.debug.console.context import CommandContext, Reply
-from mlusim.debug.look.describe import end_text, failed_text, stop_text
+from mlusim.debug.console.command import Command, CommandContext, Reply, find_command
+from mlusim.debug.look.describe import end_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
 from mlusim.debug.look.names import names_of
 from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import variables_of
+from mlusim.debug.source.frames import failed_text, variables_of
 from mlusim.debug.standing import NOT_LAUNCHED
 from mlusim.debug.stop.moments import LAUNCH_END, Stop
 from mlusim.debug.watched_changes import change_of

@@ -12,7 +12,7 @@ from mlusim.debug.stop.moments import FAULT, Stop
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.console import Console
+    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 Arguments = Mapping[str, Any]
@@ -38,7 +38,7 @@ class State:
     """
 
     connection: Connection
-    console: "Console | None" = None
+    console: "CommandContext | None" = None
     asked: dict[int, Asked] = field(factory=dict)
     targets: list[Any] = field(factory=list)
     faults: bool = True

@@ -4,7 +4,7 @@ import ast
 import functools
 import linecache
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -13,7 +13,7 @@ from mlusim.arch.dtypes import DType
 from mlusim.memory.allocation import Allocation
 
 if TYPE_CHECKING:
-    from mlusim.debug.look.paused_run import PausedRun
+    from mlusim.machine.core import Core
 
 _QUALIFIERS = {"nram": "NRAM", "wram": "WRAM", "mlu_shared": "SRAM", "ldram": "LDRAM"}
 _QUALIFIED = re.compile(r"__(nram|wram|mlu_shared|ldram)__")
@@ -34,7 +34,7 @@ class DeclaringCall:
     many: bool = False
 
 
-def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, DType | None]:
+def declared(cores: "Sequence[Core]", allocation: Allocation) -> tuple[str | None, DType | None]:
     """Return the variable that the kernel keeps a declaration in, as its source has it, and the element type.
 
     ``row``, ``pair[1]`` for an element of a list; None for what cannot be told.
@@ -50,7 +50,7 @@ def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, D
     calls = [d for d in every if d.line == found.line and d.space == allocation.space.name]
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
-    at = _place(paused, allocation)
+    at = _place(cores, allocation)
     if not calls or at is None or (len(calls) > 1 and any(d.many for d in calls)):
         return None, dtype
     call = calls[at % len(calls)]
@@ -66,9 +66,9 @@ def _in_c(lines: list[str], line: int) -> Iterator[DeclaringCall]:
             yield DeclaringCall(line, _QUALIFIERS[space[1]], name)
 
 
-def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
+def _place(cores: "Sequence[Core]", allocation: Allocation) -> int | None:
     """Return how many declarations of the same line its memory has before it; None where its task has ended."""
-    for core in paused.observed.cores:
+    for core in cores:
         arenas = [*core.arenas.values(), *([core.cluster.sram] if core.cluster is not None else [])]
         for arena in arenas:
             if allocation in arena.allocations:

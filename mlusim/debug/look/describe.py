@@ -11,7 +11,7 @@ from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.program_run import INTERRUPTED
 from mlusim.debug.source.core_names import full_name
-from mlusim.debug.source.frames import line_of, place_of, raised_at, source_line
+from mlusim.debug.source.frames import line_of, place_of, source_line
 from mlusim.debug.stop.moments import (
     BEGIN,
     CONTROL,
@@ -24,7 +24,7 @@ from mlusim.debug.stop.moments import (
     Op,
     Stop,
 )
-from mlusim.errors import Fault, said
+from mlusim.errors import Fault
 from mlusim.machine.events import Effect
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
@@ -61,7 +61,7 @@ def named(
         start, first = next(iter(kept.values()))
         shown = (f"region.{name}" if name in paused.tensors else name for name in kept)
         return "/".join(shown), start, as_dtype(first.dtype)
-    variable, dtype = declared(paused, allocation)
+    variable, dtype = declared(paused.observed.cores, allocation)
     if variable is not None:
         return variable, 0, dtype
     return f"{allocation.space}+{allocation.address - paused.base(allocation.space):#x}", 0, None
@@ -221,15 +221,6 @@ def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
         lines.append(text)
     lines += [f"value returned: {value_text(value, paused)}" for value in stop.value]
     return "\n".join(lines) + ended
-
-
-def failed_text(failure: BaseException) -> str:
-    """Return how the program itself has ended: the error, and its line."""
-    text = said(failure)
-    known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, told where it stopped
-    told = f": {text}" if text and not known else ""
-    placed = told and isinstance(failure, Fault) and failure.line is not None  # its text names the line
-    return f"{type(failure).__name__}{told}" + ("" if placed else raised_at(failure))
 
 
 def _place_lines(paused: PausedRun, stop: Stop) -> list[str]:

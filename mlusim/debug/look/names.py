@@ -85,7 +85,7 @@ def declared_pointers(paused: PausedRun, core: "Core | None") -> Mapping[str, Pt
     found: dict[str, Ptr] = {}
     twice: set[str] = set()
     for allocation in mine:
-        name, dtype = declared(paused, allocation)
+        name, dtype = declared(paused.observed.cores, allocation)
         if name is None or dtype is None or not name.isidentifier():
             continue
         twice |= {name} & found.keys()

@@ -158,7 +158,7 @@ def _bounded(span: ByteSpan, nbytes: str | None) -> ByteSpan:
 
 def _rest(span: ByteSpan, paused: PausedRun, core: "Core | None") -> ByteSpan:
     allocation, start = locate(span, paused, core)
-    dtype = declared(paused, allocation)[1]
+    dtype = declared(paused.observed.cores, allocation)[1]
     fits = dtype is not None and start % dtype.size == 0
     return evolve(span, high=allocation.address + allocation.nbytes, dtype=dtype if fits else None)
 
@@ -258,7 +258,7 @@ def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> Byt
     low, size = pointer.address, pointer.view.itemsize
     allocation = pointer.view.allocation
     if (
-        pointer.offset == 0 and declared(paused, allocation)[0] == text
+        pointer.offset == 0 and declared(paused.observed.cores, allocation)[0] == text
     ):  # as `pair[1]`, a declaration in a list
         size = allocation.nbytes
     span = ByteSpan(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))

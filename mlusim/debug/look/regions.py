@@ -87,7 +87,7 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
     for owner, allocation in paused.allocations(core):
         if owner is None or core is None:
             continue
-        name, dtype = declared(paused, allocation)
+        name, dtype = declared(paused.observed.cores, allocation)
         where = allocation.declared.place
         offset = allocation.address - paused.base(allocation.space)
         rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
@@ -106,7 +106,7 @@ def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> l
         frame = frame.f_back
     rows = []
     for allocation, found in places.values():
-        whole, _ = declared(paused, allocation)
+        whole, _ = declared(paused.observed.cores, allocation)
         starts = sorted(s for s in found if s < allocation.nbytes)
         if len(starts) < 2:
             continue

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.errors import shown_file
+from mlusim.errors import Fault, said, shown_file
 from mlusim.kernel_frames import LIBRARIES, OWN, SCOPES, installed, kernel_frame
 
 if TYPE_CHECKING:
@@ -130,3 +130,12 @@ def source_line(filename: str, line: int) -> str:
 def depth_of(frame: FrameType | None) -> int:
     """Return how many kernel frames are on the stack at *frame*."""
     return sum(1 for _ in kernel_frames(frame))
+
+
+def failed_text(failure: BaseException) -> str:
+    """Return how the program itself has ended: the error, and its line."""
+    text = said(failure)
+    known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, told where it stopped
+    told = f": {text}" if text and not known else ""
+    placed = told and isinstance(failure, Fault) and failure.line is not None  # its text names the line
+    return f"{type(failure).__name__}{told}" + ("" if placed else raised_at(failure))

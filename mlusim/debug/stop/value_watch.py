@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
+from mlusim.counted import plural
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import kernel_frames, place_of
-from mlusim.debug.stop.breakpoints import Location
+from mlusim.debug.stop.breakpoints import Breakpoint, Location, PendingLocation, Watchpoint
 from mlusim.debug.stop.moments import FINISH, Op, Tracing
 from mlusim.kernel_frames import function_of
 
@@ -112,3 +113,22 @@ class ValueWatch(Location):
             return None
         by = f", by {place_of(known.line[0])}:{known.line[1]}" if known.line is not None else ""
         return f"{self.text}: {before} -> {value}{by}"
+
+
+def described(made: Breakpoint) -> str:
+    """Return a breakpoint in one line."""
+    location = made.location
+    text = f"{made.kind} {made.number}: {location.text}"
+    if isinstance(location, Watchpoint):
+        verb = " or ".join(["written"] * location.writes + ["read"] * location.reads)
+        text += f" ({location.span}) is {verb}" + (", of any task" if location.span.anyone else "")
+    elif isinstance(location, ValueWatch):
+        text += f" changes in {location.code.co_name}" + (
+            f" of {location.label}" if location.label else ", in any task"
+        )
+    text += " (pending: no such file is loaded yet)" if isinstance(location, PendingLocation) else ""
+    text += f", in {made.task} only" if made.task else ""
+    text += f", if {made.condition}" if made.condition else ""
+    text += f", after {made.ignore} more {plural(made.ignore, 'hit')}" if made.ignore else ""
+    text += ", once" if made.temporary else ""
+    return text + ("" if made.enabled else ", disabled")

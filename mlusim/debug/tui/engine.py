@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mlusim.debug.console.context import Reply
+from mlusim.debug.console.command import Reply
 from mlusim.debug.tui.views import LineResult, Views, look
 from mlusim.debug.worker import Worker
 

@@ -8,15 +8,15 @@ from attrs import field, frozen
 
 from mlusim.counted import plural
 from mlusim.debug import values
-from mlusim.debug.console.cmd_stop import describe
 from mlusim.debug.console.columns import pairs
-from mlusim.debug.console.context import Reply
+from mlusim.debug.console.command import Reply
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.breakpoints import LineLocation
+from mlusim.debug.stop.value_watch import described
 from mlusim.errors import UsageError
 from mlusim.plan.declared import layout_of_regions
 from mlusim.plan.layout import PlacedRegion
@@ -77,7 +77,7 @@ def look(console: "Console", place: str = "", letters: str = "") -> Views:
         others=f"{ended} ended, {waiting} not begun",
         stack=_stack(session),
         variables=_variables(session),
-        breakpoints="\n".join(describe(made) for made in session.breakpoints.values()),
+        breakpoints="\n".join(described(made) for made in session.breakpoints.values()),
         pipes=_pipes(session),
         nram=_nram(session),
         place=place,

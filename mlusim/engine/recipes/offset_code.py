@@ -18,14 +18,14 @@ Lines = Iterator[str]
 # -- what is asked -----------------------------------------------------------------------------------
 
 
-def _arguments(_: Any, step: at.Arguments) -> Lines:
+def _arguments(_: object, step: at.Arguments) -> Lines:
     asked = f"mlu, row, {step.names}, {step.optional!r}, {step.front}, given, named"
     yield f"{', '.join(step.names)} = arguments_of({asked})"
     if "bitmask" not in step.names:
         yield "bitmask = None"
 
 
-def _direction(_: Any, step: at.DirectionOf) -> Lines:
+def _direction(_: object, step: at.DirectionOf) -> Lines:
     first, *others = step.directions
     if others:
         yield f"direction = {first} if getattr({step.operand}, 'space', None) is {first.src} else {others[0]}"
@@ -36,7 +36,7 @@ def _direction(_: Any, step: at.DirectionOf) -> Lines:
 # -- what is checked ---------------------------------------------------------------------------------
 
 
-def _demand(_: Any, step: at.Demand) -> Lines:
+def _demand(_: object, step: at.Demand) -> Lines:
     yield "fault = ("
     for n, demanded in enumerate(step.demanded):
         yield f"    {'or ' * bool(n)}{DEMANDED[type(demanded)](demanded)}"
@@ -100,30 +100,30 @@ DEMANDED: Mapping[type, Callable[[Any], str]] = MappingProxyType(
 # -- where it lies -----------------------------------------------------------------------------------
 
 
-def _settle(_: Any, step: at.SettleDirection) -> Lines:
+def _settle(_: object, step: at.SettleDirection) -> Lines:
     del step
     yield "if mlu.core.pending: mlu.core.settle(pipe_of(direction))"
 
 
-def _take_part(_: Any, step: at.TakePart) -> Lines:
+def _take_part(_: object, step: at.TakePart) -> Lines:
     yield f"chosen, places = taking_part(mlu, row, offset, bitmask, {step.count})"
 
 
-def _places_at(_: Any, step: at.PlacesAt) -> Lines:
+def _places_at(_: object, step: at.PlacesAt) -> Lines:
     yield f"at_{step.name} = {step.name}.offset + places"
 
 
-def _places_in_row(_: Any, step: at.PlacesInRow) -> Lines:
+def _places_in_row(_: object, step: at.PlacesInRow) -> Lines:
     yield f"at_{step.name} = {step.name}.offset + chosen * stride"
 
 
-def _repeats(_: Any, step: at.ReadRepeats) -> Lines:
+def _repeats(_: object, step: at.ReadRepeats) -> Lines:
     del step
     yield "times = repeats_of(repeats, count)"
     yield "wide = int(times.sum()) * size"
 
 
-def _constant(_: Any, step: at.ConstantFor) -> Lines:
+def _constant(_: object, step: at.ConstantFor) -> Lines:
     name = step.name
     yield f"c_{name} = {name} if isinstance({name}, Ptr) else constant(mlu, row, {name!r}, {step.like}.view, {name})"
 
@@ -131,7 +131,7 @@ def _constant(_: Any, step: at.ConstantFor) -> Lines:
 # -- what is done ------------------------------------------------------------------------------------
 
 
-def _announce(_: Any, step: at.AnnouncePlaces) -> Lines:
+def _announce(_: object, step: at.AnnouncePlaces) -> Lines:
     yield f"pipe = {'pipe_of(direction)' if step.pipe is None else step.pipe.name}"
     reads, writes = (", ".join(map(_part, parts)) for parts in (step.reads, step.writes))
     how = "copy" if step.waits else "flight"
@@ -160,7 +160,7 @@ def _part(part: at.Part) -> str:
             return "*(bytes_of(dst, n * size, size) for n in range(int(times.sum())))"
 
 
-def _move(_: Any, step: at.MovePieces) -> Lines:
+def _move(_: object, step: at.MovePieces) -> Lines:
     call = "dst.view.raw, at_dst, src.view.raw, at_src, size"
     apart = "at_dst" if step.scatters else "at_src"
     yield f"load = pieces_load({apart}, size, pipe, {step.scatters})"
@@ -170,26 +170,26 @@ def _move(_: Any, step: at.MovePieces) -> Lines:
         yield f"mlu.core.fly(Flight(pipe, moving_pieces({call}), seen), load)"
 
 
-def _update(_: Any, step: at.UpdatePlaces) -> Lines:
+def _update(_: object, step: at.UpdatePlaces) -> Lines:
     del step
     yield "memory, touched = elements_at(base, at_base)"
     yield "before = memory[touched].tobytes()"
     yield "update_places(body, memory, touched, dst, chosen, elem_count, c_src)"
 
 
-def _repeat(_: Any, step: at.RepeatPieces) -> Lines:
+def _repeat(_: object, step: at.RepeatPieces) -> Lines:
     del step
     yield "repeat_pieces(dst, src, size, count, times, wide)"
 
 
-def _charge_pieces(_: Any, step: at.ChargePieces) -> Lines:
+def _charge_pieces(_: object, step: at.ChargePieces) -> Lines:
     yield "nbytes = len(chosen) * size"
     yield "charge(mlu, pipe, load, nbytes)" if step.waits else "charge_flight(mlu, pipe, nbytes)"
     yield "mlu.traffic[direction.value] += nbytes"
     yield "src.view.read += nbytes"
 
 
-def _charge_places(_: Any, step: at.ChargePlaces) -> Lines:
+def _charge_places(_: object, step: at.ChargePlaces) -> Lines:
     del step
     yield "charge(mlu, pipe, places_load(base, len(chosen)), len(chosen) * base.view.itemsize)"
     yield f"mlu.work[{ATOMICS}] += len(chosen)"
@@ -202,7 +202,7 @@ def _charge_repeats(writer: Any, step: at.ChargeRepeats) -> Lines:
     yield f"mlu.lines[{writer.number}] += paid"
 
 
-def _spin(_: Any, step: at.SpinPlaces) -> Lines:
+def _spin(_: object, step: at.SpinPlaces) -> Lines:
     del step
     yield "mlu.core.atomic_step(before == memory[touched].tobytes())"
 

@@ -11,7 +11,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.counted import plural
 from mlusim.plan.svg import layout_svg
-from mlusim.report.acceptance import AcceptanceVerdict, Rule, first_words, verdicts
+from mlusim.report.acceptance import Rule
 from mlusim.report.compare import BaselineComparison
 from mlusim.report.page.pictures import (
     color,
@@ -29,6 +29,7 @@ from mlusim.report.page.tasks import timeline, timeline_data
 from mlusim.report.record import CallRecord
 from mlusim.report.summary import OperatorSummary, engines, summaries
 from mlusim.report.tables.whatif import WhatIfStudy
+from mlusim.report.verdicts import AcceptanceVerdict, first_words, verdicts
 
 SPACES = ("NRAM", "SRAM", "WRAM")
 
