@@ -80,6 +80,7 @@ def _root() -> Path:
     """Return the folder that addresses in a log are relative to: the current directory, or the root where that is gone."""
     try:
         return Path.cwd()
+    # The folder may have been removed under the shell that stands in it.
     except FileNotFoundError:
         return Path(os.sep)
 
@@ -105,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
         _record(args.record, runs)
     if report.faults:
         return FAULT
+    # A script that could not run has not been checked, which is no finding of the checkers.
     if script and not is_python_call(args) and report.problems and not report.errors:
         remark(f"error: {report.problems[0]}")
         return USAGE
@@ -113,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
     """Run what is asked for: what a replay file says, a script, or an operator's cases."""
+    # A program that reads the report from standard output must find nothing else there.
     alone = form != "text" and args.output is None
     if args.replay is not None:
         replay = replay_in(read_text(args.replay), args.replay)
@@ -170,6 +173,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
 def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
     """Keep the launches of a program in the block, where their plans are to be inferred."""
     keeper = LaunchKeeper()
+    # Keeping a launch copies its arguments, which is only worth it where plans are inferred.
     with attending([keeper] if PLANS in names else []):
         yield keeper
 

@@ -182,6 +182,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, l
     call, criterion = kernel_call(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
+    # What is good on one board decides what is tried next, and would be another thing on each.
     if search in (HALVING, TPE) and len(boards) > 1:
         raise UsageError(
             f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
@@ -193,6 +194,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, l
         if search == HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
+                # Each rung compares with its own first: the shapes of another rung have other results.
                 own = compared_to(task_of(call, batch, args.limit, criterion), batch)
                 return _searched(args, kept, own, batch, executor)
 
@@ -224,6 +226,7 @@ def _tried_programs(
         raise UsageError(f"--{unfit} goes with a kernel; a program ends with exit code 0 where it is right")
     if search not in (None, RANDOM):
         raise UsageError(f"--search {search} goes with a kernel; a program takes a grid, or random")
+    # Either alone would be passed over without a word.
     if (search is None) != (getattr(args, "trials", None) is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
     parameters = program_parameters(args.param, program)

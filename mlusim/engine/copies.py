@@ -42,6 +42,7 @@ def observed_copy(
     """Make a blocking copy from byte *s* to byte *d* that is observed."""
     size, to, frm = call[2], call[0].view, call[1].view
     seen = watch.copy(row, pipe, (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),), call)
+    # Where the sides overlap NumPy gives what a copy from the front gives, and no other overlap comes here.
     to.raw[d : d + size] = frm.raw[s : s + size]
     watch.retire(seen)
 
@@ -54,6 +55,7 @@ def misaligned(generation: int, direction: Direction, d: int, s: int, size: int)
 
 def look(core: Core, to: View, frm: View, start: int, size: int) -> None:
     """Report a small or repeated copy that may poll what another task changes."""
+    # What no other task can change is not polled.
     if frm.space.shared and frm.allocation.writable and not to.space.shared:
         if size > POLL_BYTES:
             core.polls.again()
@@ -74,6 +76,7 @@ def move_rows(
     to: View, frm: View, d: int, s: int, size: int, to_stride: int, from_stride: int, rows: int
 ) -> None:
     """Move *rows* segments of *size* bytes from byte *s* to byte *d*, in the widest word that divides all."""
+    # The lowest bit set in any of them is the widest word that divides all; at most that of 64 bits.
     grain = size | d | s | to_stride | from_stride
     word = min(grain & -grain, 8)
     shape, dtype = (rows, size // word), _WORDS[word]
@@ -88,6 +91,7 @@ def strided_copy(
     dst, src, size, direction, shape = call
     try:
         plan = _plan(mlu, dst, src, size, direction, shape, asynchronous)
+    # Nothing is asked of the arguments on the way that succeeds; what they are instead is said below.
     except (AttributeError, KeyError, TypeError, ValueError):
         plan = None
     if plan is None:
@@ -98,6 +102,7 @@ def strided_copy(
     core, watch = mlu.core, mlu.watch
     load = load_of(pipe, reads, writes)
     given = (dst, src, size, direction, *shape)
+    # On the vector pipe the order of issue is the order of the bytes, so that nothing flies.
     if asynchronous and pipe is not Pipe.VECTOR:
         seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
         move = functools.partial(_move, target, source)
@@ -168,6 +173,7 @@ def _aligned(mlu: "Mlu", direction: Direction, writes: Access, reads: Access) ->
 
 
 def _fits(access: Access, view: View) -> bool:
+    # The hardware's counter has 16 bits, and counts one less.
     if any(count <= 0 or count > 65536 for _, count in access.steps):
         return False
     low, high = access.span
@@ -193,6 +199,7 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
     for view, access in ((to, writes), (frm, reads)):
         counts = tuple(count for _, count in access.steps)
         strides = tuple(stride for stride, _ in access.steps)
+        # Without an axis of length 1 NumPy has one loop fewer.
         if inner != 1 or not counts:
             counts, strides = (*counts, inner), (*strides, word)
         made.append(np.ndarray(counts, _WORDS[word], view.raw, access.start, strides))
@@ -202,6 +209,7 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
 def other_cluster(mlu: "Mlu", dst: Ptr, number: int) -> Ptr:
     """Return the same SRAM declaration in cluster *number* of the union."""
     core = mlu.core
+    # ValueError, which the caller takes for any argument that is wrong: `copy_faults` says which.
     if core.cluster is None or not 0 <= number < len(core.union.clusters):
         raise ValueError(number)
     key = dst.view, number

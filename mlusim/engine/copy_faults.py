@@ -34,6 +34,7 @@ def explain_copy(
     numbers = tuple(count_of(mlu, row, "a stride or segment count", n) for n in shape)
     strides = numbers[:-1] if len(numbers) in (1, 4, 9) else numbers  # without the cluster
     fault = (
+        # In this order: each asks of what the ones before it have made sure.
         _arguments(dst, src, direction, numbers)
         or _token(mlu, dst, src, direction, numbers, asynchronous=asynchronous)
         or foreign(mlu, "dst", dst)
@@ -95,6 +96,7 @@ def _token(
         allowed = lanes.three
     if direction in allowed:
         return None
+    # Said before the architecture: no other board would help.
     if mlu.core.place.memory_core and {direction.src, direction.dst} & {NRAM, WRAM}:
         return Unsupported(
             f"a memory core cannot copy {direction}: it has no NRAM and no WRAM",
@@ -234,6 +236,7 @@ def _overlap(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | N
     shared = writes.before_read_by(reads)
     if not shared:
         return None
+    # The address of the first byte that is shared, for a user who has two pointers in hand.
     first = writes.common(reads)
     assert first is not None
     return RuleFault(

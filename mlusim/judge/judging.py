@@ -79,6 +79,7 @@ def task_of(reference: str, board: str, seed: int | None, **options: Any) -> Jud
         raise UsageError(
             "mlusim judge forks a process for each candidate, which this system cannot; run it on Linux"
         )
+    # From the system: a candidate that can foresee the seed knows its inputs.
     drawn = int.from_bytes(os.urandom(4), "little") if seed is None else seed
     return JudgeTask(
         reference,
@@ -91,6 +92,7 @@ def task_of(reference: str, board: str, seed: int | None, **options: Any) -> Jud
 
 def candidates(task: JudgeTask, paths: Iterable[str]) -> list[Candidate]:
     """Return the candidates in *paths*, each file once.  Raises `UsageError` for a file that cannot be read."""
+    # The digest now: a file that is changed while it waits is another candidate.
     return [Candidate(path, digest(path), task) for path in dict.fromkeys(paths)]
 
 
@@ -103,6 +105,7 @@ class _Workplace:
     bench: Bench
 
 
+# One task at a time: its fork server holds the inputs in memory.
 @functools.lru_cache(maxsize=1)
 def _workplace(task: JudgeTask) -> _Workplace:
     reference = loaded(task.reference)

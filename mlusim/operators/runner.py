@@ -41,6 +41,7 @@ def takes_source(case: Case, options: LaunchOptions) -> bool:
 
     False where there is no C compiler, or no parser for BANG C.
     """
+    # An engine that was asked for is kept; what takes a second in Python is not worth a compiler.
     if not case.long or engine_of(options.engine) != AUTO or preferred() != AUTO:
         return False
     watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
@@ -218,6 +219,7 @@ def _operator(operator: str | Operator) -> Operator:
 
 def case_generator(case: Case) -> np.random.Generator:
     """Return the generator that makes the inputs of *case*: the same in every run."""
+    # crc32, since hash() of a text differs between processes.
     return np.random.default_rng(zlib.crc32(case.name.encode()))
 
 
@@ -296,6 +298,7 @@ def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[A
     missing = [t.name for t in spec.inputs if not t.optional and inputs.get(t.name) is None]
     if missing:
         raise UsageError(f"{spec.name} needs the input {missing[0]!r}; its inputs are {', '.join(names)}")
+    # None stands for an optional input that is left out, as a null descriptor does in C.
     return {name: _array(spec, name, value) for name, value in inputs.items() if value is not None}
 
 
@@ -326,6 +329,7 @@ def _complete(spec: Operator, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _converted(spec: Operator, name: str, kind: type, value: object) -> Any:
+    # Not by int(value): 2.7 would become 2, and C would not take it.
     if kind is int and isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if kind is bool and isinstance(value, bool | np.bool_):
@@ -379,6 +383,7 @@ def _output_shapes(
 
 def _lend(handle: Handle, array: np.ndarray[Any, Any], *, copy: bool) -> Any:
     """Return the array on the device; one of a dtype that no board has goes as raw bytes, for the checks to refuse."""
+    # The descriptor keeps a type that no board has as a word, for the host function to refuse by its status.
     known = isinstance(TensorDescriptor((), array.dtype).dtype, str) is False
     host = array if known else np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return handle.device.put(host) if copy else handle.device.share(host)
@@ -388,6 +393,7 @@ def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tu
     """Return a tensor for an output; what the checks refuse, unknown dtypes and large tensors, gets a stand-in."""
     descriptor = TensorDescriptor(shape, dtype, t.layout)
     known = not isinstance(descriptor.dtype, str)
+    # Nothing is allocated for what is refused by its size.
     if descriptor.size >= LARGE_TENSOR:
         return handle.device.empty((0,), "uint8"), descriptor
     return handle.device.empty(shape, descriptor.dtype if known else "uint8"), descriptor

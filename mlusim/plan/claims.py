@@ -189,6 +189,7 @@ def _relations(plan: Problem, claim: ScaleLimit) -> tuple[str, ...]:
         left, right = _cleared(limit)
         for stage in plan.constraints:
             gap = constant(difference(stage.left, left))
+            # Only formulas whose limits are the same tell how far the claim is from the plan.
             if gap is None or constant(difference(right, stage.right)) != 0:
                 continue
             name = limit.name or f"limit {number}"

@@ -151,6 +151,7 @@ class ArgumentScope:
             return self._numbers[name]
         text = self.texts.get(name) or self.macros.get(name) or ""
         told = what or f"--arg {name}"
+        # Formulas may name each other in a ring, which the recursion would run into.
         if name in self._open:
             ring = " and ".join(dict.fromkeys(self._open[self._open.index(name) :]))
             raise UsageError(f"{told} is given {shown(text)!r}; {ring} cannot be known from each other")
@@ -285,6 +286,7 @@ class ArgumentScope:
     def range_of(self, value: ArgumentValue, what: str) -> tuple[int, int]:
         """Return the range that *value* draws from, the second number outside of it.  Raises `UsageError` where it is empty."""
         low, high = self.number(str(value.low), what), self.number(str(value.high), what)
+        # As NumPy's generator draws them, and as the widest parameter takes them.
         if not -_WIDEST <= low < high <= _WIDEST - 1:
             raise _unread(
                 what,
@@ -294,6 +296,7 @@ class ArgumentScope:
         return low, high
 
     def _generator(self, name: str) -> np.random.Generator:
+        # By the name, so that an argument draws the same values when others come or go.
         return np.random.default_rng([self.seed & (_WIDEST - 1), zlib.crc32(name.encode())])
 
     def _spread(self, word: str) -> str:
@@ -339,6 +342,7 @@ def _between(word: str, known: Mapping[str, None]) -> list[str] | None:
     """Return the sizes in *word*, x between them; the first and the last may be empty, where a parenthesis stands beside it."""
     if not word or word.isdigit() or word in known:
         return [word]
+    # By trying: names may have an x themselves, as in `boxesx4`.
     for at, letter in enumerate(word):
         if letter == "x" and (at == 0 or word[:at].isdigit() or word[:at] in known):
             rest = _between(word[at + 1 :], known)

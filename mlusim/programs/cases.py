@@ -94,6 +94,7 @@ def cases_in(path: str) -> tuple[KernelCase, ...]:
     text = read_text(path, hint="write one, with a table [case.NAME] for each call of a kernel")
     try:
         document = tomllib.loads(text)
+    # tomllib goes down by recursion, and a few thousand brackets exhaust it.
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is no TOML: {error}") from None
     file = _CaseFile(path, text)
@@ -126,6 +127,7 @@ class _CaseFile:
         """Return the case *name*, with what is *usual* in this file."""
         own = self.facts(table, name)
         merged = {**usual, **own}
+        # By name and not as a whole: a case states what differs from the file's own.
         for key in ("args", "define", "expect"):
             merged[key] = {**usual.get(key, {}), **own.get(key, {})}
         line = self.line(name, None)
@@ -166,6 +168,8 @@ class _CaseFile:
 
     def line(self, case: str | None, key: str | None) -> int:
         """Return the line where *key* of *case* stands, or the case itself, as far as the text shows it."""
+        # tomllib gives no lines, so that they are found by the text; a line that is not found is that of the
+        # case.
         at, inside = 1, case is None
         for number, line in enumerate(self.text.splitlines(), 1):
             head = re.match(r"\s*\[\s*([^\[\]]*?)\s*\]", line)
@@ -210,6 +214,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _whole(value: object) -> int:
+    # True is an int to Python, and a slip in a file.
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError
     return value

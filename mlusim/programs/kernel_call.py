@@ -144,6 +144,7 @@ class KernelCall:
         scope = self.scope()
         given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
         for name in self.arguments:
+            # Behind the arguments, since making them is what tells which names their formulas use.
             if name not in wanted and name not in scope.used and not self._stood_in_formula(name):
                 legal = ", ".join(wanted) or "it has none"
                 raise UsageError(f"{kernel.name} has no parameter {name!r}; its parameters: {legal}")
@@ -167,6 +168,7 @@ class KernelCall:
     def _schedule_seed(self, scope: ArgumentScope) -> int | None:
         """Return the seed of the schedule; none on the native engine where arguments are drawn, which the seed is then for."""
         drawn = any(scope.value(name, name).form.drawn for name in self.arguments)
+        # C has one schedule; the same option would otherwise be refused there.
         return None if drawn and self.engine == NATIVE else self.seed
 
     def watched(self) -> "KernelCall":
@@ -205,6 +207,7 @@ class KernelCall:
             what = f"--arg {name}"
             value = scope.value(name, what)
             if value.sizes is not None:
+                # int32, which integers are drawn as without a type.
                 size = 4 if value.dtype is None else scope.dtype_of(value, what).size
                 total += math.prod(scope.sizes(value, what)) * size
         return total
@@ -227,6 +230,7 @@ class KernelCall:
 
     def _alike(self, **changes: Any) -> "KernelCall":
         """Return this call of the same sources with *changes*; they are not loaded, and warned of, again."""
+        # evolve makes a new object without the private fields.
         found = evolve(self, **changes)
         found._module = self._module  # noqa: SLF001 - of its own class
         return found

@@ -133,6 +133,7 @@ def read_record(name: str) -> CoverageRecord:
         found: CoverageRecord = typed(CoverageRecord, json.loads(read_text(name)), name, older)
         for lines in found.files.values():
             for line, tasks in lines.items():
+                # Keys are texts in JSON; what is none of a line or a task is found here, and not amid a page.
                 _ = int(line), [int(task) for task in tasks]
         for tests in found.branches.values():
             for place, outcomes in tests.items():
@@ -221,9 +222,11 @@ def lcov(record: CoverageRecord) -> str:
         for (line, _), of in sorted(record.outcomes(name).items()):
             asked = any(of.values())
             for number, outcome in enumerate(OUTCOMES.values()):
+                # lcov writes "-" for a test that was never come to, and 0 for an outcome that it never had.
                 count = of[outcome]
                 tests += f"BRDA:{line},{blocks[line]},{number},{count if asked else '-'}\n"
                 met, every = met + bool(count), every + 1
+            # Several tests of a line are blocks of it: lcov knows no columns.
             blocks[line] += 1
         tests += f"BRF:{every}\nBRH:{met}\n" if every else ""
         lines = "".join(f"DA:{line},{counts[line]}\n" for line in sorted(counts))
@@ -248,6 +251,7 @@ def coverage_page(record: CoverageRecord) -> str:
     for name, counts in record.each():
         try:
             text = read_text(name).splitlines()
+        # A record travels: where the source is not there, the lines are, and their counts.
         except UsageError:
             text = []
         outcomes: dict[int, list[str]] = {}
@@ -274,5 +278,6 @@ def _row(
     kind = "" if count is None else "never" if not count else "part" if number in unmet else "ran"
     told = "" if count is None else str(count)
     ran = ", ".join("memory core" if task == "-1" else f"task {task}: {n}" for task, n in tasks.items())
+    # In the tooltip: a line of a kernel in a hundred tasks would be a page wide.
     title = "; ".join(filter(None, [ran, *outcomes.get(number, [])]))
     return f'<span class="{kind}" title="{title}"><span class="n">{number}</span><span class="n">{told}</span>  {html.escape(line)}</span>'

@@ -77,6 +77,7 @@ class Profile:
     def balance(self) -> float:
         """The active time of the busiest IPU core over the mean of those that worked; 1 where all did the same."""
         active = [core.active_us for core in self.cores if core.active_us > 0 and not core.memory_core]
+        # fsum: hundreds of cores with equal times would not come out as 1.
         return max(active) * len(active) / math.fsum(active) if active else 1.0
 
 
@@ -147,6 +148,7 @@ def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions:
         overlap_us=sums.overlap,
         pipe_wait_us=sums.pipe_wait,
         core_wait_us=sums.core_wait,
+        # Sums of floats may end a little below 0.
         memory_wait_us=max(0.0, sums.memory_wait),
         elapsed_us=sums.elapsed,
         cores=tuple(_use(where, use, board) for where, use in sorted(uses.items())),
@@ -189,6 +191,7 @@ def _figures(cores: Sequence[Track]) -> list[_Alone]:
     ready = np.maximum(times[:, CAUSE], times[:, FIRST]) - times[:, FIRST]
     own = np.where(kinds == MEET, np.minimum(ready, lasting), lasting)  # half a barrier waits for no pipes
     waits = (kinds == WAIT) | (kinds == END) | (kinds == MEET)
+    # A blocking copy that comes while its pipe is busy waits as at a sync, without one.
     queued = added(times[:, START] - times[:, BEGIN] - fronts, times[:, HERE] >= times[:, START])
     flights = _flights(owner, times, kinds, IO_FLIGHT)
     flying = np.bincount(flights.owner, flights.ends - flights.starts, len(cores))

@@ -25,6 +25,7 @@ INHERITED = 1.25
 """By which factor both ends of a measured band lie further out on a board that printed none of its rows."""
 
 
+# From the rows of `benchmarks/measured.csv` that gave constants, by `python -m benchmarks calibration`.
 MODEL = 1.18
 """By which factor the model is off where its constants are right, either way: four in five of the rows that gave constants."""
 
@@ -73,6 +74,7 @@ class BoardValue:
             return self.band
         shorter, longer = self.band
         return (
+            # A rate, of which more is shorter, has its band the other way round.
             (shorter * INHERITED, longer / INHERITED)
             if shorter > longer
             else (shorter / INHERITED, longer * INHERITED)
@@ -113,6 +115,7 @@ class Rate:
 
     def on(self, board: "Board") -> BoardValue:
         """Return the value on *board*: its own, that of its series, or the usual one."""
+        # The board first: a value of its own says more than that of its series.
         for where in (board.name, series_of(board)):
             for value in self.own:
                 if value.where == where:

@@ -54,15 +54,18 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
     ]
     cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
     if cells or recursive:
+        # The compiler's cleanup, so that each of the returns gives the cells back.
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
     if recursive:
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
     if calls:
         lines.append(f"  TURN(m, {c.site(form.span)});")
+    # Before the statements, wherever the source declares them: a goto may jump over a declaration.
     for local in (*form.locals, *c.values):
         lines += _local(c, local, form)
     lines += inner
     if not isinstance(form.result, t.Void):
+        # Not reached where the source returns on every way; compilers warn without it.
         lines.append(f"  return {_zero(form.result)};")
     return "\n".join(_at_their_lines([*lines, "}"]))
 
@@ -82,6 +85,7 @@ def _at_their_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _line(span: ir.Span) -> str:
+    # Debuggers and sanitizers name the lines of the kernel by these directives.
     file = span.file.replace("\\", "\\\\").replace('"', '\\"')
     return f'#line {span.line} "{file}"'
 
@@ -256,6 +260,7 @@ def _evaluate(c: Rendering, node: ir.Evaluate, _: ir.Function) -> list[str]:
     inner = node.value
     while isinstance(inner, ir.Convert):
         inner = inner.value
+    # Nothing happens, and a compiler would remark on a value that is not used.
     if isinstance(inner, ir.Const | ir.Load):
         return [";"]
     return [f"{c.value(inner)};"]
@@ -268,6 +273,7 @@ def _if(c: Rendering, node: ir.If, form: ir.Function) -> list[str]:
 
 def _loop(c: Rendering, node: ir.Loop, form: ir.Function) -> list[str]:
     test = "1" if node.test is None else c.tested(node.test)
+    # What counts instructions, hears Ctrl-C and lets the others run: once a turn.
     turn = f"TURN(m, {c.site(node.span)});"
     c.leaving.append(node)
     inner = statements(c, node.body, form)
@@ -296,6 +302,7 @@ def _return(c: Rendering, node: ir.Return, form: ir.Function) -> list[str]:
         return [*left, "return;"]
     if isinstance(node.value.type, t.Void):
         return [f"{c.value(node.value)};", *left, "return;"]
+    # Otherwise the value is computed before objects end, as C++ has it, and returned behind.
     if not left:
         return [f"return {c.value(node.value)};"]
     held = c.temporary()
@@ -321,6 +328,7 @@ def _left(
         if node is to or isinstance(node, until):
             break
         if isinstance(node, ir.Finally):
+            # A return among the ends themselves leaves what is around them, and not this one again.
             c.leaving = around[:n]
             lines += statements(c, node.last, form)
     c.leaving = around
@@ -347,6 +355,7 @@ def _labelled(c: Rendering, node: ir.Labelled, form: ir.Function) -> list[str]:
         lines += [f"l_{label}: TURN(m, {c.site(node.span)});"] if label else []
         lines += statements(c, section, form)
     c.leaving.pop()
+    # A label has to stand before a statement.
     return [*lines, ";"]
 
 
