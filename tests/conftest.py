@@ -51,3 +51,18 @@ def pytest_configure(config):
     """Watch the tests, where they may not take any time."""
     if config.option.longest:
         config.pluginmanager.register(Watch(config.option.longest))
+
+
+@pytest.fixture
+def only_entries(monkeypatch):
+    """Let *table*, a module with a ``GROUP`` of entry points, find these and no others for one test: ``only_entries(table, entries)``."""
+    tables = []
+
+    def found(table, entries):
+        monkeypatch.setattr(table, "entry_points", lambda group: entries if group == table.GROUP else [])
+        table.registered.cache_clear()
+        tables.append(table)
+
+    yield found
+    for table in tables:
+        table.registered.cache_clear()

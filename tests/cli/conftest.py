@@ -1,6 +1,7 @@
 """Running the command line in this process, with sample operators registered beside the real ones."""
 
 import json
+from importlib.metadata import entry_points
 from types import SimpleNamespace
 
 import pytest
@@ -35,21 +36,13 @@ def cli(capsys, monkeypatch):
 
 
 @pytest.fixture
-def samples(monkeypatch):
-    """Register the sample operators for one test."""
-    real = registry.entry_points
+def samples(only_entries):
+    """Register the sample operators beside those that are installed, for one test."""
     entry = SimpleNamespace(name="samples", value="samples", load=lambda: OPERATORS)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [*real(group=group), entry])
-    registry.registered.cache_clear()
-    yield
-    registry.registered.cache_clear()
+    only_entries(registry, [*entry_points(group=registry.GROUP), entry])
 
 
 @pytest.fixture
-def only_samples(monkeypatch):
+def only_samples(only_entries):
     """Register an operator that goes well, and no other, for one test."""
-    entry = SimpleNamespace(name="samples", value="samples", load=lambda: (GOOD,))
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
-    registry.registered.cache_clear()
-    yield
-    registry.registered.cache_clear()
+    only_entries(registry, [SimpleNamespace(name="samples", value="samples", load=lambda: (GOOD,))])

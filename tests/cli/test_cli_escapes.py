@@ -16,7 +16,7 @@ from mlusim.debug import DebugSession, OperatorProgram
 from mlusim.debug.recording import save
 from mlusim.host import BLOCK, Status
 from mlusim.operators import registry
-from mlusim.operators.registry import GROUP, registered
+from mlusim.operators.registry import GROUP
 from mlusim.operators.spec import Case, Operator, Policy, Scalar, Tensor, Theory, Thresholds
 from mlusim.plan import Plan, Region, Stage, Var
 from mlusim.report.baseline import Baseline, Entry, baseline_text
@@ -69,15 +69,14 @@ OPERATOR = Operator(
 
 
 @pytest.fixture
-def installed(monkeypatch, tmp_path):
+def installed(monkeypatch, tmp_path, only_entries):
     """An operator all of whose names are hostile, a script and files that have such names in them."""
     module = ModuleType("hostile")
     module.OPERATORS = OPERATOR
     monkeypatch.setitem(sys.modules, "hostile", module)
     entry = EntryPoint("hostile", "hostile:OPERATORS", GROUP)
     vars(entry).update(dist=SimpleNamespace(name="hostile"))
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == GROUP else [])
-    registered.cache_clear()
+    only_entries(registry, [entry])
     monkeypatch.chdir(tmp_path)
     calls = [
         Entry("op" + HOSTILE, case + HOSTILE, "MLU370-X4", 3.5, 0.25, 0.125, {"GDRAM2NRAM": 64}, 9, 9)
@@ -98,7 +97,6 @@ def installed(monkeypatch, tmp_path):
     yield
     logging.getLogger().handlers[:] = handlers
     logging.getLogger("mlusim.host").setLevel(logging.NOTSET)
-    registered.cache_clear()
 
 
 SCRIPT = f"""

@@ -49,14 +49,11 @@ def counting(name, counter):
 
 
 @pytest.fixture
-def counters(monkeypatch):
+def counters(only_entries):
     """Register an operator that counts with a race, and one that counts with atomics."""
     both = (counting("racy", racy_count), counting("atomic", atomic_count))
     entry = SimpleNamespace(name="counters", value="counters", load=lambda: both)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
-    registry.registered.cache_clear()
-    yield
-    registry.registered.cache_clear()
+    only_entries(registry, [entry])
 
 
 def test_a_race_shows_in_some_schedule(cli, counters):

@@ -24,9 +24,8 @@ class Census(Observer):
 
 
 @pytest.fixture
-def registered(monkeypatch):
+def registered(only_entries):
     """Register entry points for one test: ``registered(name=callable or exception)``."""
-    names.registered.cache_clear()
 
     def register(**found):
         def loader(value):
@@ -38,10 +37,9 @@ def registered(monkeypatch):
             return load
 
         entries = [SimpleNamespace(name=n, value="their:thing", load=loader(v)) for n, v in found.items()]
-        monkeypatch.setattr(names, "entry_points", lambda group: entries if group == names.GROUP else [])
+        only_entries(names, entries)
 
-    yield register
-    names.registered.cache_clear()
+    return register
 
 
 def test_a_checker_of_another_package_watches_by_name(registered):

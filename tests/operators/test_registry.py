@@ -59,7 +59,7 @@ SCALE = Operator(
 
 
 @pytest.fixture
-def install(monkeypatch):
+def install(monkeypatch, only_entries):
     """Install fake distributions: each name is a module whose OPERATORS are the given object."""
 
     class Distribution(SimpleNamespace):
@@ -75,11 +75,9 @@ def install(monkeypatch):
             entry = EntryPoint(name, f"{name}:OPERATORS", GROUP)
             vars(entry).update(dist=Distribution(name=f"mlusim-{name}"))
             entries.append(entry)
-        monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == GROUP else [])
-        registered.cache_clear()
+        only_entries(registry, entries)
 
-    yield made
-    registered.cache_clear()
+    return made
 
 
 def test_an_operator_of_a_third_party_runs_like_our_own(install):

@@ -77,7 +77,7 @@ def test_ti_1_indices_and_weights_belong_to_the_tile_of_n():
     assert not is_right(literal, inputs, 20)
 
 
-def test_ti_1_in_the_kernel(monkeypatch):
+def test_ti_1_in_the_kernel(plant):
     """The same in the simulator: steps 2 and 3 left out of the loop over N."""
     inputs = integers((1, 3, 64, 20))
     load = ported.load_neighbours
@@ -86,7 +86,7 @@ def test_ti_1_in_the_kernel(monkeypatch):
         if indices.offset == 0:
             load(mlu, nram, indices, weights, n_real, n_deal)
 
-    monkeypatch.setattr(ported, "load_neighbours", only_the_first)
+    plant(load_neighbours=only_the_first)
     literal, _ = launched(inputs, 20, TILES)
 
     assert not is_right(literal, inputs, 20)
@@ -110,15 +110,26 @@ def test_ti_2_one_pass_over_steps_5_to_9_takes_one_neighbour():
     assert not is_right(by_steps(inputs, 20, neighbours=2), inputs, 20)
 
 
-def ranging(monkeypatch, literal):
+@pytest.fixture
+def plant(monkeypatch):
+    """Plant a defect, ``plant(name=other)``: the ported kernel finds *other* by that name, for one test."""
+
+    def planted(**others):
+        for name, other in others.items():
+            monkeypatch.setattr(ported, name, other, raising=False)
+
+    return planted
+
+
+def ranging(plant, literal):
     """Let the loops of the kernel run over what *literal* makes of the arguments of their `range`."""
-    monkeypatch.setattr(ported, "range", lambda *ends: literal(*ends) or range(*ends), raising=False)
+    plant(range=lambda *ends: literal(*ends) or range(*ends))
 
 
-def test_ti_2_in_the_kernel(monkeypatch):
+def test_ti_2_in_the_kernel(plant):
     """The same in the simulator: the loop over the neighbours left out."""
     inputs = integers((2, 3, 20, 20))
-    ranging(monkeypatch, lambda *ends: range(1) if ends == (3,) else None)
+    ranging(plant, lambda *ends: range(1) if ends == (3,) else None)
     literal, _ = launched(inputs, 20, TILES)
 
     assert not is_right(literal, inputs, 20)
@@ -126,16 +137,14 @@ def test_ti_2_in_the_kernel(monkeypatch):
 
 
 @pytest.mark.parametrize("which", ["m_tiles", "c_tiles", "n_tiles"])
-def test_ti_3_in_the_kernel(which, monkeypatch):
+def test_ti_3_in_the_kernel(which, plant):
     """Loops over whole tiles only, in the simulator: what no tile stores is still the sevens of the output."""
     b, c, n, m = 2, 40, 70, 50
     inputs = integers((b, c, n, m))
     total = {"m_tiles": m, "c_tiles": c, "n_tiles": n}[which]
     if which == "m_tiles":
-        monkeypatch.setattr(ported, "DIV_UP", lambda whole, part: whole // part)
-    ranging(
-        monkeypatch, lambda *ends: range(0, total // UNIT * UNIT, UNIT) if ends == (0, total, UNIT) else None
-    )
+        plant(DIV_UP=lambda whole, part: whole // part)
+    ranging(plant, lambda *ends: range(0, total // UNIT * UNIT, UNIT) if ends == (0, total, UNIT) else None)
     literal, _ = launched(inputs, m, TILES)
 
     assert not is_right(literal, inputs, m)
@@ -175,7 +184,7 @@ def test_ti_3_b_times_m_over_mo_straddles_batches():
     assert covered * 4 < stored
 
 
-def test_ti_4_transposing_the_output_before_the_sum_adds_what_was_there(monkeypatch):
+def test_ti_4_transposing_the_output_before_the_sum_adds_what_was_there(plant):
     """Step 7 word by word loads grad_features and turns it: the sums then begin with what the output held, sevens."""
     inputs, m = integers((1, 3, 20, 20)), 20
 
@@ -186,14 +195,14 @@ def test_ti_4_transposing_the_output_before_the_sum_adds_what_was_there(monkeypa
         mlu.bang_write_zero(nram.grad_features + UNIT * c_deal, c_deal)
 
     corrected, _ = launched(inputs, m, TILES)
-    monkeypatch.setattr(ported, "clear_features", lambda mlu, nram, mo, c_deal: step_7(mlu, nram, c_deal))
+    plant(clear_features=lambda mlu, nram, mo, c_deal: step_7(mlu, nram, c_deal))
     literal, _ = launched(inputs, m, TILES)
 
     assert np.array_equal(expected_of(inputs, m), corrected)
     assert np.array_equal(expected_of(inputs, m) + 7, literal)
 
 
-def test_ti_4_step_11_without_a_transpose_back(monkeypatch):
+def test_ti_4_step_11_without_a_transpose_back(plant):
     """Stored as summed, Mo x Co lands where Co x Mo belongs, even where both are equally large."""
     inputs = integers((1, UNIT, 20, UNIT))
 
@@ -201,7 +210,7 @@ def test_ti_4_step_11_without_a_transpose_back(monkeypatch):
         """The store as printed: from grad_features, not from its transpose."""
         mlu.memcpy(grad_features, nram.grad_features, UNIT * UNIT * 4, NRAM2GDRAM)
 
-    monkeypatch.setattr(ported, "store_features", step_11)
+    plant(store_features=step_11)
     literal, _ = launched(inputs, UNIT, TILES)
 
     assert not is_right(literal, inputs, UNIT)
@@ -236,11 +245,11 @@ def _three_points(indices):
     return {"grad_output": np.array([[[1, 2, 4]]], np.float32), "indices": cells, "weights": ones}
 
 
-def test_ti_5_all_at_once_loses_repeated_features(monkeypatch):
+def test_ti_5_all_at_once_loses_repeated_features(plant):
     """Cells 1, 1, 2 receive 1, 2, 4: cell 1 is 3, and 2 when all rows are selected before any is put back."""
     found, _ = launched(_three_points([1, 1, 2]), 3, TILES)
     apart, _ = launched(_three_points([0, 1, 2]), 3, TILES)
-    monkeypatch.setattr(ported, "add_rows", gather_add_scatter)
+    plant(add_rows=gather_add_scatter)
     literal, _ = launched(_three_points([1, 1, 2]), 3, TILES)
     literal_apart, _ = launched(_three_points([0, 1, 2]), 3, TILES)
 
@@ -257,12 +266,12 @@ def without_a_window(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal):
     mlu.bang_mul_scalar(nram.indices_transpose_addition, nram.indices_transpose_addition, c_deal, n_deal)
 
 
-def test_ti_6_indices_of_other_tiles_need_a_place(monkeypatch):
+def test_ti_6_indices_of_other_tiles_need_a_place(plant):
     """Without a window a feature of another tile is a row outside: it damages the rows that wait to be added."""
     inputs = integers((1, 3, UNIT, 64))
     inputs["indices"][:, ::2], inputs["indices"][:, 1::2] = 31, 40
     found, _ = launched(inputs, 64, TILES)
-    monkeypatch.setattr(ported, "select_rows", without_a_window)
+    plant(select_rows=without_a_window)
     literal, _ = launched(inputs, 64, TILES)
 
     assert np.array_equal(expected_of(inputs, 64), found)
@@ -299,11 +308,11 @@ def into_row_zero(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal):
     mlu.bang_band(weight.cast(int8), weight.cast(int8), inside.cast(int8), n_deal * 4)
 
 
-def test_ti_6_a_weight_of_zero_in_the_kernel(monkeypatch):
+def test_ti_6_a_weight_of_zero_in_the_kernel(plant):
     """The same in the simulator: finite values do not tell, a NaN that belongs to no feature reaches row 0."""
     inputs = integers((1, 2, 4, 3))
     inputs["indices"][0, 1] = (-1, 3, 2**31 - 1)
-    monkeypatch.setattr(ported, "select_rows", into_row_zero)
+    plant(select_rows=into_row_zero)
     finite, _ = launched(inputs, 3, TILES)
     inputs["grad_output"][0, 0, 1] = np.nan
     literal, _ = launched(inputs, 3, TILES)
@@ -314,11 +323,11 @@ def test_ti_6_a_weight_of_zero_in_the_kernel(monkeypatch):
     assert np.isnan(literal[0, 0, 0])
 
 
-def spilled(plan, monkeypatch):
+def spilled(plan, plant):
     """Return (result, bytes of row additions outside the region of the features) with *plan*."""
     inputs = integers((1, 3, UNIT, UNIT))
     inputs["indices"][:, 5] = UNIT  # one point whose neighbours belong to no tile
-    monkeypatch.setattr(ported, "PLAN", plan)
+    plant(PLAN=plan)
     recorder = Recorder()
     found, _ = launched(inputs, UNIT, TILES, plan=plan, observe=[recorder])
     region = layout_of(TILES, plan=plan).stage("tile").region("grad_features")
@@ -327,10 +336,10 @@ def spilled(plan, monkeypatch):
     return is_right(found, inputs, UNIT), sum(max(0, a.span[1] - region.end) for a in rows)
 
 
-def test_ti_7_the_spare_row_stands_behind_the_features(monkeypatch):
+def test_ti_7_the_spare_row_stands_behind_the_features(plant):
     """Where the drawing puts it, row Mo of the features is the first row of another region, which happens to be free."""
-    assert (True, 3 * UNIT * 4) == spilled(DRAWING, monkeypatch)
-    assert (True, 0) == spilled(PLAN, monkeypatch)
+    assert (True, 3 * UNIT * 4) == spilled(DRAWING, plant)
+    assert (True, 0) == spilled(PLAN, plant)
     assert layout_of(TILES).high_water == layout_of(TILES, plan=DRAWING).high_water
 
 
@@ -372,13 +381,13 @@ def whole_tile_of_rows(mlu, nram, rows, c_deal):
 ported_add_rows = ported.add_rows
 
 
-def test_ti_8_padding_lanes_name_no_feature(monkeypatch):
+def test_ti_8_padding_lanes_name_no_feature(plant):
     """With -1 and 0 in the padding even No rows may be added; without, the tail repeats points of the tile before."""
     inputs = integers((1, 3, UNIT + 5, 20))
-    monkeypatch.setattr(ported, "add_rows", whole_tile_of_rows)
+    plant(add_rows=whole_tile_of_rows)
     preset, _ = launched(inputs, 20, TILES)
-    monkeypatch.setattr(ported, "load_neighbours", without_presets)
-    monkeypatch.setattr(ported, "load_gradients", gradients_without_presets)
+    plant(load_neighbours=without_presets)
+    plant(load_gradients=gradients_without_presets)
     literal, _ = launched(inputs, 20, TILES)
 
     assert np.array_equal(expected_of(inputs, 20), preset)
@@ -425,10 +434,10 @@ def test_ti_11_step_10_counts_points(n, m):
 
 
 @pytest.mark.parametrize(("n", "m"), [(32, 96), (96, 32)])
-def test_ti_11_step_10_in_the_kernel(n, m, monkeypatch):
+def test_ti_11_step_10_in_the_kernel(n, m, plant):
     """The same in the simulator: a tile of N behind the last point is a fault, one that is left out is missing."""
     inputs = integers((1, 3, n, m))
-    ranging(monkeypatch, lambda *ends: range(0, m, UNIT) if ends == (0, n, UNIT) else None)
+    ranging(plant, lambda *ends: range(0, m, UNIT) if ends == (0, n, UNIT) else None)
     if m > n:
         with pytest.raises(Fault):
             launched(inputs, m, TILES)
