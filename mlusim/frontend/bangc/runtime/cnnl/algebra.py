@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
     Array,
     Descriptor,
     StandInDevice,
@@ -29,7 +30,7 @@ def fill(driver: StandInDevice, _handle: object, mode: int, value: object, desc:
 class _One:
     """The descriptor of one element of a tensor."""
 
-    def __init__(self, desc: Any) -> None:
+    def __init__(self, desc: Argument) -> None:
         self.dim, self.dtype, self.dims = 1, desc.dtype, (1,)
 
 
@@ -75,8 +76,8 @@ def op_tensor(
 def add_n(
     driver: StandInDevice,
     _handle: object,
-    descs: Any,
-    inputs: Any,
+    descs: Argument,
+    inputs: Argument,
     count: int,
     desc: object,
     out: object,

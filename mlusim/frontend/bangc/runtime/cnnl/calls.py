@@ -3,10 +3,9 @@
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from mlusim.frontend.bangc.runtime.cnnl import algebra, deformed, norms, places, recurrent, regions, windows
-from mlusim.frontend.bangc.runtime.cnnl.tensors import Descriptor, StandInDevice, numbers, scalar
+from mlusim.frontend.bangc.runtime.cnnl.tensors import Argument, Descriptor, StandInDevice, numbers, scalar
 
 _KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor", "PoolingDescriptor", "ConvolutionDescriptor", "GruDescriptor", "SeqDataDescriptor")  # fmt: skip
 _WORKSPACES = (
@@ -25,7 +24,7 @@ _WORKSPACES = (
 )
 
 
-def _make(where: Any) -> int:
+def _make(where: Argument) -> int:
     where[0] = Descriptor()
     return 0
 
@@ -34,7 +33,7 @@ def _done(*_given: object) -> int:
     return 0
 
 
-def _no_workspace(*given: Any) -> int:
+def _no_workspace(*given: Argument) -> int:
     """Return a workspace of no bytes: the stand-ins need none."""
     given[-1][0] = 0
     return 0
@@ -60,7 +59,7 @@ def _set_reduce(desc: Descriptor, axes: object, count: int, op: int, *_rest: obj
     return 0
 
 
-def _heuristic(*given: Any) -> int:
+def _heuristic(*given: Argument) -> int:
     """Return that one algorithm is found."""
     given[-1][0] = 1
     return 0

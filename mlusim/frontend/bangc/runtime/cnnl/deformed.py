@@ -8,6 +8,7 @@ from attrs import frozen
 
 from mlusim.frontend.bangc.runtime.cnnl.places import put
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
     Array,
     Descriptor,
     StandInDevice,
@@ -19,7 +20,9 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
 )
 
 
-def configure(desc: Descriptor, rank: int, pad: object, stride: object, dilation: object, *given: Any) -> int:
+def configure(
+    desc: Descriptor, rank: int, pad: object, stride: object, dilation: object, *given: Argument
+) -> int:
     """``cnnlSetDCNDescriptor``: paddings are of the top, the bottom, the left and the right."""
     axes = rank - 2
     groups = {"deformable": int(given[0]), "convolution": int(given[1])}
@@ -36,7 +39,7 @@ class _Tap:
     channels: slice
     number: int  # among the taps of all groups
     corners: list[tuple[Array, Array, Array, Array, Array]]  # row, column, weight, slopes along both axes
-    mask: Any
+    mask: Argument
 
     def read(self, picture: Array, which: int) -> Array:
         """Return the sum of the pixels, each times its weight (2) or a slope (3, 4)."""
@@ -62,7 +65,7 @@ def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tupl
 
 
 def _taps(
-    desc: Descriptor, picture: Array, offset: Array, mask: Any, kernel: tuple[int, int]
+    desc: Descriptor, picture: Array, offset: Array, mask: Argument, kernel: tuple[int, int]
 ) -> Iterator[_Tap]:
     groups, (high, wide) = desc.values["deformable"], kernel
     part = picture.shape[-1] // groups

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.frontend.bangc.runtime.cnnl.places import put
-from mlusim.frontend.bangc.runtime.cnnl.tensors import Array, StandInDevice, dtype_of, store, values
+from mlusim.frontend.bangc.runtime.cnnl.tensors import Argument, Array, StandInDevice, dtype_of, store, values
 
 
 def _wide(desc: object, pointer: object) -> Array:
@@ -37,7 +37,7 @@ def stats(
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(rows.var(0) + eps))
 
 
-def gather_stats(driver: StandInDevice, _handle: Any, *given: Any) -> int:
+def gather_stats(driver: StandInDevice, _handle: Argument, *given: Argument) -> int:
     """``cnnlSyncBatchNormGatherStatsWithCounts``: statistics of all devices, of theirs and how many each counted."""
     means_desc, means, invstds_desc, invstds, running_desc, running, spread_desc, spread = given[:8]
     momentum, eps, counts_desc, counts, mean_desc, mean, invstd_desc, invstd = given[8:]

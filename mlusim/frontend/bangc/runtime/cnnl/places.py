@@ -1,10 +1,9 @@
 """Calls that move elements: transposition, padding, slices, gathering, scattering, sorting, unique rows."""
 
-from typing import Any
-
 import numpy as np
 
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
     Array,
     Descriptor,
     StandInDevice,
@@ -69,7 +68,13 @@ def strided_slice(
 
 
 def concat(
-    driver: StandInDevice, _handle: object, count: int, axis: int, descs: Any, inputs: Any, *given: object
+    driver: StandInDevice,
+    _handle: object,
+    count: int,
+    axis: int,
+    descs: Argument,
+    inputs: Argument,
+    *given: object,
 ) -> int:
     """Do ``cnnlConcat``: join tensors along an axis."""
     parts = [values(descs[n], inputs[n]) for n in range(count)]
@@ -165,7 +170,7 @@ def unique(
     return 0
 
 
-def put(driver: StandInDevice, pointer: Any, array: Array) -> None:
+def put(driver: StandInDevice, pointer: Argument, array: Array) -> None:
     """Store an array from where *pointer* is on the device."""
     raw = np.ascontiguousarray(array).tobytes()
     device_bytes(pointer, len(raw), "store")[:] = raw

@@ -1,12 +1,11 @@
 """The gated recurrent unit."""
 
-from typing import Any
-
 import numpy as np
 from attrs import define
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
     Array,
     Descriptor,
     StandInDevice,
@@ -62,7 +61,7 @@ def set_sequence(desc: Descriptor, layout: int, dtype: int, rank: int, dims: obj
     return 0
 
 
-def gru(driver: StandInDevice, _handle: Any, desc: Descriptor, *given: Any) -> int:
+def gru(driver: StandInDevice, _handle: Argument, desc: Descriptor, *given: Argument) -> int:
     """``cnnlGru_v2``: for each layer filters and biases of r, z and n, of the input and then of the state.
 
     Numbers are in double precision, and rounded where they are stored: no accumulation order of the closed library is known.

@@ -7,6 +7,7 @@ import numpy as np
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.runtime.cnnl.places import put
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
     Array,
     Descriptor,
     StandInDevice,
@@ -94,7 +95,9 @@ def align(
     return store(driver, out_desc, out, result)
 
 
-def align_backward(driver: StandInDevice, _handle: Any, grad_desc: Any, grad: Any, *given: Any) -> int:
+def align_backward(
+    driver: StandInDevice, _handle: Argument, grad_desc: Argument, grad: Argument, *given: Argument
+) -> int:
     """``cnnlRoiAlignBackward_v2``: each gradient goes to the pixels that its sample was between."""
     box_desc, boxes, column_desc, at_column, row_desc, at_row, scale, ratio, aligned, mode, out_desc, out = (
         given
@@ -120,7 +123,7 @@ def align_backward(driver: StandInDevice, _handle: Any, grad_desc: Any, grad: An
     return store(driver, out_desc, out, result)
 
 
-def _bins(low: float, high: float, bins: int, scale: Any, size: int) -> list[tuple[int, int]]:
+def _bins(low: float, high: float, bins: int, scale: Argument, size: int) -> list[tuple[int, int]]:
     """Return the first and last pixel of each bin of a region along an axis."""
     first, last = (int(np.floor(abs(v) + 0.5) * np.sign(v)) for v in (low * scale, high * scale))
     step = np.float32(max(last - first + 1, 1)) / np.float32(bins)
@@ -128,7 +131,9 @@ def _bins(low: float, high: float, bins: int, scale: Any, size: int) -> list[tup
     return [(min(max(int(a) + first, 0), size), min(max(int(b) + first, 0), size)) for a, b in ends]
 
 
-def pooling(driver: StandInDevice, _handle: Any, _mode: int, x_desc: Any, x: Any, *given: Any) -> int:
+def pooling(
+    driver: StandInDevice, _handle: Argument, _mode: int, x_desc: Argument, x: Argument, *given: Argument
+) -> int:
     """``cnnlRoiPoolingForward``: the largest pixel of each bin and which one it is; 0 and -1 where a bin is empty."""
     box_desc, boxes, scale, out_desc, out, index = given
     picture = values(x_desc, x)

@@ -22,6 +22,8 @@ class StandInDevice(Protocol):
 
 
 Array = np.ndarray[Any, Any]
+Argument = Any
+"""An argument of the closed library as C passes it: a number, a pointer, or a descriptor."""
 DTYPES: Mapping[int, Any] = MappingProxyType(
     {
         1: np.float16, 2: np.float32, 3: np.int8, 4: np.int16, 6: np.int32, 7: np.uint8, 8: np.bool_, 9: np.int64,
@@ -37,7 +39,7 @@ class Descriptor:
     values: dict[Any, Any] = field(factory=dict)
 
 
-def dtype_of(desc: Any) -> Any:
+def dtype_of(desc: Argument) -> Any:
     """Return the NumPy element type of a tensor.  Raises `Unsupported` for one that NumPy lacks."""
     found = DTYPES.get(int(desc.dtype))
     if found is None:
@@ -45,7 +47,7 @@ def dtype_of(desc: Any) -> Any:
     return np.dtype(found)
 
 
-def shape_of(desc: Any) -> tuple[int, ...]:
+def shape_of(desc: Argument) -> tuple[int, ...]:
     """Return the sizes of a tensor."""
     return tuple(int(desc.dims[axis]) for axis in range(int(desc.dim)))
 
@@ -85,7 +87,7 @@ def values(desc: object, pointer: object, verb: str = "load") -> Array:
     return np.frombuffer(raw, dtype, count).reshape(shape)
 
 
-def store(driver: StandInDevice, desc: object, pointer: Any, result: object) -> int:
+def store(driver: StandInDevice, desc: object, pointer: Argument, result: object) -> int:
     """Give a tensor on the device its elements; the status of success."""
     target = values(desc, pointer, "store")
     target[...] = np.asarray(result).reshape(target.shape)
@@ -93,7 +95,7 @@ def store(driver: StandInDevice, desc: object, pointer: Any, result: object) -> 
     return 0
 
 
-def scalar(pointer: Any, dtype: Any = None) -> Any:
+def scalar(pointer: Argument, dtype: Any = None) -> Any:
     """Return the number behind a pointer of the host, seen as *dtype* (None: as it is)."""
     if dtype is None:
         return pointer[0]
@@ -105,6 +107,6 @@ def scalar(pointer: Any, dtype: Any = None) -> Any:
     return pointer.cast(float64 if name == "float64" else as_dtype(name))[0]
 
 
-def numbers(pointer: Any, count: int) -> list[int]:
+def numbers(pointer: Argument, count: int) -> list[int]:
     """Return the integers behind a pointer of the host."""
     return [int(pointer[n]) for n in range(count)]

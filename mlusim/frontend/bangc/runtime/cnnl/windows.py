@@ -8,6 +8,7 @@ from attrs import frozen
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
     Array,
     Descriptor,
     StandInDevice,
@@ -58,14 +59,16 @@ class _Window:
                 yield y, x, picture[:, top : bottom : self.stride[0], left : right : self.stride[1]]
 
 
-def _pictures(desc: Any, array: Array) -> Array:
+def _pictures(desc: Argument, array: Array) -> Array:
     """View a tensor with its channels last.  Raises `Unsupported` for other tensors than four axes in NCHW or NHWC."""
     if int(desc.dim) != 4 or int(desc.layout) not in (_NCHW, _NHWC):
         raise Unsupported("a stand-in of cnnl takes pictures of four axes, in the layout NCHW or NHWC")
     return array.transpose(0, 2, 3, 1) if int(desc.layout) == _NCHW else array
 
 
-def _scaled(driver: StandInDevice, result: Array, alpha: object, beta: object, desc: Any, y: Any) -> int:
+def _scaled(
+    driver: StandInDevice, result: Array, alpha: object, beta: object, desc: Argument, y: Argument
+) -> int:
     """Store ``alpha * result + beta * y``: pictures with channels last, in the layout of the output."""
     if alpha is not None and scalar(alpha) != 1:
         result = result * scalar(alpha)
@@ -74,7 +77,7 @@ def _scaled(driver: StandInDevice, result: Array, alpha: object, beta: object, d
     return store(driver, desc, y, result.transpose(0, 3, 1, 2) if int(desc.layout) == _NCHW else result)
 
 
-def set_pooling(desc: Descriptor, mode: int, propagates: int, *given: Any) -> int:
+def set_pooling(desc: Descriptor, mode: int, propagates: int, *given: Argument) -> int:
     """``cnnlSetPooling2dDescriptor_v2``: the window, paddings of the four sides, strides, dilations."""
     height, width, top, bottom, left, right, *steps = map(int, given[:10])
     window = _Window((height, width), (top, bottom, left, right), tuple(steps[:2]), tuple(steps[2:]))
