@@ -15,7 +15,7 @@ from mlusim.programs.carving import carve
 from mlusim.programs.expectation import Expectation
 from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.programs.launch_again import LaunchAgain
-from mlusim.programs.native_parts import known_apart
+from mlusim.programs.native_parts import overlaps_in_c
 
 if TYPE_CHECKING:
     from mlusim.programs.other_calls import Came, TextCall
@@ -81,15 +81,12 @@ def carved_again(done: Checked, launches: Iterable[LaunchAgain]) -> Checked:
 def carved(done: Checked, calls: Iterable[tuple[KernelCall | LaunchAgain, int]]) -> Checked:
     """Return *done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
 
-    With each of *calls* comes how many instructions it has.  Its kernel runs once more in C, and twice in Python where that cannot tell.  After a fault there is no plan: the
+    With each of *calls* comes how many instructions it has.  Its kernel runs once or twice more in C, or twice in Python where that cannot tell.  After a fault there is no plan: the
     launch has no end.
     """
     for call, instructions in calls:
-        if known_apart(call, instructions):
-            done = _planned(done)
-            continue
         with contextlib.suppress(MlusimError):
-            found = carve(call)
+            found = overlaps_in_c(call, instructions) or carve(call)
             told = {_place(f) for f in done.findings}
             fresh = [f for f in found.findings if _place(f) not in told]
             accepted = [a for a in found.allowed if a not in done.allowed]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from mlusim.machine.events import Step
     from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
-    from mlusim.machine.task_parts import TaskParts
     from mlusim.machine.task_place import TaskPlace
     from mlusim.memory.allocation import Allocation, Arena
     from mlusim.memory.declaration import StackVariable
@@ -172,9 +171,6 @@ class Screen(Protocol):
 
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
         """Yield each memory that is shared, and the accesses to it: low, high, kind and segment of each in a row."""
-
-    def parts(self) -> "Iterator[TaskParts]":
-        """Yield what was kept of the parts of on-chip arrays; once of tasks that are alike."""
 
 
 class LaunchResult(Protocol):

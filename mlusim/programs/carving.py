@@ -8,9 +8,8 @@ never anywhere else than that variable, as a row of the only turn of a loop.  Th
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
-import numpy as np
 from attrs import define, evolve, field, frozen
 
 from mlusim.counted import plural
@@ -22,6 +21,7 @@ from mlusim.machine.tally import Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
+from mlusim.memory.written_bytes import WrittenBytes
 from mlusim.observe.checker import Allowed, Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
@@ -177,7 +177,7 @@ class PointerPlaces(Observer):
                     self.plain.add(step.name)
                 if behind is not None and behind.name is not None:
                     self._named.add(step.name)
-                    if behind.allocation is not step.allocation or behind.offset != step.offset:
+                    if step.apart or behind.allocation is not step.allocation or behind.offset != step.offset:
                         self._apart.add(step.name)
 
     def array_of(self, allocation: Allocation) -> DeclaredArray:
@@ -229,7 +229,8 @@ class Extents(Checker):
         self.overlaps: list[tuple[ArrayPart, ArrayPart]] = []
         self._parts: dict[tuple[DeclaredArray, str, int], ArrayPart] = {}
         self._numbers: list[ArrayPart] = []
-        self._written: dict[Allocation, _Written] = {}
+        self._written: dict[Allocation, WrittenBytes] = {}
+        self._sites: dict[Site, int] = {}
         self._known: dict[PointerVariable, ArrayPart | None] = defaultdict(lambda: None)
         self._known |= {name: self._part_of(name) for name in held.places if held.stable(name)}
 
@@ -258,14 +259,26 @@ class Extents(Checker):
     def _order(self, effect: Effect, access: Access, number: int, *, stores: bool) -> None:
         known = self._written.get(access.allocation)
         if known is None:
-            known = self._written[access.allocation] = _Written(access.allocation.nbytes)
+            known = self._written[access.allocation] = WrittenBytes(access.allocation.nbytes)
         if stores:
-            known.store(access, number + 1, effect.site)
+            known.store(access, number + 1, self._sites.setdefault(effect.site, len(self._sites)))
             return
-        for by, site, count in known.lost(access, number + 1):
-            self._tell(effect, self._numbers[by - 1], self._numbers[number], site, count)
+        for by, place, count in known.lost(access, number + 1):
+            site = list(self._sites)[place]
+            self.tell(
+                self._numbers[by - 1], self._numbers[number], site, effect.site, effect.core.place.task, count
+            )
 
-    def _tell(self, effect: Effect, by: ArrayPart, of: ArrayPart, site: Site, count: int) -> None:
+    def number(self, part: ArrayPart) -> int:
+        """Return the number of *part*, by which it is told apart from others."""
+        return self._numbers.index(part)
+
+    def numbered(self, number: int) -> ArrayPart:
+        """Return the part of a *number*."""
+        return self._numbers[number]
+
+    def tell(self, by: ArrayPart, of: ArrayPart, site: Site, read: Site, task: int, count: int) -> None:
+        """Report that *by* wrote *count* bytes of *of* at *site*, which *task* reads at *read*."""
         lower, upper = sorted((by, of), key=lambda part: part.offset)
 
         def make() -> Finding:
@@ -274,9 +287,9 @@ class Extents(Checker):
                 OVERLAP,
                 f"{by.text} overwrites {count} {plural(count, 'byte')} of {of.text} that are read afterwards (inferred)",
                 **place_of(site),
-                task=effect.core.place.task,
+                task=task,
                 context=tuple(_range(part) for part in (by, of)),
-                places=(RelatedPlace(effect.site.file, effect.site.line, f"{of.text} is read here"),),
+                places=(RelatedPlace(read.file, read.line, f"{of.text} is read here"),),
                 hint=f"begin {upper.text} behind what {lower.text} takes, or let {lower.text} take less",
             )
 
@@ -342,41 +355,3 @@ def _range(part: ArrayPart) -> str:
     functions = ", ".join(dict.fromkeys(name.function for name in part.names))
     where = f" of {functions}" if functions else ""
     return f"{part.text}{where} begins at byte {part.offset:,} of {part.array.name}"
-
-
-class _Written:
-    """The last writer of each byte of an allocation, its place, and whose bytes they were before."""
-
-    def __init__(self, nbytes: int) -> None:
-        self.last = np.zeros(nbytes, np.int16)
-        self.lost_of = np.zeros(nbytes, np.int16)
-        self.site = np.zeros(nbytes, np.int32)
-        self.sites: dict[Site, int] = {}
-
-    def store(self, access: Access, who: int, site: Site) -> None:
-        """*who* writes the bytes."""
-        at = _indices(access)
-        last = self.last[at]
-        other = (last != who) & (last != 0)
-        self.lost_of[at] = np.where(other, last, np.where(last == who, self.lost_of[at], 0))
-        self.last[at] = who
-        self.site[at] = self.sites.setdefault(site, len(self.sites))
-
-    def lost(self, access: Access, who: int) -> list[tuple[int, Site, int]]:
-        """Find who overwrote bytes of *who* that it reads now: (who did, where, how many bytes)."""
-        at = _indices(access)
-        gone = (self.lost_of[at] == who) & (self.last[at] != who)
-        if not gone.any():
-            return []
-        pairs, counts = np.unique(
-            np.stack([self.last[at][gone].astype(np.int32), self.site[at][gone]]), axis=1, return_counts=True
-        )
-        sites = list(self.sites)
-        return [(int(p[0]), sites[int(p[1])], int(n)) for p, n in zip(pairs.T, counts, strict=True)]
-
-
-def _indices(access: Access) -> Any:
-    """Return the bytes of *access* as an index."""
-    if not access.steps:
-        return slice(access.start, access.start + access.size)
-    return (access.starts[:, None] + np.arange(access.size)).reshape(-1)

@@ -1,35 +1,43 @@
-"""The question whether the parts of on-chip arrays can overlap, answered by a run in C, before `carve` runs a kernel twice in Python.
+"""The overlaps of the parts of on-chip arrays, found by runs in C, before `carve` runs a kernel twice in Python.
 
-C keeps which pointer variables the operands of each call go through, what they hold, and which bytes are touched
-(`engine.native.screen.PARTS`).  Only where two parts share a byte that both write and one of them reads may there be an overlap.
+In a first run C keeps which pointer variables the operands of each call go through, what they hold, and which bytes are touched
+(`engine.native.screen.PARTS`).  Only where two parts share a byte that both write and one of them reads may there be an overlap;
+then a second run keeps which part wrote each byte last, as `carve` does.
 """
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
 from mlusim.engine.native.build import available
 from mlusim.engine.native.layout import OFFSET_BITS
-from mlusim.engine.native.screen import READS, Screened
+from mlusim.engine.native.screen import APART, ELSEWHERE, READS, Screened
 from mlusim.errors import MlusimError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native.parts import followed
 from mlusim.frontend.bangc.pointer_roots import FunctionUses, Root, roots
 from mlusim.isa.table import ISA
+from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer
+from mlusim.machine.task_parts import Overwritten, PartChoices, TaskParts
 from mlusim.memory.allocation import Allocation
-from mlusim.programs.carving import ArrayPart, Extents, PointerPlaces, on_chip
+from mlusim.memory.written_bytes import MOST_WRITERS
+from mlusim.observe.checker import Allowed
+from mlusim.observe.finding import Finding
+from mlusim.programs.carving import Extents, PointerPlaces, on_chip
 from mlusim.programs.pointer_frames import Chain, Frames, Held
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.entry import BangKernel
     from mlusim.machine.native.program import NativeProgram
-    from mlusim.machine.observed import Screen
-    from mlusim.machine.task_parts import TaskParts
+    from mlusim.machine.native.screen import PartRecord, Screen
+    from mlusim.machine.observed import Launch
+    from mlusim.machine.observed import Screen as Observed
+    from mlusim.machine.session import Session
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
 
@@ -41,21 +49,35 @@ class UnclearPart(MlusimError):
     """C does not know which variable an access goes through, or has not run the launch."""
 
 
-def known_apart(call: "KernelCall | LaunchAgain", instructions: int) -> bool:
-    """Return whether no part of an on-chip array overwrites another in *call*; False where `carve` has to find out.
+@frozen
+class Overlaps:
+    """The findings about parts that overwrite one another, and those that comments in the kernel allow."""
+
+    findings: tuple[Finding, ...] = ()
+    allowed: tuple[Allowed, ...] = ()
+
+
+def overlaps_in_c(call: "KernelCall | LaunchAgain", instructions: int) -> Overlaps | None:
+    """Return which parts of on-chip arrays overwrite one another in *call*; None where `carve` has to find out.
 
     Of a call with few *instructions* that takes as long as a compiler.
     """
     kernel = call.loaded()
     if not _Outside(kernel).may_have_parts():
-        return True
+        return Overlaps()
     if instructions < FEW or available() is None:
-        return False
+        return None
     call = call.natively()
-    asked = PartsQuestion(kernel)
     with contextlib.suppress(MlusimError):
-        call.run([asked])
-    return asked.apart
+        first = PartsQuestion()
+        call.run([first])
+        known = _Parts(kernel, first.program, first.tasks)
+        if not known.may_overlap():
+            return Overlaps()
+        second = PartsQuestion(known.choices())
+        name = call.run([second]).launch.kernel
+        return known.overlaps(second, name)
+    return None
 
 
 class _Outside:
@@ -118,32 +140,40 @@ def _leads(kind: t.Type) -> bool:
 
 
 class PartsQuestion(Observer):
-    """Asks a launch in C whether parts can overlap; a launch in Python is ended."""
+    """Lets C keep the parts of the arrays of a launch, and with *choices* which part wrote each byte; a launch in Python is ended.
+
+    ``program`` and ``tasks`` are what the numbers mean, and what C has kept; ``overwritten`` what one part has overwritten of another.
+    """
 
     name = "parts"
     screens = Screened.PARTS
+    program: "NativeProgram"
 
-    def __init__(self, kernel: "BangKernel") -> None:
-        self.kernel = kernel
-        self.apart = False
-        self._program: NativeProgram | None = None
+    def __init__(self, choices: "Mapping[tuple[int, bool], PartChoices] | None" = None) -> None:
+        self._choices = choices
+        self.tasks: Sequence[TaskParts] = ()
+        self.overwritten: Sequence[Overwritten] = ()
 
-    def screen_begin(self, launch: Any, screen: "Screen") -> bool:
+    def screen_begin(self, launch: "Launch", screen: "Observed") -> bool:
         """Remember what the numbers of the program mean."""
-        del screen
-        self._program = launch.native.program
+        self.program = cast("Session", launch).native.program
+        record = _record_of(screen)
+        record.choices = self._choices or {}
         return True
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Refuse a launch that Python makes.  Raises `UnclearPart`."""
-        if launch.native is None:
+        if cast("Session", launch).native is None:
             raise UnclearPart("the launch is not one for C")
 
-    def screened(self, screen: "Screen") -> None:
-        """Answer by what *screen* has kept."""
-        assert self._program is not None
-        with contextlib.suppress(UnclearPart):
-            self.apart = _Parts(self.kernel, self._program, list(screen.parts())).apart()
+    def screened(self, screen: "Observed") -> None:
+        """Take over what *screen* has kept."""
+        record = _record_of(screen)
+        self.tasks, self.overwritten = record.tasks(), list(record.overwritten.values())
+
+
+def _record_of(screen: "Observed") -> "PartRecord":
+    return cast("Screen", screen).parts
 
 
 @define(eq=False)
@@ -153,17 +183,31 @@ class _Call:
     uses: FunctionUses
     line: int
     places: Mapping[Any, Held]
+    inner: str | None  # the function that it has called
 
     def held(self, root: Root) -> Held | None:
         """Return what the variable *root* holds.  Raises `UnclearPart` where C does not follow it."""
         assert root.local is not None
         if isinstance(root.local.type, t.Array) and not root.path:
-            return None, 0, False
+            return None, 0, False, False
         if not _leads(root.local.type):  # a number, to which something refers
             return None
         if not followed(root):
             raise UnclearPart(root.local.source_name)
+        if root.local.storage is ir.Storage.CELL and self._may_change(root.local):
+            raise UnclearPart(root.local.source_name)
         return self.places.get(root.local)
+
+    def _may_change(self, local: ir.Local) -> bool:
+        """Return whether the called function is given the address of *local*, of which C knows what it held before the call."""
+        given = self.uses.calls.get((self.line, self.inner), ()) if self.inner is not None else ()
+        return any(
+            isinstance(a.type, t.Pointer)
+            and isinstance(a.type.to, t.Pointer)
+            and any(r.local is local for r in roots(a))
+            for call in given
+            for a in call.arguments
+        )
 
 
 @define
@@ -175,42 +219,82 @@ class _Pieces:
 
 
 class _Parts:
+    """The parts of the arrays of a kernel, by what C kept of its *tasks*.  Raises `UnclearPart`."""
+
     def __init__(self, kernel: "BangKernel", program: "NativeProgram", tasks: "Sequence[TaskParts]") -> None:
         self._program = program
         self._tasks = tasks
         self._frames = Frames(kernel)
         self._own = kernel.form.symbol
-        self._held = PointerPlaces(kernel)
-
-    def apart(self) -> bool:
-        """Return whether no part may overwrite another.  Raises `UnclearPart`."""
-        if not all(one.whole for one in self._tasks):
+        held = PointerPlaces(kernel)
+        if not all(one.whole for one in tasks):
             raise UnclearPart("there was no room for all")
-        reached = [(one, entry, chains) for one in self._tasks for entry, chains in self._ways(one)]
-        for one, _, chains in reached:
-            for chain in chains:
+        self._reached = [(one, list(self._ways(one))) for one in tasks]
+        for one, rows in self._reached:
+            for chain in (chain for _, chains in rows for chain in chains):
                 _certain(chain)
-                for task in one.tasks:
-                    self._held.note(chain, task)
-        extents = Extents(self._held.kernel, self._held)
-        found: dict[Any, dict[ArrayPart, _Pieces]] = {}
-        for one, entry, chains in reached:
-            allocation = one.allocations[int(entry["alloc"])]
-            memory = allocation if allocation.space.shared else (id(one), allocation)
-            for part, low, high in _attributed(extents, allocation, entry, chains):
-                pieces = found.setdefault(memory, {}).setdefault(part, _Pieces())
-                (pieces.reads if entry["kind"] == READS else pieces.writes).append((low, high))
-        return not any(_overlap(list(parts.values())) for parts in found.values() if len(parts) > 1)
+                for task, _ in one.tasks:
+                    held.note(chain, task)
+        self._extents = Extents(kernel, held)
+
+    def may_overlap(self) -> bool:
+        """Return whether one part reads bytes that it and another one write, at whatever time."""
+        found: dict[Any, dict[int, _Pieces]] = {}
+        for one, rows in self._reached:
+            for entry, chains in rows:
+                allocation = one.allocations[int(entry["alloc"])]
+                memory = allocation if allocation.space.shared else (id(one), allocation)
+                choices = self._choices(allocation, chains)
+                for low, high in entry["span"][: entry["many"]].tolist():
+                    for part in _of(choices, low, high):
+                        pieces = found.setdefault(memory, {}).setdefault(part, _Pieces())
+                        (pieces.reads if entry["kind"] == READS else pieces.writes).append((low, high))
+        return any(_overlap(list(parts.values())) for parts in found.values() if len(parts) > 1)
+
+    def _choices(self, allocation: Allocation, chains: Sequence[Chain]) -> list[tuple[int, int]]:
+        """Return the offsets and numbers of the parts that an access through one of *chains* may belong to, by offset."""
+        extents = self._extents
+        reached = (extents.nearest(chain, allocation) for chain in chains)
+        known = [part for part in reached if part is not None] or [extents.whole(allocation)]
+        first: dict[int, int] = {}
+        for part in known:
+            first.setdefault(part.offset, extents.number(part) + 1)
+        return sorted(first.items())
+
+    def choices(self) -> "Mapping[tuple[int, bool], PartChoices]":
+        """Return the parts that the accesses of each task belong to.  Raises `UnclearPart`."""
+        made = {}
+        for one, rows in self._reached:
+            found = [self._choices(one.allocations[int(entry["alloc"])], chains) for entry, chains in rows]
+            if any(number > MOST_WRITERS for row in found for _, number in row):
+                raise UnclearPart("there are too many parts")
+            made.update(dict.fromkeys(one.tasks, PartChoices.made(one, found)))
+        return made
+
+    def overlaps(self, run: PartsQuestion, kernel: str) -> Overlaps:
+        """Return what overwrites what in the *run* that was made with `choices`.  Raises `UnclearPart`."""
+        before, now = (
+            {task: one for one in tasks for task in one.tasks} for tasks in (self._tasks, run.tasks)
+        )
+        if before.keys() != now.keys() or not all(now[task].like(one) for task, one in before.items()):
+            raise UnclearPart("the launch went another way")
+        sites, extents = self._program.sites, self._extents
+        for one in run.overwritten:
+            by, of = (extents.numbered(number - 1) for number in (one.by, one.of))
+            for _ in range(one.times):
+                extents.tell(by, of, Site(*sites[one.written]), Site(*sites[one.read]), one.task, one.nbytes)
+        return Overlaps(tuple(evolve(f, kernel=kernel) for f in extents.findings), extents.allowed)
 
     def _ways(self, one: "TaskParts") -> "Iterator[tuple[Any, list[Chain]]]":
         """Yield each row of what was touched, and the ways to its array."""
-        places: dict[int, dict[Any, Held]] = {}
+        places: dict[tuple[int, int], dict[Any, Held]] = {}
         locals_ = self._program.followed[1]
         for row in one.kept:
             number, offset = _taken_apart(int(row["first"]))
-            held = one.allocations[number], offset, bool(row["moved"])
-            places.setdefault(int(row["context"]), {})[locals_[row["local"]]] = held
-            if row["moved"] & 2:
+            moved = int(row["moved"])
+            held = one.allocations[number], offset, bool(moved & ~APART), bool(moved & APART)
+            places.setdefault((int(row["context"]), int(row["site"])), {})[locals_[row["local"]]] = held
+            if moved & ELSEWHERE:
                 raise UnclearPart("it leads to several arrays")
         stacks: dict[tuple[int, int], list[_Call]] = {}
         for entry in one.touched:
@@ -221,13 +305,16 @@ class _Parts:
             yield entry, self._frames.ways(stacks[key], name, int(entry["given"]))
 
     def _stack(
-        self, one: "TaskParts", context: int, site: int, places: Mapping[int, Mapping[Any, Held]]
+        self, one: "TaskParts", context: int, site: int, places: Mapping[tuple[int, int], Mapping[Any, Held]]
     ) -> Iterator[_Call]:
         """Yield the calls from the innermost, which is at *site*."""
+        inner: str | None = None
         while True:
             call = one.contexts[context - 1] if context else None
             symbol = self._own if call is None else self._program.followed[0][call["function"]]
-            yield _Call(self._frames.uses[symbol], self._program.sites[site][1], places.get(context, {}))
+            line, held = self._program.sites[site][1], places.get((context, site), {})
+            yield _Call(self._frames.uses[symbol], line, held, inner)
+            inner = symbol
             if call is None:
                 return
             context, site = int(call["outer"]), int(call["site"])
@@ -242,29 +329,20 @@ def _taken_apart(word: int) -> tuple[int, int]:
 def _certain(chain: Chain) -> None:
     """Raise `UnclearPart` where it depends on the moment whether a variable is another one."""
     for step, behind in pairwise(chain):
-        if on_chip(step.allocation) and not step.moved and behind.name is not None and behind.moved:
+        if step.moved or step.apart or behind.name is None or not on_chip(step.allocation):
+            continue
+        if behind.moved:
             raise UnclearPart(behind.name.text)
 
 
-def _attributed(
-    extents: Extents, allocation: Allocation, entry: Any, chains: Sequence[Chain]
-) -> Iterator[tuple[ArrayPart, int, int]]:
-    """Yield the parts that the pieces of *entry* belong to, as `Extents` has them.  Raises `UnclearPart` where a piece may be of two."""
-    reached = (extents.nearest(chain, allocation) for chain in chains)
-    known = list(dict.fromkeys(part for part in reached if part is not None))
-    unnamed = any(chain and chain[0].name is None for chain in chains)  # an array by its own name
-    several = len(known) > 1 or (known and unnamed)
-    bounds = sorted([part.offset for part in known] + [0] * unnamed)
-    for low, high in entry["span"][: entry["many"]].tolist():
-        if not several:
-            yield (known[0] if known else extents.whole(allocation)), low, high
-            continue
-        if bounds[0] > low or len(set(bounds)) < len(bounds) or any(low < b < high for b in bounds):
-            raise UnclearPart("a line that uses several parts")
-        part = next((p for p in reversed(known) if p.offset == max(b for b in bounds if b <= low)), None)
-        if part is None:  # it is the array, if that is the one
-            raise UnclearPart("a line that uses an array by its name")
-        yield part, low, high
+def _of(choices: Sequence[tuple[int, int]], low: int, high: int) -> Iterator[int]:
+    """Yield the parts of *choices* that accesses within the bytes [low, high) may belong to."""
+    ends = [*(offset for offset, _ in choices[1:]), high]
+    for (offset, part), end in zip(choices, ends, strict=True):
+        if offset < high and low < end:
+            yield part
+    if low < choices[0][0] and choices[-1][0] >= high:
+        yield choices[-1][1]
 
 
 def _overlap(parts: Sequence[_Pieces]) -> bool:

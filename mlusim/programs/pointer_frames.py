@@ -12,6 +12,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.pointer_roots import FunctionUses, Root, roots, uses_of
 from mlusim.frontend.bangc.runtime.variables import Cell
+from mlusim.isa.table import ISA
 from mlusim.machine.events import Effect
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
@@ -37,7 +38,8 @@ class PointerVariable:
 class PointerStep:
     """A variable on the way from an operand to its array: what it holds now.  *plain*: it is the one before it.
 
-    *moved* ones are known to have held something else in the same task, too.
+    *moved* ones are known to have held something else in the same task, too, and those *apart* to have been somewhere else than the one
+    before at some time.
     """
 
     name: PointerVariable | None
@@ -45,10 +47,12 @@ class PointerStep:
     offset: int
     plain: bool = False
     moved: bool = False
+    apart: bool = False
 
 
-Held = tuple[Allocation | None, int, bool]
-"""The place that a pointer variable holds, in which memory, and whether it has held another one in the same task."""
+Held = tuple[Allocation | None, int, bool, bool]
+"""The place that a pointer variable holds, in which memory; what is known of another moment: whether it held another one in the same task,
+and whether the variable that it is computed from did."""
 
 
 class FunctionCall(Protocol):
@@ -87,7 +91,7 @@ class CalledFunction:
         """Return what the variable *root* holds now."""
         assert root.local is not None
         value = _value(self.locals.get(root.local.name), root.path)
-        return (value.view.allocation, value.offset, False) if isinstance(value, Ptr) else None
+        return (value.view.allocation, value.offset, False, False) if isinstance(value, Ptr) else None
 
 
 Chain = tuple[PointerStep, ...]
@@ -129,7 +133,7 @@ class Frames:
         found = self._roots.get(key)
         if found is None:
             if row is None:
-                pointers = [element.pointer for element in uses.elements.get(line, ())]
+                pointers = [*uses.elements.get(line, ()), *_scalars(uses, line)]
             else:
                 nodes = uses.rows.get((line, row), ())
                 pointers = [node.arguments[given] for node in nodes if given < len(node.arguments)]
@@ -161,7 +165,7 @@ class Frames:
         origin = self._origins.get(key)
         if origin is None:
             origin = self._origins[key] = _origin(uses, root)
-        here = PointerStep(origin.name, held[0], held[1], origin.plain, held[2])
+        here = PointerStep(origin.name, held[0], held[1], origin.plain, held[2], held[3])
         rests = () if origin.before is None else self._chains(origin.before, stack, depth, length + 1)
         rest: Chain | None = None
         for rest in rests:
@@ -181,6 +185,13 @@ class Frames:
         for call in caller.calls.get((line, function.symbol), ()):
             for given in roots(call.arguments[at]):
                 yield from self._chains(given.of(*root.path), stack, depth + 1, length + 1)
+
+
+def _scalars(uses: FunctionUses, line: int) -> Iterator[ir.Expr]:
+    """Yield the pointers of the instructions at *line* that are scalar accesses, as `__store_nram`."""
+    for (at, name), nodes in uses.rows.items():
+        if at == line and ISA[name].form in ("load", "store"):
+            yield from (node.arguments[0] for node in nodes)
 
 
 @frozen(eq=False)

@@ -50,14 +50,18 @@ SPAN_BYTES = 8 * (SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4)
 """The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, and spans of four words."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
-MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 2048, 8192, 8  # the first three are powers of two
+MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
 READS, CHANGES, WRITES = range(3)
 """Kinds of accesses; an atomic changes what it reads."""
 
 CONTEXT = np.dtype([("outer", "i4"), ("site", "i4"), ("function", "i4"), ("spare", "i4")])
 """A call of a function within another call, whose number begins with 1; the kernel itself is 0."""
-KEPT = np.dtype([("context", "i4"), ("local", "i4"), ("first", "u8"), ("moved", "i8")])
-"""A pointer variable of a call: what it held first, and whether that was all (1: another place, 2: in other memory)."""
+KEPT = np.dtype(
+    [*((n, "i4") for n in ("context", "local", "site", "spare")), ("first", "u8"), ("moved", "i8")]
+)
+"""A pointer variable of a call, where it is used: what it held first, and of `MOVED`, `ELSEWHERE` and `APART` what is so."""
+MOVED, ELSEWHERE, APART = 1, 2, 4
+"""It has held another place there, one in other memory; it was seen at another place than the variable that it is computed from."""
 TOUCHED = np.dtype(
     [
         *((name, "i4") for name in ("context", "site", "row", "given", "alloc", "kind", "many", "spare")),
@@ -65,7 +69,12 @@ TOUCHED = np.dtype(
     ]
 )
 """Bytes that are touched by an argument of a row at a place; of a scalar access both are -1."""
-HEAD_WORDS = 4  # how many of each there are; whether there was room for all
+HEAD_WORDS = 16
+"""Words in front of the tables: how many rows of each there are, and whether there was not room for all; `PART_WORDS` from `KNOWN` on."""
+KNOWN = 4
+PART_WORDS = "known", "first", "choices", "bytes", "alloc", "low", "size", "more", "step", "part"
+"""Of a launch that is made again when the parts are known (`machine.task_parts.PartChoices`): the rows for which parts are known, and the
+addresses of what says which, and of the records of the memories' bytes by number; then what is read of bytes that another part wrote."""
 PARTS = (("context", CONTEXT, MOST_CONTEXTS), ("keep", KEPT, MOST_KEPT), ("touch", TOUCHED, MOST_TOUCHED))
 """What a core knows of the parts of on-chip arrays, as `screen.h` lays it out behind the head."""
 PARTS_BYTES = 8 * HEAD_WORDS + sum((kind.itemsize + 4) * most for _, kind, most in PARTS)
@@ -79,6 +88,9 @@ CONSTANTS = (
         "MOST_KEPT": MOST_KEPT,
         "MOST_TOUCHED": MOST_TOUCHED,
         "MOST_PIECES": MOST_PIECES,
+        "MOVED_": MOVED,
+        "ELSEWHERE_": ELSEWHERE,
+        "APART_": APART,
     }
 )
 """Their names in C."""
@@ -128,16 +140,17 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
     """Render the lines before the bytes change, of the row *number*."""
     if not spans:
         return
-    operands = ", ".join(
-        f"{{{s.at}, {s.whole}, {s.given}, {int(s.reads)}, {int(s.writes)}}}"
-        for s in sorted(spans, key=lambda s: s.given)
-    )
-    yield f"  if (FOLLOWS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, site);"
     if row.form in ("load", "store"):
         for span in spans:
             kind = "WRITES_" if span.writes else "READS_"
+            yield f"  element_(m, {span.at}, {span.size}, {kind}, site);"
             yield f"  accesses_(m, {span.at}, {span.size}, {kind}, site);"
         return
+    operands = ", ".join(
+        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.given}, {int(s.reads)}, {int(s.writes)}}}"
+        for s in sorted(spans, key=lambda s: s.given)
+    )
+    yield f"  if (FOLLOWS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, site);"
     yield from _in_order(row, spans)
     asked = " | ".join(
         f"lacks_(a_{s.operand.name}, {s.extent})"

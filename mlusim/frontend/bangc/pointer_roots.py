@@ -39,11 +39,11 @@ class Root:
 
 @define(eq=False)
 class FunctionUses:
-    """The uses in a function, by line: instructions, accesses of elements, calls; and what its locals are given."""
+    """The uses in a function, by line: instructions, pointers to elements that are accessed, calls; and what its locals are given."""
 
     function: ir.Function
     rows: dict[tuple[int, str], list[ir.IntrinsicCall]] = field(factory=dict)
-    elements: dict[int, list[ir.Element]] = field(factory=dict)
+    elements: dict[int, list[ir.Expr]] = field(factory=dict)
     calls: dict[tuple[int, str], list[ir.Call]] = field(factory=dict)
     given: dict[ir.Local, list[ir.Expr]] = field(factory=dict)
 
@@ -59,7 +59,7 @@ def uses_of(function: ir.Function) -> FunctionUses:
                 if isinstance(node, ir.IntrinsicCall):
                     found.rows.setdefault((at, node.row), []).append(node)
                 elif isinstance(node, ir.Element):
-                    found.elements.setdefault(at, []).append(node)
+                    found.elements.setdefault(at, []).append(node.pointer)
                 elif isinstance(node, ir.Call):
                     found.calls.setdefault((at, node.symbol), []).append(node)
             if isinstance(node, ir.Declare) and node.value is not None:

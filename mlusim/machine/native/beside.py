@@ -198,8 +198,9 @@ class Notes:
         """Return whether Python may do something with what is *given*: nothing of it is off chip."""
         return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in given)
 
-    def suspected(self, why: int) -> None:
+    def suspected(self, core: "NativeCore", why: int) -> None:
         """Make room in the record; *why* is not 0 where something is stored to what is only read."""
+        del core
         if why:
             raise Suspicion
         self._pieces.append(self._table[1:].copy())

@@ -493,7 +493,7 @@ class NativeCore(Core):
     def _suspect(self, why: int, _: int) -> None:
         """Note that C has found what a checker may report, or that its record is full."""
         assert self.screen is not None
-        self.screen.suspected(why)
+        self.screen.suspected(self, why)
 
     def _nothing(self, *_: int) -> None:
         """Python has looked after signals, and taken the log."""

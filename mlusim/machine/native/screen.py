@@ -1,25 +1,24 @@
-"""A launch in C that looks for what checkers may report: its flags, its accesses to shared memory, and what comes of them.
+"""A launch in C that looks for what checkers may report: its flags, its accesses to shared memory, the parts of its on-chip arrays.
 
 Nothing is told here.  A run in which nothing may be found is the launch; of any other the bytes are restored, and Python makes
 the launch again, whose checkers tell what it was.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from mlusim.arch.pipe import Pipe
-from mlusim.engine.native.door import NUMBERS
-from mlusim.engine.native.layout import OFFSET_BITS
-from mlusim.engine.native.screen import HEAD, LISTS, MOST_PIECES, TOUCHED, Screened, Suspicion
+from mlusim.engine.native.screen import HEAD, LISTS, MOST_PIECES, READS, TOUCHED, Screened, Suspicion
 from mlusim.machine.events import Sync
 from mlusim.machine.hub import Observer
-from mlusim.machine.task_parts import TaskParts
+from mlusim.machine.task_parts import Overwritten, PartChoices, TaskParts
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM, LDRAM, NRAM
+from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
+from mlusim.memory.written_bytes import WrittenBytes
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
@@ -57,8 +56,129 @@ class Looks(Protocol):
     def allows(self, given: Sequence[Any]) -> bool:
         """Return whether Python may do something with what is *given*."""
 
-    def suspected(self, why: int) -> None:
+    def suspected(self, core: "NativeCore", why: int) -> None:
         """C has called for the record, to have room in it (0) or otherwise; raises `Suspicion` where that ends the launch."""
+
+
+ON_CHIP = (NRAM, WRAM, SRAM)
+
+
+class PartRecord:
+    """The record of the tasks of a launch in C.
+
+    With ``choices``, by task and whether it is a memory core, the launch is made again, and which part wrote each byte is kept,
+    too: ``overwritten`` are bytes that one part reads and another has overwritten.
+    """
+
+    def __init__(self) -> None:
+        self.choices: Mapping[tuple[int, bool], PartChoices] = {}
+        self.overwritten: dict[tuple[int, int, int], Overwritten] = {}
+        self._found: dict[Any, TaskParts] = {}
+        self._touched: dict[NativeCore, dict[Any, set[tuple[int, int]]]] = {}  # by what Python executes
+        self._shared: dict[Allocation, WrittenBytes] = {}
+        self._own: dict[NativeCore, dict[Allocation, WrittenBytes]] = {}
+        self._numbers: dict[tuple[NativeCore, Allocation], int] = {}
+
+    def begin(self, core: "NativeCore") -> None:
+        """Begin a task on *core*.  Raises `Suspicion` where nothing is known of its parts, but of others'."""
+        assert core.seat is not None
+        core.c.parts = core.seat.parts()
+        if self.choices:
+            mine = self.choices.get(_task_of(core))
+            if mine is None:
+                raise Suspicion
+            core.seat.knows(mine.known, mine.first, mine.choices)
+
+    def again(self, core: "NativeCore") -> None:
+        """Begin new records of the declarations that *core* keeps from task to task."""
+        for allocation in list(self._own.pop(core, ())):
+            if allocation.live:
+                self.looked_at(core, allocation, self._numbers[core, allocation])
+
+    def looked_at(self, core: "NativeCore", allocation: Allocation, number: int) -> None:
+        """Provide the record of the bytes of *allocation*, which *core* is going to reach by its *number*."""
+        if not self.choices or allocation.space not in ON_CHIP:
+            return
+        assert core.seat is not None
+        kept = self._shared if allocation.space.shared else self._own.setdefault(core, {})
+        written = kept.get(allocation)
+        if written is None:
+            written = kept[allocation] = WrittenBytes(allocation.nbytes)
+        self._numbers[core, allocation] = number
+        core.seat.record(number, written.table)
+
+    def touches(self, core: "NativeCore", what: tuple[int, int, int, int], access: Access) -> None:
+        """Note that *access* is touched by an instruction that Python executes: *what* is its number, that of its argument, that of the memory, the kind."""
+        allocation = access.allocation
+        if allocation.space not in ON_CHIP:
+            return
+        kind, key = what[-1], (core.c.context, core.c.site, *what)
+        spans = self._touched.setdefault(core, {}).setdefault(key, set())
+        spans.add(access.span)
+        if len(spans) > MOST_PIECES:
+            low, high = min(s[0] for s in spans), max(s[1] for s in spans)
+            self._touched[core][key] = {(low, high)}
+        if self.choices:
+            part = self.choices[_task_of(core)].chosen(key, access.span[0])
+            if part is None:
+                raise Suspicion
+            if kind == READS:
+                self._looks(core, access, part)
+            else:
+                self._written(core, allocation).store(access, part, core.c.site)
+
+    def read(self, core: "NativeCore") -> None:
+        """Keep which bytes C reads that another part wrote."""
+        assert core.seat is not None
+        words = core.seat.overwritten()
+        view = core.views[words["alloc"]]
+        assert view is not None
+        steps = ((words["step"], words["more"] + 1),) if words["more"] else ()
+        access = Access(view.allocation, words["low"], words["size"], steps)
+        self._looks(core, access, words["part"])
+
+    def _looks(self, core: "NativeCore", access: Access, part: int) -> None:
+        site = core.c.site
+        for by, place, count in self._written(core, access.allocation).lost(access, part):
+            known = self.overwritten.get((by, part, place))
+            if known is None:
+                task = core.place.task
+                self.overwritten[by, part, place] = Overwritten(by, part, place, site, task, count)
+            else:
+                known.times += 1
+
+    def _written(self, core: "NativeCore", allocation: Allocation) -> WrittenBytes:
+        return (self._shared if allocation.space.shared else self._own[core])[allocation]
+
+    def task_end(self, core: "NativeCore") -> None:
+        """Keep the tables of the task that has ended on *core*."""
+        assert core.seat is not None
+        whole, tables = core.seat.parts_now()
+        more = self._touched.pop(core, {})
+        own = np.zeros(len(more), TOUCHED)
+        for entry, (key, spans) in zip(own, more.items(), strict=True):
+            for name, value in zip(TOUCHED.names or (), (*key, len(spans)), strict=False):
+                entry[name] = value
+            entry["span"][: len(spans)] = sorted(spans)
+        tables[2] = np.concatenate([tables[2], own])
+        contexts, kept, touched = tables
+        numbers = {*touched["alloc"].tolist(), *core.seat.led_to(kept["first"]).tolist()}
+        named = {n: view.allocation for n in sorted(numbers) if (view := core.views[n]) is not None}
+        key = (
+            *(table.tobytes() for table in tables),
+            *((a.declared.file, a.declared.line, a if a.space.shared else a.space) for a in named.values()),
+        )
+        found = self._found.setdefault(key, TaskParts(True, contexts, kept, touched, len(own), named, set()))
+        found.whole &= whole
+        found.tasks.add(_task_of(core))
+
+    def tasks(self) -> list[TaskParts]:
+        """Return what was kept; once of tasks that are alike."""
+        return list(self._found.values())
+
+
+def _task_of(core: "NativeCore") -> tuple[int, bool]:
+    return core.place.task, core.place.memory_core
 
 
 class Screen(Observer):
@@ -76,8 +196,7 @@ class Screen(Observer):
         self.flags: dict[Allocation, Bytes] = {}
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
-        self._touched: dict[NativeCore, dict[Any, set[tuple[int, int]]]] = {}  # by what Python executes
-        self._parts: dict[Any, TaskParts] = {}  # of on-chip arrays, where they are looked for
+        self.parts = PartRecord()  # of on-chip arrays, where that is looked for
         self._segments = 0
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
@@ -100,7 +219,9 @@ class Screen(Observer):
         c.records = self._accesses.ctypes.data
         c.context = 0
         core.mlu.watch = self._watch(self, core)
-        c.parts = core.seat.parts() if self.looks & Screened.PARTS else 0
+        c.parts = 0
+        if self.looks & Screened.PARTS:
+            self.parts.begin(core)
         self._tasks[core] = self._begun
         self._begun += 1
         self.met.append(())
@@ -117,10 +238,12 @@ class Screen(Observer):
                 flags[HEAD:] = 1
             else:
                 del self._own[core][allocation]
+        self.parts.again(core)
 
     def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
         """Return the address of the flags of *allocation*, 0 where each byte has a value, and its key."""
         key = self._keys.setdefault(allocation, len(self._keys))
+        self.parts.looked_at(core, allocation, core.number_of(allocation))
         if allocation.space is GDRAM:
             flags = self.flags.get(allocation)
         elif allocation.filled or not self.looks & Screened.INIT:
@@ -146,7 +269,7 @@ class Screen(Observer):
 
     def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
         """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
-        watch: Any = core.mlu.watch
+        watch = cast("Any", core.mlu.watch)
         if row.name not in (WAIT, *HARMLESS) and not watch.heard:
             raise Suspicion
         watch.heard = False
@@ -157,28 +280,11 @@ class Screen(Observer):
         found = self.flags.get(allocation)
         return self._own.get(core, {}).get(allocation) if found is None else found
 
-    def touches(self, core: "NativeCore", row: "Intrinsic", given: int, access: Access, kind: int) -> None:
-        """Note that argument *given* of *row* touches *access* of on-chip memory."""
-        if access.allocation.space not in (GDRAM, LDRAM):
-            key = (
-                core.c.context,
-                core.c.site,
-                NUMBERS[row.name],
-                given,
-                core.number_of(access.allocation),
-                kind,
-            )
-            spans = self._touched.setdefault(core, {}).setdefault(key, set())
-            spans.add(access.span)
-            if len(spans) > MOST_PIECES:
-                low, high = min(s[0] for s in spans), max(s[1] for s in spans)
-                self._touched[core][key] = {(low, high)}
-
     def share(self, core: "NativeCore", kind: int, access: Access) -> None:
         """Note an access of memory that is shared."""
         table, starts = self._accesses, access.starts
         if int(table[0, 0]) + len(starts) > MOST_ACCESSES:
-            self.suspected(0)
+            self.suspected(core, 0)
         first = 1 + int(table[0, 0])
         if first + len(starts) > MOST_ACCESSES:
             raise Suspicion
@@ -192,8 +298,11 @@ class Screen(Observer):
         """Return whether Python may do something with what is *given*: no pointers."""
         return not any(isinstance(a, Ptr) for a in given)
 
-    def suspected(self, why: int) -> None:
+    def suspected(self, core: "NativeCore", why: int) -> None:
         """A checker may report what C has found; 0: the accesses need room, and those that meet are joined."""
+        if why == Screened.PARTS:
+            self.parts.read(core)
+            return
         if why:
             raise Suspicion
         rows = joined(self._accesses[1:])
@@ -208,36 +317,12 @@ class Screen(Observer):
     def task_end(self, core: Any) -> None:
         """Keep the parts of on-chip arrays, and ask whether the stack had room for the local variables."""
         if self.looks & Screened.PARTS:
-            self._keep_parts(core)
+            self.parts.task_end(core)
         variables = core.session.request.kernel.on_stack
         if not (variables and self.looks & Screened.MEMORY) or core.place.memory_core:
             return
         if sum(v.nbytes for v in variables) > core.session.board.arch.stack_left(core.arenas[NRAM].top):
             raise Suspicion
-
-    def _keep_parts(self, core: "NativeCore") -> None:
-        assert core.seat is not None
-        whole, tables = core.seat.parts_now()
-        more = self._touched.pop(core, {})
-        own = np.zeros(len(more), TOUCHED)
-        for entry, (key, spans) in zip(own, more.items(), strict=True):
-            for name, value in zip(TOUCHED.names or (), (*key, len(spans)), strict=False):
-                entry[name] = value
-            entry["span"][: len(spans)] = sorted(spans)
-        tables[2] = np.concatenate([tables[2], own])
-        contexts, kept, touched = tables
-        numbers = {
-            *touched["alloc"].tolist(),
-            *(kept["first"] + (1 << OFFSET_BITS - 1) >> OFFSET_BITS).tolist(),
-        }
-        named = {n: view.allocation for n in sorted(numbers) if (view := core.views[n]) is not None}
-        key = (
-            *(table.tobytes() for table in tables),
-            *((a.declared.file, a.declared.line, a if a.space.shared else a.space) for a in named.values()),
-        )
-        task = core.place.task
-        found = self._parts.setdefault(key, TaskParts(whole, contexts, kept, touched, named, {task}))
-        found.tasks.add(task)
 
     def sync(self, sync: Sync) -> None:
         """Let cores meet at a barrier."""
@@ -248,10 +333,6 @@ class Screen(Observer):
                 self._next(core)
 
     # -- what is left ----------------------------------------------------------------------------
-
-    def parts(self) -> Iterator[TaskParts]:
-        """Yield what was kept of the parts of on-chip arrays; once of tasks that are alike."""
-        yield from self._parts.values()
 
     def lack(self, allocation: Allocation, flags: "np.ndarray[Any, Any]") -> None:
         """Take the values from the bytes of the tensor *allocation* where *flags* say so."""

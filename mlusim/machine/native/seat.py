@@ -11,7 +11,16 @@ import numpy as np
 
 from mlusim.engine.native import layout
 from mlusim.engine.native.loops import table
-from mlusim.engine.native.screen import HEAD_WORDS, LISTS, PARTS, PARTS_BYTES, SPAN_BYTES, SPAN_LISTS
+from mlusim.engine.native.screen import (
+    HEAD_WORDS,
+    KNOWN,
+    LISTS,
+    PART_WORDS,
+    PARTS,
+    PARTS_BYTES,
+    SPAN_BYTES,
+    SPAN_LISTS,
+)
 from mlusim.isa.table import ISA
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
@@ -98,6 +107,7 @@ class Seat:
         self._spans: np.ndarray[Any, Any] | None = None
         self._cell_flags: np.ndarray[Any, Any] | None = None
         self._parts: np.ndarray[Any, Any] | None = None
+        self._written: np.ndarray[Any, Any] | None = None  # addresses of records, by number of allocation
         self.asked = self.bytes[ASKED:][:24].cast("q")  # why C calls, and two numbers that say more
         self._up = self._call
         self._describe()
@@ -194,6 +204,26 @@ class Seat:
         self._parts[-4 * sum(most for _, _, most in PARTS) :] = 0
         return _where(self._parts)
 
+    def knows(self, known: int, first: "np.ndarray[Any, Any]", choices: "np.ndarray[Any, Any]") -> None:
+        """Let C follow which part wrote each byte: *known* rows, the *first* of its *choices* for each."""
+        assert self._parts is not None
+        if self._written is None:
+            self._written = _pages(8 * ALLOCATIONS).view(np.int64)
+        words = known, _where(first), _where(choices), _where(self._written)
+        self._parts[8 * KNOWN :][: 8 * len(words)].view(np.int64)[:] = words
+
+    def record(self, number: int, table: "np.ndarray[Any, Any]") -> None:
+        """Write down where the record of the bytes of allocation *number* is."""
+        if self._written is None:
+            self._written = _pages(8 * ALLOCATIONS).view(np.int64)
+        self._written[number] = _where(table)
+
+    def overwritten(self) -> dict[str, int]:
+        """Return what C reads of bytes that another part wrote, by `PART_WORDS`."""
+        assert self._parts is not None
+        words = self._parts[8 * KNOWN : 8 * HEAD_WORDS].view(np.int64).tolist()
+        return dict(zip(PART_WORDS, words, strict=False))
+
     def span_words(self) -> "np.ndarray[Any, Any]":
         """Return what is not over yet, as words: a number for each list, and its spans."""
         assert self._spans is not None
@@ -202,12 +232,17 @@ class Seat:
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was room for all, and copies of the tables that are in the room for parts."""
         assert self._parts is not None
-        *many, short = self._parts[: 8 * HEAD_WORDS].view(np.int64).tolist()
+        *many, short = self._parts[: 8 * KNOWN].view(np.int64).tolist()
         found, at = [], 8 * HEAD_WORDS
         for (_, kind, most), n in zip(PARTS, many, strict=True):
             found.append(self._parts[at : at + n * kind.itemsize].view(kind).copy())
             at += most * kind.itemsize
         return not short, found
+
+    @staticmethod
+    def led_to(words: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """Return the numbers of the allocations that pointers lead to, which are *words*."""
+        return words + (1 << layout.OFFSET_BITS - 1) >> layout.OFFSET_BITS
 
     def over(self, lists: Iterable[str]) -> None:
         """Forget what is in *lists* (`engine.native.screen.LISTS`)."""

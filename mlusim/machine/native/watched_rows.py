@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define
 
 from mlusim.arch.pipe import Pipe
+from mlusim.engine.native.door import NUMBERS
 from mlusim.engine.native.screen import (
     CHANGES,
     HEAD,
@@ -139,7 +140,8 @@ class RowWatch:
                         for n, p in pointers
                         if p.view.allocation is access.allocation and p.offset == access.start
                     )
-                    screen.touches(self._core, row, next(through, len(arguments)), access, kind)
+                    given, memory = next(through, len(arguments)), self._core.number_of(access.allocation)
+                    screen.parts.touches(self._core, (NUMBERS[row.name], given, memory, kind), access)
         lacks = any(_at(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
         if lacks and (row.returns != "None" or row.form != "dense"):
             raise Suspicion

@@ -151,10 +151,12 @@ PART void share_(Core *m, At p, int64_t n, int kind, int site) {
 
 /* ---- which pointer variable has which part of an on-chip array (`programs.native_parts`) ---- */
 typedef struct Context_ { int32_t outer, site, function, spare; } Context_; /* a call of a function, within another */
-typedef struct Kept_ { int32_t context, local; uint64_t first; int64_t moved; } Kept_; /* a pointer variable */
+typedef struct Kept_ { int32_t context, local, site, spare; uint64_t first; int64_t moved; } Kept_; /* a pointer variable at a place */
 typedef struct Touched_ { int32_t context, site, row, given, alloc, kind, many, spare; int64_t span[MOST_PIECES][2]; } Touched_;
+typedef struct Choice_ { int64_t offset; int32_t part, spare; } Choice_; /* a part that begins at a byte of its array */
 typedef struct Parts_ {
   int64_t contexts, kept, touched, doubt;
+  int64_t known, first, choices, bytes, alloc, low, size, more, step, part, spare[2];
   Context_ context[MOST_CONTEXTS]; Kept_ keep[MOST_KEPT]; Touched_ touch[MOST_TOUCHED];
   int16_t context_at[2 * MOST_CONTEXTS], kept_at[2 * MOST_KEPT], touched_at[2 * MOST_TOUCHED];
 } Parts_;
@@ -185,25 +187,54 @@ PART void called_(Core *m, int site, int function) {
   m->context = (int32_t)k + 1;
 }
 ALWAYS Core *entered_(Core *m, int site, int function) { if (FOLLOWS(m)) called_(m, site, function); return m; }
-/* The pointer variable *local* holds *v* where it is used. */
-PART void keeps_(Core *m, int local, Ptr v) {
+/* The pointer variable *local* holds *v* at *site*, where it is used, and what it is computed from *before*. */
+PART void keeps_(Core *m, int site, int local, Ptr v, Ptr before) {
   Parts_ *t = PARTS(m);
   const int32_t context = m->context;
   if (!ON_CHIP(see(m, v).a->space)) return;
   int is_new;
-  int64_t k = LOOK_UP_(t->keep, t->kept_at, MOST_KEPT, t->kept, spread_(context, local, 0), r->context == context && r->local == local);
+  int64_t k = LOOK_UP_(t->keep, t->kept_at, MOST_KEPT, t->kept, spread_(context, local, site), r->context == context && r->local == local && r->site == site);
   if (k < 0) { t->doubt = 1; return; }
-  if (is_new) t->keep[k] = (Kept_){context, local, v, 0};
-  else if (t->keep[k].first != v) t->keep[k].moved |= number_(t->keep[k].first) == number_(v) ? 1 : 2;
+  if (is_new) t->keep[k] = (Kept_){context, local, site, 0, v, 0};
+  else if (t->keep[k].first != v) t->keep[k].moved |= number_(t->keep[k].first) == number_(v) ? MOVED_ : ELSEWHERE_;
+  if (before != v) t->keep[k].moved |= APART_;
 }
-/* Bytes from *low* to before *high*, by argument *given* of *row*; of a scalar access both are -1. */
-PART void touched_(Core *m, int64_t alloc, int64_t low, int64_t high, int row, int given, int kind, int site) {
+/* The same in C as `memory.written_bytes`: who wrote each byte last, whose it was before, and where; of row *k* of what is touched.
+   Python looks at what is read of bytes that another part wrote. */
+PART void written_(Core *m, int64_t k, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int kind, int site) {
+  Parts_ *t = PARTS(m);
+  const int64_t all = ((Alloc *)m->allocs)[alloc].nbytes;
+  uint16_t *last = ((uint16_t **)t->bytes)[alloc];
+  if (k >= t->known || !last) { t->doubt = 1; return; }
+  const int32_t *first = (int32_t *)t->first + k;
+  const Choice_ *c = (Choice_ *)t->choices + first[0], *end = (Choice_ *)t->choices + first[1], *chosen = end - 1;
+  for (; c < end && c->offset <= low; c++) chosen = c;
+  const uint16_t who = (uint16_t)chosen->part;
+  uint16_t *lost = last + all;
+  int32_t *where = (int32_t *)(lost + all);
+  unsigned gone = 0;
+  for (int64_t j = 0; j <= more; j++) {
+    const int64_t from = low + j * step;
+    uint16_t *const l = last + from, *const o = lost + from;
+    if (kind == READS_) { for (int64_t i = 0; i < size; i++) gone |= (unsigned)(o[i] == who) & (unsigned)(l[i] != who); continue; }
+    for (int64_t i = 0; i < size; i++) { const uint16_t was = l[i]; o[i] = was == who ? o[i] : was; l[i] = who; }
+    for (int64_t i = 0; i < size; i++) where[from + i] = site;
+  }
+  if (LIKELY(!gone)) return;
+  t->alloc = alloc; t->low = low; t->size = size; t->more = more; t->step = step; t->part = who;
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_PARTS, 0);
+}
+/* *size* bytes at *low*, and *more* times at distances of *step*, by argument *given* of *row*, which is -1 of a scalar access. */
+PART void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int row, int given, int kind, int site) {
   Parts_ *t = PARTS(m);
   const int32_t context = m->context;
+  const int64_t high = low + more * step + size;
   int is_new;
   int64_t k = LOOK_UP_(t->touch, t->touched_at, MOST_TOUCHED, t->touched, spread_(context * 64 + given, site * 1024 + row, (uint32_t)alloc * 2 + kind),
                        r->context == context && r->site == site && r->row == row && r->given == given && r->alloc == alloc && r->kind == kind);
   if (k < 0) { t->doubt = 1; return; }
+  if (t->bytes) written_(m, k, alloc, low, size, more, step, kind, site);
   Touched_ *r = &t->touch[k];
   if (is_new) *r = (Touched_){context, site, row, given, (int32_t)alloc, kind, 0, 0, {{0}}};
   int64_t n = r->many;
@@ -217,20 +248,19 @@ PART void touched_(Core *m, int64_t alloc, int64_t low, int64_t high, int row, i
   if (low < r->span[n - 1][0]) r->span[n - 1][0] = low; /* what lies between counts as touched, too */
   if (high > r->span[n - 1][1]) r->span[n - 1][1] = high;
 }
-/* What an instruction touches; an operand goes through the first pointer of the call that leads to it. */
-typedef struct Operand_ { At at; int64_t bytes; int given, reads, writes; } Operand_;
+/* What an instruction touches, *more* pieces beyond the first; an operand goes through the first pointer of the call that leads to it. */
+typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes; } Operand_;
 PART void operands_(Core *m, int many, const Operand_ *o, int row, int site) {
-  for (int k = 0; k < many; k++) {
-    if (!ON_CHIP(o[k].at.a->space)) continue;
-    int first = 0;
-    while (o[first].at.a != o[k].at.a || o[first].at.o != o[k].at.o) first++;
-    const int64_t low = o[k].at.o, high = low + o[k].bytes;
-    if (o[k].reads) touched_(m, PLACE_(m, o[k].at), low, high, row, o[first].given, READS_, site);
-    if (o[k].writes) touched_(m, PLACE_(m, o[k].at), low, high, row, o[first].given, WRITES_, site);
-  }
+  for (int kind = READS_; kind <= WRITES_; kind += WRITES_ - READS_) /* it reads all before it writes */
+    for (int k = 0; k < many; k++) {
+      if (!(kind == READS_ ? o[k].reads : o[k].writes) || !ON_CHIP(o[k].at.a->space)) continue;
+      int first = 0;
+      while (o[first].at.a != o[k].at.a || o[first].at.o != o[k].at.o) first++;
+      touched_(m, PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].more, o[k].step, row, o[first].given, kind, site);
+    }
 }
 ALWAYS void element_(Core *m, At p, int64_t n, int kind, int site) {
-  if (FOLLOWS(m) && ON_CHIP(p.a->space)) touched_(m, PLACE_(m, p), p.o, p.o + n, -1, -1, kind == READS_ ? READS_ : WRITES_, site);
+  if (FOLLOWS(m) && ON_CHIP(p.a->space)) touched_(m, PLACE_(m, p), p.o, n, 0, 0, -1, -1, kind == READS_ ? READS_ : WRITES_, site);
 }
 
 /* ---- who does what ---- */
@@ -293,7 +323,7 @@ PART void flies_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
 }
 /* A copy that waits for its end. */
 PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
-  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, (rows - 1) * ts + n, 0, 0, 1}, {s, (rows - 1) * fs + n, 1, 1, 0}}, row, site);
+  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1}, {s, n, rows - 1, fs, 1, 1, 0}}, row, site);
   if (!(m->screens & SCREEN_RACE)) return;
   held_(m, pipe == P_IO ? IN_MOVE : IN_IO, s, (rows - 1) * fs + n, READS_, site);
   held_(m, pipe == P_IO ? IN_MOVE : IN_IO, d, (rows - 1) * ts + n, WRITES_, site);
@@ -305,7 +335,7 @@ PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t
 }
 /* One that does not. */
 PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
-  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, (rows - 1) * ts + n, 0, 0, 1}, {s, (rows - 1) * fs + n, 1, 1, 0}}, row, site);
+  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1}, {s, n, rows - 1, fs, 1, 1, 0}}, row, site);
   if (!(m->screens & SCREEN_RACE)) return;
   flies_(m, s, (rows - 1) * fs + n, READS_, pipe, site);
   flies_(m, d, (rows - 1) * ts + n, WRITES_, pipe, site);

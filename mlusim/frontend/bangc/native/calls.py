@@ -25,7 +25,7 @@ from mlusim.isa.table import ISA
 def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     """Render a call of a row: the run-time's own, a door in C, or Python's door."""
     made = _intrinsic(c, node)
-    return made if node.row in WAITS or node.row in MEETS else parts.used(c, node.arguments, made)
+    return made if node.row in WAITS or node.row in MEETS else parts.used(c, node.arguments, made, node.span)
 
 
 def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:

@@ -139,7 +139,7 @@ def loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
         return records.read(c, *found, at.type)
     fetched = c.spread(at, lambda p, i: c.fetched(at.type, p, i, span))
-    return parts.accessed(c, at, records.member(c, at, fetched))
+    return parts.accessed(c, at, records.member(c, at, fetched), span)
 
 
 def _assigned_by_now(c: Rendering, at: ir.Place, direct: str, span: ir.Span) -> str:
@@ -169,9 +169,13 @@ def _assign(c: Rendering, node: ir.Assign) -> str:
         return f"({{ {stored}; {given} {direct}; }})" if given else stored
     if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
         given = c.value(node.value)
-        return parts.accessed(c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, given, node.span)))
+        return parts.accessed(
+            c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, given, node.span)), node.span
+        )
     held = c.temporary()  # what is stored comes first
-    stored = parts.accessed(c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, held, node.span)))
+    stored = parts.accessed(
+        c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, held, node.span)), node.span
+    )
     return f"({{ {ctype(node.value.type)} {held} = {c.value(node.value)}; {stored}; }})"
 
 
@@ -188,7 +192,7 @@ def _update(c: Rendering, node: ir.Update) -> str:
         return f"({{ {kind} {old} = {begun}; {direct} = {_combined(c, node, old)}; {old}; }})"
     at, index = c.temporary(), c.temporary()
     first = c.spread(node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
-    fetched = parts.accessed(c, node.place, c.fetched(node.type, at, index, node.span))
+    fetched = parts.accessed(c, node.place, c.fetched(node.type, at, index, node.span), node.span)
     return (
         f"({{ Ptr {at}; int64_t {index}; {first}; {kind} {old} = {fetched}; "
         f"{kind} {new} = {_combined(c, node, old)}; {c.put(node.type, at, index, new, node.span)}; {result}; }})"
