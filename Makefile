@@ -3,8 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Each test worker multiplies matrices by itself; threads of two workers on two cores would only wait for each other.
 export OPENBLAS_NUM_THREADS := 1
+# What is imported is compiled then, once, and not all that is installed; where this is set, each of many processes would compile it anew.
+export PYTHONDONTWRITEBYTECODE :=
 # The build tools' remarks on editable installs are not for the person who types `make`.
-PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: demo test torch no-compiler attack sanitize check types bench docs site editor clean
 
@@ -29,15 +31,15 @@ demo: $(VENV)/demo.stamp
 	mkdir -p out
 	$(BIN)/mlusim demo -o out/mlusim-report.html
 
-# Compiled once: where PYTHONDONTWRITEBYTECODE is set, each of the suite's many processes would compile what it imports.
+# Compiled before: the suite's first processes would each compile the same.
 test: $(VENV)/test.stamp
 	$(BIN)/python -m compileall -q mlusim ops
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2
 
 # For the tests that need PyTorch, which are skipped elsewhere: the wheel that pip has without asking an index, where builds have gigabytes.
 torch: $(VENV)/check.stamp
-	@if $(PIP) --no-index --no-deps --no-compile torch 2> /dev/null; then \
-	$(PIP) --no-compile torch && PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "import torch"; \
+	@if $(PIP) --no-index --no-deps torch 2> /dev/null; then \
+	$(PIP) torch && $(BIN)/python -c "import torch"; \
 	else echo "PyTorch is not tested: pip has no wheel of it without an index; put one where PIP_FIND_LINKS says"; fi
 
 # What tells engines apart, where no compiler is to be found: Python runs, and what has to be said is said.

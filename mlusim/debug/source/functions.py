@@ -1,7 +1,6 @@
 """Which code a kernel can reach: for breakpoints by function and by line, and for completion."""
 
 import dis
-import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -75,11 +74,13 @@ def _function(value: object) -> FunctionType | None:
 
 def _own(value: object, name: str) -> Any:
     """Return an attribute that *value* has, else None: a ``__getattr__`` of a user's object is not asked, it may do anything."""
+    kinds = (*type(value).__mro__, *(value.__mro__ if isinstance(value, type) else ()))
     try:
-        inspect.getattr_static(value, name)
-        return getattr(value, name)
-    except Exception:  # noqa: BLE001 - and a property of it may raise anything
-        return None
+        if any(name in vars(kind) for kind in kinds) or name in object.__getattribute__(value, "__dict__"):
+            return getattr(value, name)
+    except Exception:  # noqa: BLE001, S110 - it has no dictionary; and a property of it may raise anything
+        pass
+    return None
 
 
 def _named(function: FunctionType) -> Iterator[Any]:
@@ -220,7 +221,11 @@ def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
         if not isinstance(file, str) or not file.endswith(end) or not owned(file):
             continue
         for value in tuple(names.values()):
-            members = tuple(vars(value).values()) if isinstance(value, type) else (value,)
+            if isinstance(value, type):  # a class that was imported has no function of this file
+                here = value.__module__ == names.get("__name__", value.__module__)
+                members = tuple(vars(value).values()) if here else ()
+            else:
+                members = (value,)
             for member in members:
                 function = _function(member.fget if isinstance(member, property) else member)
                 if function is not None and function.__code__.co_filename == file:
