@@ -34,7 +34,7 @@ demo: $(VENV)/demo.stamp
 # Compiled before: the suite's first processes would each compile the same.
 test: $(VENV)/test.stamp
 	$(BIN)/python -m compileall -q mlusim ops
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 # For the tests that need PyTorch, which are skipped elsewhere: the wheel that pip has without asking an index, where builds have gigabytes.
 torch: $(VENV)/check.stamp

@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,20 @@ settings.register_profile("house", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("house")
 
+FIRST = (
+    "toolkit",
+    "benchmarks",
+    "architecture",
+    "judge",
+    "notebooks",
+    "examples",
+    "fuzz",
+    "docs",
+    "cli",
+    "report",
+    "operators",
+)
+"""Rooms whose tests compile or start programs: few in a file, and long."""
 STRETCH = 100
 """Tests that are watched together."""
 
@@ -45,6 +60,20 @@ def pytest_addoption(parser):
     """Say how long that is."""
     said = "seconds that a file, or a hundred tests of one, may take before the run ends; 0: any"
     parser.addoption("--longest", type=float, default=900, help=said)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Put files that take long first, and then those of many tests, so that workers end together (`--no-loadscope-reorder`)."""
+    counts = Counter(item.path for item in items)
+    rooms = {room: number for number, room in enumerate(FIRST)}
+
+    def place(item):
+        room = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+        return rooms.get(room, len(rooms)), -counts[item.path], item.path
+
+    if all(item.path.is_relative_to(item.config.rootpath / "tests") for item in items):
+        items.sort(key=place)
 
 
 def pytest_configure(config):

@@ -111,7 +111,7 @@ class Recorder:
         from hypothesis import Phase, settings  # noqa: PLC0415 - pytest wants to load it first
 
         settings.register_profile(
-            "coverage", settings(), phases=[Phase.explicit, Phase.generate], max_examples=50
+            "coverage", settings(), phases=[Phase.explicit, Phase.generate], max_examples=25
         )
         settings.load_profile("coverage")
 

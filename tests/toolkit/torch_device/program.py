@@ -193,7 +193,10 @@ def mistakes():
         "other": refused(lambda: EXTENSION.add(x.to("mlu:1"), x.to("mlu:1"))),
         "flags": refused(lambda: load_inline("add", "", SOURCE, extra_cflags="-O3")),
         "library": refused(
-            lambda: load_inline("add", DECLARED, SOURCE, ["add"], extra_ldflags=["-lno_such_library"])
+            # with the objects of the contest's submission, in test_device.py
+            lambda: load_inline(
+                "added", DECLARED, SOURCE, ["add"], ["-O3"], ["-O3", "-lm"], ["-lno_such_library"]
+            )
         ),
         "after": same(EXTENSION.add(x[0], x[1]), (x[0] + x[1]).cpu()),
         "signature": refused(

@@ -52,7 +52,7 @@ def test_an_operator_that_the_device_lacks_is_told_when_asked(found):
             ],
         ),
         ("flags", ["TypeError: the flags '-O3' are a text; give a list: ['-O3']"]),
-        ("library", ["Error building extension 'add'", "no_such_library"]),
+        ("library", ["Error building extension 'added'", "no_such_library"]),
         ("signature", ["uses add(at::Tensor), which none of its sources defines"]),
         (
             "syntax",
