@@ -223,8 +223,8 @@ def report_of(
 ) -> CheckReport:
     """Return the report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on.
 
-    Of a rule that could not be reported, for its checker did not watch or *notes* were not asked for,
-    nothing is remarked.
+    A suppression of a rule that could not be reported, because its checker did not watch or *notes* were not asked
+    for, does not count as unused.
     """
     names, accepted = tuple(checkers), tuple(suppressions)
     every = tuple(runs)

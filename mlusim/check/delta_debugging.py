@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def smallest(items: Sequence[T], still: Callable[[Sequence[T]], bool], tries: int) -> tuple[T, ...]:
-    """Leave out of *items* what can be left out while *still* is true of the rest, in at most *tries* tries.
+    """Remove items as long as *still* is true of the rest, in at most *tries* tries.
 
     Where the tries suffice, no single item of the result can be left out.  *still* is true of *items*.
     """

@@ -173,8 +173,8 @@ class Leavings(Observer):
 class ScriptSubject:
     """A script with its arguments; what each launch leaves in its tensors is compared, element by element.
 
-    Bits are, but for floating-point tensors of launches with atomics, which add in any order: these may
-    differ as sums do.  What the script prints goes nowhere.
+    Tensors have to be equal to the bit, but for floating-point ones of launches with atomics: these add in any
+    order, and the sums may differ by rounding.  What the script prints goes nowhere.
     """
 
     script: str

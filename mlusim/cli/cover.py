@@ -28,7 +28,7 @@ from mlusim.report.coverage import (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the program, or read a record, and show what ran; the exit code is that of the program's end."""
+    """Run the program, or read a record, and show what ran; the exit code is the program's."""
     check_writable(args.keep, args.lcov, args.html)
     done = None
     if _is_record(args.program):

@@ -183,7 +183,7 @@ def outside(
 ) -> Fault | None:
     """Return the fault of the first of *places* whose *size* bytes leave the memory of the operand *name*.
 
-    It is of the element of *chosen* at the same index, and of *offset* where that led there.
+    It names the element by its number in *chosen*, and the offset that led there where *offset* is given.
     """
     wrong = np.flatnonzero((places < 0) | (places + size > pointer.view.nbytes))
     if not wrong.size:
@@ -200,7 +200,7 @@ def outside(
 
 
 def unaligned(pointer: Ptr, places: Places, chosen: Places, offset: Ptr) -> Fault | None:
-    """Return the fault of the first of *places* that is not that of an element."""
+    """Return the fault of the first of *places* that is no multiple of the size of an element."""
     size = pointer.view.itemsize
     wrong = np.flatnonzero(places % size)
     if not wrong.size:

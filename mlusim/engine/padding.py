@@ -33,7 +33,7 @@ class Padded(int):
         return self.plain, self.unpadded
 
     def __mul__(self, other: int) -> int:
-        """Return the product, of what was before as well."""
+        """Return the product; the count before padding is multiplied, too."""
         if other.__class__ is not int and not isinstance(other, int):
             return NotImplemented  # for NumPy's numbers and the like
         made = int.__new__(Padded, self.plain * other)

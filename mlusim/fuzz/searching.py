@@ -94,7 +94,8 @@ class FuzzResult:
     """The end of a search, from draw ``first`` to before draw ``done``.
 
     ``kept`` counts the kept calls that were tried, ``cut_off`` the runs that went beyond the limit, ``refused`` those that a
-    host function did not take, the first with ``refusal``; ``lines`` says of the kernel's, and of outcomes of its tests, which came in the draws.
+    host function did not take, the first with ``refusal``; ``lines`` says which lines of the
+    kernel ran in the draws, and which outcomes its tests had.
     """
 
     failing: FailingCall | None

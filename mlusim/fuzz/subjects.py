@@ -462,7 +462,7 @@ class OpenText(OpenSubject):
         return self._base(board).needed()
 
     def usual(self, board: str) -> Mapping[str, DType]:
-        """Return the element types that its pointers point to, where they do."""
+        """Return the element types of its pointers, by parameter; those of ``void *`` are left out."""
         return self._base(board).usual()
 
     def marks(self, board: str) -> Landmarks:

@@ -307,7 +307,7 @@ def _call(
 
 
 def _keep(kept: list[Finding], found: Sequence[Finding]) -> None:
-    """Add what of *found* says something new: each call of the same kernel makes the same findings."""
+    """Add those of *found* that are not known yet: each call of the same kernel makes the same findings."""
     known = {(f.id, f.file, f.line, f.message) for f in kept}
     kept += [f for f in found if (f.id, f.file, f.line, f.message) not in known]
 

@@ -137,7 +137,7 @@ def confined(folder: str, *, network: bool) -> Confinement:
 
 
 def without_processes() -> bool:
-    """Take from this process and its threads that they start others, whose `fork` fails; return whether the system permits that.
+    """Forbid this process and its threads to start others: `fork` fails; return whether the system permits that.
 
     Not a limit of their number: RLIMIT_NPROC counts all processes of a user, and none of root's; a cgroup is not the user's to make.
     """

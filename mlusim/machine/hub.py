@@ -134,7 +134,7 @@ class Observer:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
 
     def error(self, core: "Core", error: BaseException) -> None:
-        """The kernel raised what is no fault of the machine; the launch ends here, without `launch_end`."""
+        """The kernel raised an exception that is no fault of the machine; the launch ends here, without `launch_end`."""
 
     def task_end(self, core: "Core") -> None:
         """A task has ended."""

@@ -261,7 +261,7 @@ class Session:
         return self._late(overdue, self.scheduler.last)
 
     def _late(self, overdue: Overdue, core: Core | None) -> BaseException:
-        """Return the fault of this launch that took too long; the alarm of another one goes on to it."""
+        """Return the fault of a launch that took too long, or the alarm itself, where another launch has set it."""
         if self.meter is None or not self.meter.raised(overdue):
             return overdue
         return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)

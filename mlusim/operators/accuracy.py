@@ -212,7 +212,7 @@ def _words(o: Array, r: Array) -> Array:
     """Return a word for each finite pair with o != r: 63 bits that mix those of both, and `BELOW`.
 
     Words are sorted five times as fast as pairs.  Of a million pairs two share a word once in ten million times, and
-    the share is then wrong by a millionth; whether every error has the same sign is not.
+    the share is then wrong by a millionth; that every error has the same sign is found all the same.
     """
     unequal = (o != r) & np.isfinite(o) & np.isfinite(r)
     o, r = o[unequal], r[unequal]

@@ -117,7 +117,7 @@ def merged(
 ) -> Baseline:
     """*before* with the entries *made* in place of what it had for them.
 
-    What *exists* denies, a case that was renamed, say, is left out.
+    Entries of which *exists* says that their case is gone, as one that was renamed, are left out.
     """
     kept = {} if before is None else {key: entry for key, entry in before.entries.items() if exists(key)}
     return Baseline(version, kept | {entry.key: entry for entry in made}, of)

@@ -38,8 +38,9 @@ class _Fault:
 
 
 def restored(document: Any, where: str) -> CallRecord:
-    """Return the record whose ``to_json`` is *document*, without what is not in there: spans of tasks, NRAM plans, of older files what would help.
+    """Return the record whose ``to_json`` is *document*.
 
+    It lacks what a document does not hold: spans of tasks, NRAM plans, and in older files the advice.
     Raises `UsageError`, which begins with *where*, for anything else.
     """
     try:

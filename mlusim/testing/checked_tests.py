@@ -25,7 +25,7 @@ def names_of(wanted: str, option: str) -> tuple[str, ...]:
 
 
 def limit_of(text: str, option: str) -> Limit:
-    """Return the limit that *option* means; raises pytest's usage error for what is none."""
+    """Return the limit that *option* means; raises pytest's usage error for a text that is no limit."""
     try:
         return limit_in(text, USUAL) if text else USUAL
     except UsageError as error:

@@ -59,7 +59,7 @@ def _held(sizes: dict[int, int], read: dict[int, int], capacity: int) -> dict[in
 
 
 def _scalar_share(groups: "Sequence[Sequence[TaskWork]]", whole: int, capacity: int) -> float:
-    """Return the part of the lines of scalar loads that is found: all but one fetch of every tensor, if all fit."""
+    """Return the share of scalar loads that hit the cache: all but one fetch of every tensor, where all tensors fit."""
     if not capacity or whole > capacity:
         return 0.0
     nbytes = sum(_scalar_bytes(task) for group in groups for task in group)

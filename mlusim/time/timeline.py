@@ -218,7 +218,7 @@ def _scene(placed: _Placed, most: int) -> Scene:
 
 
 def _first(members: Sequence[_Member], most: int) -> tuple[list[_Member], bool]:
-    """Return the members with the *most* pieces that begin first, and whether these are all."""
+    """Return the members with the *most* earliest of all their pieces, and whether no piece was left out."""
     starts = np.concatenate([member.pieces.start for member in members])
     if len(starts) <= most:
         return list(members), True

@@ -52,7 +52,7 @@ class HostFunction:
 
         Pointers take device tensors, pointers, NumPy arrays (memory of the host), addresses and None, enumerations a number
         or the name of an enumerator, ``mluOpHandle_t`` and ``mluOpTensorDescriptor_t`` what `mlusim.host` has.  Launches run
-        on the device that comes first, on that of a handle, or on that of a tensor.  Raises `UsageError` for arguments that
+        on the device of the first argument that has one: a device, a handle or a tensor.  Raises `UsageError` for arguments that
         do not fit and sources that do not compile, and `Fault` as kernels do, and where the function crashes.  Why a check
         of parameters did not hold is in ``handle.last_error``.
         """

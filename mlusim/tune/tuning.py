@@ -315,8 +315,8 @@ def _carved(call: KernelCall) -> dict[str, Any]:
 def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
     """*task* with what the others are compared with; as it is where the criterion says more, or none of *wanted* runs.
 
-    That is the first of *wanted* that runs and leaves no NaN in its outputs, as those have that are not written to the end, or else the
-    first that runs.
+    That is the first of *wanted* that runs and leaves no NaN in its outputs (elements that were never written are NaN); where
+    none does, the first that runs.
     """
     if task.criterion.expectation() is not None:
         return task

@@ -94,7 +94,7 @@ def names_in(code: CodeType) -> Iterator[str]:
 
 
 def vetted(name: str, value: object) -> Any:
-    """*value*, or what an expression may see of it; raises `UsageError` where it may see nothing."""
+    """Return *value*, or the part of it that an expression may see; raises `UsageError` where there is none."""
     if isinstance(value, ModuleType):
         return _Module(value)
     if callable(value) and not _pure(value):

@@ -20,7 +20,7 @@ CELL = len(
 )  # the number of the space that variables with an address live in; it is no memory of the board
 NOWHERE = CELL + 1  # that of the null pointer
 FUEL = 16 << 20  # bytes that instructions take, a few milliseconds, after which Python looks after signals
-TURN_BYTES = FUEL >> 11  # as how many a turn of a loop counts, and a call of a function that calls others
+TURN_BYTES = FUEL >> 11  # what a turn of a loop takes of it, and a call of a function that calls others
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24  # of a call that Python executes
 CELL_BYTES = 4 << 20  # a core's room for variables that have an address, and

@@ -58,7 +58,7 @@ class PassOn:
 
 @frozen
 class Integers:
-    """Make *counts* integers; with *padded* know what they were before padding."""
+    """Make *counts* integers; with *padded* keep the values that they had before padding."""
 
     counts: tuple["Parameter", ...]
     padded: bool

@@ -76,7 +76,7 @@ class Scheduler:
         self._shared_progress = -1
         self._states: dict[
             Core, bytes
-        ] = {}  # those of spinning tasks at an earlier look; nothing shared has changed since
+        ] = {}  # states of spinning tasks at an earlier look; nothing shared has changed since
         self._stuck: set[Core] = set()  # tasks that were in the same state twice since then
         self._asked: set[Core] = set()  # who tells its state when it spins next
         self._looks = 0  # since then
@@ -319,8 +319,8 @@ class Scheduler:
     def _stalled(self, core: "Core", waiting: list["Core"]) -> bool:
         """Return whether *core* and every other spinning task has come back to an earlier state, while nothing shared has changed.
 
-        It will come back to it for ever: a state is everything that decides how the task goes on.  One whose variables or
-        memories differ each time, as a counter that moves to its end, is not stuck.
+        It will come back to it for ever: a state is everything that decides how the task goes on.  A task whose
+        variables or memories differ each time, as a counter that moves towards its end, is not stuck.
         """
         self._asked.discard(core)
         state = state_of(core)
@@ -345,7 +345,7 @@ class Scheduler:
             self._asked.clear()
 
     def point(self, core: "Core") -> None:
-        """Switch to another core, where another schedule does so."""
+        """Switch to another core where the schedule that is explored says so."""
         if self._choices is not None and self._ready and self._choices.stop(core.number):
             if self._choices.explains:
                 first, *others = self._ready

@@ -64,7 +64,7 @@ Loader = Callable[[bytes, Sequence[bytes], int], Any]
 
 
 def order_of_cores(given: str) -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """Return what launches run within where `MEMORY_CORES` is *given*.  Raises `UsageError` for what it cannot be."""
+    """Return the context that launches run in where `MEMORY_CORES` is *given*.  Raises `UsageError` for an unknown word."""
     if given not in ("", "first", "last"):
         raise UsageError(f"{MEMORY_CORES} is {given!r:.40}; it must be first or last, which is the default")
     return memory_cores_first if given == "first" else contextlib.nullcontext

@@ -73,7 +73,9 @@ class Rendering(ABC):
     near: tuple[ir.Local, ...] = ()  # of the function at hand: see `records.looked_up`
     temporaries: int = 0
     values: list[ir.Local] = field(factory=list)  # of the function at hand: those whose address is taken
-    statics: dict[str, ir.Local] = field(factory=dict)  # of functions, by what they are by
+    statics: dict[str, ir.Local] = field(
+        factory=dict
+    )  # static variables of functions, by the name of their home
     literals: dict[str, int] = field(
         factory=dict
     )  # strings that are read, and the places of pointers to them
