@@ -3,9 +3,11 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import ops
 from benchmarks.operators import BOARD
@@ -30,6 +32,22 @@ NATIVE_CASE = "border_align_backward", "network_2x70x4x256_float"
 NATIVE_COMMANDS = (
     ("to its end and a step back", ("run", "reverse-stepi")),
     ("findings are waited for", ("break finding", "run")),
+)
+MANY = 15  # times the boxes of that case, in each of
+LAUNCHES = 5
+LATE_COMMANDS = (
+    (
+        "to the end of the last task of the last launch",
+        5.0,
+        (
+            "break kernel.mlu:149 task 31",
+            *["continue"] * LAUNCHES,
+            "break kernel.mlu:180 task 31 if num_loop == 8390",
+            "continue",
+        ),
+    ),
+    ("a step back from there", 0.5, ("reverse-stepi",)),
+    ("a line back from there", 0.5, ("reverse-step",)),
 )
 NATIVE_LIMIT = 0.3  # of 0.9 with the start, whose limit is 0.6
 WATCHED_LIMIT = 16.0  # a first run of small instructions, each of which is announced, and lines followed
@@ -62,6 +80,7 @@ def debugger() -> Iterator[Row]:
     for name, case in CASES:
         yield _row(f"{name} {case} under the debugger", name, case, ("run",), LIMIT)
     yield from _natively()
+    yield from _many_moments()
     for what, command in WATCHED:
         yield _row(f"{CASES[0][0]}, {what}", *CASES[0], (command, "run"), WATCHED_LIMIT)
     yield from _parsed_expressions()
@@ -103,6 +122,37 @@ def _parsed_expressions() -> Iterator[Row]:
     )
 
 
+def _many_moments() -> Iterator[Row]:
+    """Seconds of CPU in five launches of 1.5 million moments each: to a breakpoint near their end, and back from there."""
+    name, case = NATIVE_CASE
+    found = find_case(find_operator(name), case)
+    few, params = found.make(case_generator(found))
+    inputs = {key: np.concatenate([array] * MANY, axis=1) for key, array in few.items()}
+    params = {**params, "height": params["height"] * MANY}
+
+    def program(observe: Iterable[Any]) -> None:
+        for _ in range(LAUNCHES):
+            ops.run(name, inputs, params, board=BOARD, observe=tuple(observe), engine="native")
+
+    program(())
+    session = DebugSession(program)
+    console = Console(session)
+    for what, limit, commands in LATE_COMMANDS:
+        begun = time.process_time()
+        for command in commands:
+            _done(console, command)
+        taken = time.process_time() - begun
+        at = f"moment {session.position.moment:,} of launch {session.position.launch}"
+        yield Row(f"{name} [2,1050,4,256] in C {LAUNCHES} times, {what}", taken, limit, "s of CPU", at)
+    session.close()
+
+
+def _done(console: Console, command: str) -> None:
+    reply = console.execute(command)
+    if not reply.ok:
+        raise RuntimeError(reply.text)
+
+
 def _row(work: str, name: str, case: str, commands: tuple[str, ...], limit: float) -> Row:
     found = find_case(find_operator(name), case)
     inputs, params = found.make(case_generator(found))
@@ -122,9 +172,7 @@ def _debugged(
         session = DebugSession(lambda observe: ops.run(name, inputs, params, board=BOARD, observe=observe))
         console = Console(session)
         for command in commands:
-            reply = console.execute(command)
-            if not reply.ok:
-                raise RuntimeError(reply.text)
+            _done(console, command)
         if not session.ended:
             raise RuntimeError(f"{commands[0]} has stopped the run that was to be measured")
         session.close()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import counted
 from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.run.ahead import first_stop
 from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import DEFAULT_HISTORY
@@ -143,20 +144,45 @@ class DebugSession(Standing):
         while True:
             if self.at_host:
                 self._leave_host()
-            elif not steps and not self.recorded.edits and not self._stopping(armed):
+            elif (ahead := self._ahead(armed, steps)) is None:
                 self._run_free()
                 if self.host.state in (FAILED, INTERRUPTED):
                     return self.stop
             else:
-                self._attended()
-                assert self._run is not None
-                stop = self._run.go([*armed, *steps])
+                stop = self._running(ahead).go([*armed, *steps])
                 if stop is not None:
                     return self._arrived(stop)
                 self._leave_launch()
             if steps or self.at_host or (self.ended and self.position.at_end):
                 return self.stop
             armed = self.armed()
+
+    def _running(self, ahead: tuple[int, int]) -> LaunchRun:
+        """Return the run that goes on: the one that stands here, or one of which C runs the tasks *ahead*."""
+        if ahead == (0, 0):
+            self._attended()
+        else:
+            self._forget()
+            self._run = self.runs.beyond(self.recorded.index, ahead)
+        assert self._run is not None
+        return self._run
+
+    def _ahead(self, armed: list[Breakpoint], steps: tuple[Stopper, ...]) -> tuple[int, int] | None:
+        """Return how many groups of tasks, and cores of the next one, of the launch C may run before something can stop.
+
+        (0, 0): what comes next is watched.  None: nothing can stop from here on in the launch.
+        """
+        if steps or self.recorded.edits:
+            return 0, 0
+        able = self._stopping(armed)
+        if not able:
+            return None
+        if self._checks():
+            return 0, 0
+        here = self._run.tracer if self._run is not None and self.position.moment else None
+        if here is None and self.position.moment:
+            return 0, 0
+        return first_stop(able, self.recorded, here)
 
     def _stopping(self, armed: list[Breakpoint]) -> list[Breakpoint]:
         """Return those of the breakpoints that can stop from here on in the launch; a launch that begins without any runs free."""

@@ -8,7 +8,7 @@ from debug_tools import console_on, place, says
 
 from mlusim.debug import DebugSession, Position
 from mlusim.debug.run.launch_run import LaunchRun
-from mlusim.debug.run.milestones import SNAPSHOTS, Milestones, Snapshot
+from mlusim.debug.run.milestones import SNAPSHOTS, Mark, Milestones, Snapshot
 from mlusim.debug.stop.moments import END
 from mlusim.memory.allocation import Allocation, fresh_bytes
 from mlusim.memory.space import GDRAM
@@ -114,7 +114,7 @@ def test_marks_keep_to_their_number(monkeypatch):
     monkeypatch.setattr("mlusim.debug.run.milestones.MARKS", 1 << 9)
     milestones = Milestones(room=0)
     for rare in range(1, 3_000):
-        milestones.note(rare, rare * 3)
+        milestones.note(Mark(rare * 3, rare))
 
     assert len(milestones._marks) <= 1 << 9
     moment, rare, *_ = milestones.mark(6_000)

@@ -58,6 +58,15 @@ __mlu_global__ void V(float *out, const float *in, int rounds, int wrong) {
   }
 }
 __mlu_global__ void U(float *out) { out[0] = row[3]; }
+__mlu_global__ void W(float *out, int from) {
+  if (coreId == 0x80) return;
+  __bang_printf("%d", taskId);
+  if (taskId >= from) {
+    out[taskId] = out[taskId] + 1;
+    __bang_write_zero(row, 64);
+    if (taskId == 13) __bang_add(row, row, row, 65);
+  }
+}
 """
 
 
@@ -213,3 +222,53 @@ def test_launches_in_which_nothing_can_stop_are_not_watched(kernels, monkeypatch
         made.clear()
         assert "launch 2" in says(console, "continue", "info launch")
         assert set(made) == {2}
+
+
+STORE = 1 + SOURCE[: SOURCE.index("out[taskId] + 1;")].count("\n")
+STOPS = {
+    "a line": (f"break k.mlu:{STORE}", "run", "continue", "reverse-stepi", "continue", "continue"),
+    "a task": (
+        "break task 11",
+        f"break k.mlu:{STORE} task 12",
+        "run",
+        "reverse-step",
+        "continue",
+        "continue",
+    ),
+    "an intrinsic of a task": ("break bang_write_zero task 10", "run", "stepi", "continue"),
+    "a function": ("break W", "run", "continue 2", "reverse-continue"),
+    "counted": (f"tbreak k.mlu:{STORE}", "ignore 1 3", "run", "continue"),
+    "nowhere": (f"break k.mlu:{STORE} if 0", "run"),
+}
+
+
+@pytest.mark.parametrize("what", STOPS)
+def test_c_runs_the_tasks_before_a_breakpoint(kernels, monkeypatch, what):
+    """It counts which task comes first to where one can stop; the stops, the way back and the fault are those of a run that is watched."""
+    made = []
+
+    def run_of(recorded, *given, **options):
+        made.append(options.get("ahead"))
+        return LaunchRun(recorded, *given, **options)
+
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        out = device.put(np.zeros(64, np.float32))
+        for first in (99, 6):
+            device.launch(kernels["W"], (16, 1, 1), mlusim.UNION1, (out, first), observe=observe)
+
+    def walk():
+        with console_on(program) as console:
+            answers = []
+            for command in STOPS[what]:
+                answers += [console.execute(command).text, console.session.position, console.session.digest()]
+            return answers
+
+    monkeypatch.setattr("mlusim.debug.run.runs.LaunchRun", run_of)
+    watched = walk()
+    assert set(made) == {None}
+    monkeypatch.setattr("mlusim.debug.run.ahead.worth_a_compiler", lambda *_: True)
+    assert walk() == watched
+    ahead = {"a function": None, "a task": (2, 3), "an intrinsic of a task": (2, 2)}.get(what, (1, 2))
+    assert ahead in made
+    assert ahead is not None or set(made) == {None}

@@ -21,7 +21,8 @@ class LaunchRun:
     From moment *since* on everything is watched; what comes before is passed at full speed, or counted
     alone, or left out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
     debugger; with checkers everything is watched from the beginning.  What its kernels print is shown
-    where it is *loud* and the user has not seen it.
+    where it is *loud* and the user has not seen it.  *ahead* says how many groups of tasks C runs first, and how many cores of the
+    next one; the rest is watched.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class LaunchRun:
         since: int = 0,
         loud: bool = False,
         holder: Holder | None = None,
+        ahead: tuple[int, int] | None = None,
     ) -> None:
         self.recorded = recorded
         self.hold = recorded.pins.hold()
@@ -43,13 +45,20 @@ class LaunchRun:
             since = 0
         self.tracer = Tracer(recorded, self._pause)
         self.tracer.ear.loud = loud
-        snapshot = recorded.milestones.snapshot(since)
-        mark = recorded.milestones.mark(since)
+        snapshot = recorded.milestones.snapshot(since) if ahead is None else None
+        mark = recorded.milestones.mark(since) if ahead is None else None
         if since >= END or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
-        in_c = recorded.unwatched(mark) if mark is not None or since >= END else (0, 0)
-        asleep = mark is not None or since >= END
-        self.tracer.begin_at(snapshot, mark, elapsed, asleep=asleep, since=0 if since >= END else since)
+        asleep = mark is not None or since >= END or ahead is not None
+        in_c = ahead or (recorded.unwatched(mark) if asleep else (0, 0))
+        self.tracer.begin_at(
+            snapshot,
+            mark,
+            elapsed,
+            asleep=asleep,
+            since=0 if since >= END else since,
+            handed_over=ahead is not None,
+        )
         self.since = since if since < END else 0 if snapshot is None else snapshot.moment
         observers = [*self.checkers, self.tracer, *beside]
         self.session, self.tracer.copies = recorded.again(observers, snapshot, in_c=in_c)

@@ -64,16 +64,15 @@ class Milestones:
     _stride: int = field(default=1, init=False)
     _spacing: int = field(default=SPACING, init=False)
 
-    def note(self, rare: int, moment: int, groups: int = -1, members: int = 0) -> None:
-        """Note that the *rare*-th rare event is at *moment*, with nothing in flight there; *groups* and *members* as a `Mark` has them."""
-        if rare % self._stride:
+    def note(self, mark: Mark) -> None:
+        """Note a rare event at which nothing is in flight."""
+        if mark.rare % self._stride:
             return
-        mark = Mark(moment, rare, groups, members)
-        if not self._marks or moment > self._marks[-1].moment:
+        if not self._marks or mark.moment > self._marks[-1].moment:
             self._marks.append(mark)
         else:
-            at = bisect_right(self._marks, (moment, 1 << 62))
-            if at and self._marks[at - 1].moment == moment:
+            at = bisect_right(self._marks, (mark.moment, 1 << 62))
+            if at and self._marks[at - 1].moment == mark.moment:
                 return
             insort(self._marks, mark)
         if len(self._marks) > MARKS:

@@ -7,7 +7,7 @@ itself goes on only where the debugger has nothing to stop for.
 from typing import TYPE_CHECKING, Any, cast
 
 from mlusim.debug.run.bindings import Holder
-from mlusim.debug.run.counted_moments import counts_tell, elapsed, issues, under_way
+from mlusim.debug.run.counted_moments import counts_tell, elapsed, issues
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
 from mlusim.debug.run.milestones import Snapshot
 from mlusim.debug.run.output import Ear, ShownOutput
@@ -26,7 +26,6 @@ LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted",
 
 
 NOTED = 512  # rare events that are noted before every other one is left out
-FEW = 16  # cores under way, of which counters are read at a rare event
 COPIED = 500  # bytes that snapshots copy for each moment of the program's own run, at most
 
 
@@ -139,19 +138,14 @@ class ProgramRun(RunObserver):
         if self._events % self._stride:
             return
         kept, session = self.launches[-1], self.session
-        if kept.edits or session is None or not counts_tell(session) or len(self.cores) > FEW:
-            return
-        found = under_way(self.cores)
-        if found is None:
+        mark = None if kept.edits else self.mark_here(kept.groups, ending)
+        if mark is None or session is None:
             return
         self._noted += 1
         self._stride <<= self._noted % NOTED == 0
-        rare, moments = (a + b for a, b in zip(elapsed(session), found, strict=True))
-        alone = self.only_latest(ending)
-        groups, members = (kept.groups - 1, self.members(ending)) if alone else (-1, 0)
-        kept.milestones.note(rare, moments, groups, members)
+        kept.milestones.note(mark)
         if snapshot:
-            self._snapshot(kept, session, moments, rare - 1)
+            self._snapshot(kept, session, mark.moment, mark.rare - 1)
 
     def _snapshot(self, kept: KeptLaunch, session: "Session", moment: int, rare: int) -> None:
         """Keep a snapshot at the beginning of a group, where copying the tensors costs little beside the run."""

@@ -72,6 +72,10 @@ class RunMaker:
             raise self._none(position)
         return run
 
+    def beyond(self, launch: int, ahead: tuple[int, int]) -> LaunchRun:
+        """Return a run of a launch, not begun, of which C runs the first groups of tasks, and cores of the next one, *ahead*."""
+        return self._make(self._visited(launch), ahead=ahead, loud=True)
+
     def aside(
         self,
         position: Position,

@@ -68,7 +68,9 @@ class Tracer(RunObserver):
         self.ear = Ear(recorded.shown)
         self._milestones = recorded.milestones
         self._wake: Mark | None = None
-        self._in_python = False  # whether Python runs the tasks by now
+        self._in_python = self._handed_over = (
+            False  # whether Python runs the tasks by now; whether it then wakes
+        )
         self._until = 0  # the last moment that may be passed dozing
         self._elapsed: Callable[[Session], tuple[int, int]] = lambda _: (0, 0)
         self._base = 0, 0  # rare events and moments before the snapshot that the run began with
@@ -109,10 +111,11 @@ class Tracer(RunObserver):
         *,
         asleep: bool,
         since: int,
+        handed_over: bool = False,
     ) -> None:
         """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all.
 
-        From there on nothing is announced before moment *since*.  *elapsed* tells the rare events and the moments of the tasks of a session that have ended.
+        Where the run is *handed_over*, it wakes as Python runs its first task.  From there on nothing is announced before moment *since*.  *elapsed* tells the rare events and the moments of the tasks of a session that have ended.
         """
         if snapshot is not None:
             self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
@@ -120,7 +123,7 @@ class Tracer(RunObserver):
             self.ended, self.ear.count = set(snapshot.ended), snapshot.pieces
             self._base = snapshot.rare, self.moment
         self.asleep, self._wake, self._elapsed = asleep, wake, elapsed
-        self._until = since - 1
+        self._until, self._handed_over = since - 1, handed_over
         self.dozing = not asleep and self.moment < self._until
 
     def arm(
@@ -165,8 +168,7 @@ class Tracer(RunObserver):
         if own.union is not before:
             self._begin_group()
         if self.asleep and own.in_python and not self._in_python and self.session is not None:
-            self._in_python = True
-            self._rare_events = self._base[0] + self._elapsed(self.session)[0]  # waits in C are not announced
+            self._take_over(self.session)
         if self.tracing:
             sys.settrace(self._call)
         self._rare(BEGIN, own, "task begins")
@@ -225,8 +227,8 @@ class Tracer(RunObserver):
         self.lines = 0
         if not any(c.flights for c in self.cores):
             alone = self.only_latest()
-            groups, members = (self._groups - 1, self.members()) if alone else (-1, 0)
-            self._milestones.note(self._rare_events, self.moment, groups, members)
+            ended = (self._groups - 1, self.members()) if alone else (-1, 0)
+            self._milestones.note(Mark(self.moment, self._rare_events, *ended))
         if self.dozing:
             self._doze()
             return
@@ -244,6 +246,15 @@ class Tracer(RunObserver):
         """Wake at the last moment that may be passed dozing: everything behind it is announced."""
         if self.moment >= self._until:
             self.dozing = False
+            self._listen()
+
+    def _take_over(self, session: "Session") -> None:
+        """Count what C has run, whose waits and instructions are not announced; wake where the run is handed over."""
+        rare, moments = self._elapsed(session)
+        self._in_python, self._rare_events = True, self._base[0] + rare
+        if self._handed_over:
+            self.asleep, self.moment = False, self._base[1] + moments
+            self.dozing = self.moment < self._until
             self._listen()
 
     def _listen(self) -> None:

@@ -1,0 +1,220 @@
+"""Which task of a launch comes first to a place where a breakpoint can stop: C runs the launch, and counts its lines by task."""
+
+import contextlib
+import functools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from mlusim.debug.run.launches import KeptLaunch, explored
+from mlusim.debug.run.run_observer import RunObserver, whole
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.stop.breakpoints import (
+    Breakpoint,
+    CallLocation,
+    FunctionLocation,
+    IntrinsicLocation,
+    LineLocation,
+    MomentLocation,
+    PipeLocation,
+    TaskLocation,
+    TimeLocation,
+    Watchpoint,
+)
+from mlusim.engine.native.build import BuildError, available
+from mlusim.engine.native.screen import Mode
+from mlusim.engine.preference import AUTO
+from mlusim.frontend.bangc.ir.statements import Block, Labelled, Switch
+from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
+from mlusim.machine.native.counts import CoverCounts
+from mlusim.machine.native.screening import worth_a_compiler
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.link import LinkPlan
+    from mlusim.machine import observed
+
+Lines = frozenset[tuple[str, int]]
+OF_TASKS = (IntrinsicLocation, PipeLocation, Watchpoint, MomentLocation, TimeLocation)
+"""Locations at which one task can stop alone, where the breakpoint is of one task."""
+
+
+@frozen
+class Sought:
+    """What a breakpoint waits for: one of the *lines*, or anything (None), in *task*, or in any (None)."""
+
+    task: str | None
+    lines: Lines | None
+
+
+@frozen
+class PassedTask:
+    """A task, or a memory core, that C has run: its name, its row of counts, and who had ended before it began.
+
+    *in_c* are how many groups had ended, and how many cores of its own group; None where others were under way.
+    """
+
+    name: str
+    row: int
+    in_c: tuple[int, int] | None
+
+
+@frozen(eq=False)
+class PassedLaunch:
+    """A launch that C has run: its tasks in the order in which they began, which lines each of them passed; whether it failed."""
+
+    tasks: Sequence[PassedTask]
+    lines: Sequence[Lines]
+    failed: bool
+
+
+class _Order(RunObserver):
+    """Notes the tasks of a run in the order in which they begin, and its marks."""
+
+    between = True
+
+    def __init__(self, recorded: KeptLaunch) -> None:
+        super().__init__()
+        self.tasks: list[PassedTask] = []
+        self._milestones = recorded.milestones
+        self._groups = 0
+
+    def task_begin(self, core: "observed.Core") -> None:
+        """Note the task."""
+        before = self.latest
+        super().task_begin(core)
+        own = whole(core)
+        self._groups += own.union is not before
+        mark = self.mark_here(self._groups)
+        ended = None
+        if mark is not None:
+            self._milestones.note(mark)
+            if len(self.cores) == 1 and mark.members == self.begun - 1:
+                ended = mark.groups, mark.members
+        self.tasks.append(PassedTask(name_of(own), -1 if own.place.memory_core else own.place.task, ended))
+
+
+def first_stop(
+    made: Iterable[Breakpoint], recorded: KeptLaunch, here: RunObserver | None
+) -> tuple[int, int] | None:
+    """Return how many groups of tasks, and cores of the next one, C may run before one of the breakpoints *made* can stop.
+
+    None where C has run the launch, on copies of its tensors, and none of them can.  (0, 0) where a task that is under way in the run
+    *here* may come there, and where it is not known: Python runs the launch, or a compiler is not worth it.
+    """
+    session, sought = recorded.session, [_sought(one) for one in made]
+    if session.native is None or recorded.edits or explored(session):
+        return 0, 0
+    if None in sought or not worth_a_compiler(AUTO, session.request):
+        return 0, 0
+    wanted = [one for one in sought if one is not None]
+    plan: Any = getattr(session.request.kernel, "plan", None)
+    if not frozenset[tuple[str, int]]().union(*(one.lines or () for one in wanted)) <= told_lines(plan):
+        return 0, 0
+    if recorded.passed is None:
+        recorded.passed = _passed(recorded)
+    passed: PassedLaunch = recorded.passed
+    begun = set[str]() if here is None else {*here.ended, *(name_of(core) for core in here.cores)}
+    start, ahead = 0, (0, 0)
+    for number, (task, lines) in enumerate(zip(passed.tasks, passed.lines, strict=True)):
+        if task.in_c is not None:
+            start, ahead = number, task.in_c
+        if here is not None and task.name in here.ended:
+            continue
+        last = passed.failed and number == len(passed.tasks) - 1
+        if last or any(
+            one.task in (None, task.name) and (one.lines is None or one.lines & lines) for one in wanted
+        ):
+            again = any(other.name in begun for other in passed.tasks[start:])
+            return (0, 0) if again else ahead
+    return (0, 0) if passed.failed else None
+
+
+def _sought(made: Breakpoint) -> Sought | None:
+    """Return what a breakpoint waits for; None where it may be anything, anywhere."""
+    location = made.location
+    if isinstance(location, LineLocation):
+        return Sought(made.task, frozenset({(location.file, location.line)}))
+    if isinstance(location, CallLocation):
+        return Sought(made.task, location.places)
+    if isinstance(location, FunctionLocation):
+        code = location.code
+        return Sought(made.task, frozenset({(code.co_filename, code.co_firstlineno)}))
+    if isinstance(location, TaskLocation):
+        return Sought(location.label, None)
+    if isinstance(location, OF_TASKS) and made.task is not None:
+        return Sought(made.task, None)
+    return None
+
+
+def _passed(recorded: KeptLaunch) -> PassedLaunch:
+    """Let C run the launch, on copies of its tensors, and count what its tasks pass; a failed one without tasks where C cannot."""
+    session = recorded.session
+    kernel: Any = session.request.kernel.native
+    loaded = None
+    with contextlib.suppress(BuildError):
+        loaded = kernel.loaded(session.board.arch, available(), Mode.COVERED)
+    if loaded is None:
+        return PassedLaunch((), (), failed=True)
+    x, y, z = session.dim
+    covers, order = loaded.program.covers, _Order(recorded)
+    copied, _ = recorded.again(())
+    run = copied.screened((order,), None, loaded, None, None)
+    run.counts = counts = CoverCounts(covers, x * y * z)
+    failed = False
+    try:
+        run.run()
+    except Exception:  # noqa: BLE001 - where the task fails it is watched
+        failed = True
+    places = [(file, line) for file, line, *_ in covers]
+    rows = {
+        row: frozenset(places[number] for number in counts.counts[row].nonzero()[0])
+        for row in {task.row for task in order.tasks}
+    }
+    return PassedLaunch(order.tasks, [rows[task.row] for task in order.tasks], failed)
+
+
+@functools.lru_cache(maxsize=64)
+def told_lines(plan: "LinkPlan") -> Lines:
+    """Return the lines of which C tells, in the functions of *plan*, whether a task comes there: all on them is counted, or part of what is."""
+    counted: set[tuple[str, int]] = set()
+    other: set[tuple[str, int]] = set()
+    for part in plan.parts:
+        for symbol in part.code:
+            form = part.file.form.functions[symbol]
+            counted.add((form.span.file, form.span.line))
+            _sort_lines(form.body, frozenset(), counted, other)
+    return frozenset(counted - other)
+
+
+def _sort_lines(
+    node: Any, before: Lines, counted: set[tuple[str, int]], other: set[tuple[str, int]]
+) -> Lines:
+    """Add the lines of *node* to *counted*, or to *other* where a task may come there uncounted; *before* were counted when it comes to *node*.
+
+    Return those that are counted when it has left *node* behind.
+    """
+    if node.__class__ is tuple:
+        for part in node:
+            before = _sort_lines(part, before, counted, other)
+        return before
+    names = inner_names(node.__class__)
+    if names is None:
+        return before
+    span, here = getattr(node, "span", None), before
+    if span is not None:
+        at = span.file, span.line
+        if is_counted(node):
+            counted.add(at)
+            here = frozenset({at})
+        elif at not in before and not (isinstance(node, Block) and node.body):
+            other.add(at)
+    for name in names:
+        inside = getattr(node, name)
+        if isinstance(node, Switch | Labelled) and name == "sections":
+            for section in inside:  # a task may begin with each of them
+                _sort_lines(section, here, counted, other)
+        else:
+            after = _sort_lines(inside, here, counted, other)
+            here = after if isinstance(node, Block) else here
+    return here | before
