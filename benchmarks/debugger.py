@@ -35,17 +35,9 @@ NATIVE_COMMANDS = (
 )
 MANY = 15  # times the boxes of that case, in each of
 LAUNCHES = 5
+LATE = "break kernel.mlu:180 task 31 if num_loop == 8390"
 LATE_COMMANDS = (
-    (
-        "to the end of the last task of the last launch",
-        5.0,
-        (
-            "break kernel.mlu:149 task 31",
-            *["continue"] * LAUNCHES,
-            "break kernel.mlu:180 task 31 if num_loop == 8390",
-            "continue",
-        ),
-    ),
+    ("to a breakpoint near the end", 5.0, ("run", f"goto {2 * LAUNCHES}:begin", LATE, "continue")),
     ("a step back from there", 0.5, ("reverse-stepi",)),
     ("a line back from there", 0.5, ("reverse-step",)),
 )

@@ -1,4 +1,4 @@
-"""Which task of a launch comes first to a place where a breakpoint can stop: C runs the launch, and counts its lines by task."""
+"""The first task of a launch that comes to a place where a breakpoint can stop: C runs the launch, and counts its lines by task."""
 
 import contextlib
 import functools
@@ -41,7 +41,7 @@ OF_TASKS = (IntrinsicLocation, PipeLocation, Watchpoint, MomentLocation, TimeLoc
 
 @frozen
 class Sought:
-    """What a breakpoint waits for: one of the *lines*, or anything (None), in *task*, or in any (None)."""
+    """The aim of a breakpoint: one of the *lines*, or anything (None), in *task*, or in any (None)."""
 
     task: str | None
     lines: Lines | None

@@ -88,6 +88,7 @@ class Tracer(RunObserver):
         self._stoppers: tuple[Stopper, ...] = ()
         self._line_stoppers: tuple[Stopper, ...] = ()
         self._late: tuple[Stopper, ...] = ()
+        self._only: frozenset[int] | None = None
         self._known: dict[tuple[Step, bool], tuple[Stopper, ...]] = {}
         self._fresh: FrameType | None = None
         self._edits = deque(recorded.edits)
@@ -135,6 +136,7 @@ class Tracer(RunObserver):
             stopper.begin(self)
         self._stoppers = tuple(s for s in every if s.ops)
         self._line_stoppers = tuple(s for s in every if s.lines)
+        self._note_lines()
         self._known = {}
         self._late = tuple(s for s in self._stoppers if s.late)
         self._armed = bool(self._stoppers)
@@ -391,6 +393,7 @@ class Tracer(RunObserver):
         self._stoppers += (stopper,)
         self._known, self._armed = {}, True
         self._line_stoppers += (stopper,)
+        self._note_lines()
         self.lines += 0 if self.tracing else SOME
         self.trace()
 
@@ -435,7 +438,18 @@ class Tracer(RunObserver):
             frame.f_trace_opcodes = True
         return self._line
 
+    def _note_lines(self) -> None:
+        """Note the numbers of the lines at which alone something can happen; None where that may be any."""
+        only = [stopper.at_only for stopper in self._line_stoppers]
+        known = [numbers for numbers in only if numbers is not None]
+        some = self._edits or len(known) < len(only)
+        self._only = None if some else frozenset[int]().union(*known)
+
     def _line(self, frame: FrameType, event: str, argument: object) -> Trace | None:
+        if self._only is not None and self._goal_lines <= 0 and frame.f_lineno not in self._only:
+            if event == "line":
+                self.lines, self._fresh = self.lines + 1, None
+            return self._line if self.tracing else None
         if event == "line":
             self.lines += 1
             entered, self._fresh = self._fresh is frame, None

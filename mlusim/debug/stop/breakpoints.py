@@ -26,12 +26,14 @@ class Stopper:
     """Something that may stop a run.
 
     ``ops`` and ``lines`` say what it wants to be asked about; ``lines_from_start`` that it needs lines
-    from the launch's beginning; ``late`` that it is asked again after the checkers.  ``value`` is what a function that it waited for has returned.
+    from the launch's beginning; ``late`` that it is asked again after the checkers.  ``at_only`` are the numbers of the lines at which
+    alone it can stop (None: at any), and then it is not interested in returns.  ``value`` is what a function that it waited for has returned.
     """
 
     ops = False
     lines = False
     late = False
+    at_only: frozenset[int] | None = None
     value: tuple[Any, ...] = ()
     breakpoint: "Breakpoint | None" = None
 
@@ -90,6 +92,11 @@ class LineLocation(Location):
         """The file, relative to the current folder, and the line."""
         return f"{place_of(self.file)}:{self.line}"
 
+    @property
+    def at_only(self) -> frozenset[int]:  # type: ignore[override]
+        """Its own line."""
+        return frozenset({self.line})
+
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the line."""
         del core, tracer, entered
@@ -112,6 +119,11 @@ class CallLocation(Location):
     places: frozenset[tuple[str, int]]
     text: str
     lines = True
+
+    @property
+    def at_only(self) -> frozenset[int]:  # type: ignore[override]
+        """The lines that name it."""
+        return frozenset(line for _, line in self.places)
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at each of the lines that name it."""
@@ -345,6 +357,11 @@ class Breakpoint(Stopper):
     def lines(self) -> bool:  # type: ignore[override]
         """True where the location listens to lines."""
         return self.location.lines
+
+    @property
+    def at_only(self) -> frozenset[int] | None:  # type: ignore[override]
+        """The lines of the location."""
+        return self.location.at_only
 
     @property
     def late(self) -> bool:  # type: ignore[override]
