@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from mlusim.debug.run.counted_moments import mark_here
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.run_observer import RunObserver, whole
 from mlusim.debug.source.core_names import name_of
@@ -85,7 +86,7 @@ class _Order(RunObserver):
         super().task_begin(core)
         own = whole(core)
         self._groups += own.union is not before
-        mark = self.mark_here(self._groups)
+        mark = mark_here(self, self._groups)
         ended = None
         if mark is not None:
             self._milestones.note(mark)

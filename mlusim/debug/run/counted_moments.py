@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mlusim.debug.run.milestones import Mark
 from mlusim.isa.table import ISA
 
 if TYPE_CHECKING:
+    from mlusim.debug.run.run_observer import RunObserver
     from mlusim.machine.core import Core
     from mlusim.machine.session import Session
 
@@ -36,6 +38,9 @@ HEARD = frozenset(name for number, name in enumerate(ISA) if number in ANNOUNCED
 
 
 LOCKING = tuple(number for number, name in enumerate(ISA) if name in ("bang_lock", "bang_unlock"))
+
+
+FEW = 16  # cores under way, of which counters are read at a rare event
 
 
 def counts_tell(session: "Session") -> bool:
@@ -76,3 +81,17 @@ def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
         rare += 1 + waits
         moments += 1 + waits + issues(core) + sum(counts[number] for number in FLYING)
     return rare, moments
+
+
+def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> Mark | None:
+    """Return the mark of a rare event of *run*, at which *groups* have begun and a core may be *ending*; None where the counters do not tell."""
+    session = run.session
+    if session is None or not counts_tell(session) or len(run.cores) > FEW:
+        return None
+    found = under_way(run.cores)
+    if found is None:
+        return None
+    rare, moments = (a + b for a, b in zip(elapsed(session), found, strict=True))
+    if run.only_latest(ending):
+        return Mark(moments, rare, groups - 1, run.members(ending))
+    return Mark(moments, rare)

@@ -7,7 +7,7 @@ itself goes on only where the debugger has nothing to stop for.
 from typing import TYPE_CHECKING, Any, cast
 
 from mlusim.debug.run.bindings import Holder
-from mlusim.debug.run.counted_moments import counts_tell, elapsed, issues
+from mlusim.debug.run.counted_moments import counts_tell, elapsed, issues, mark_here
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
 from mlusim.debug.run.milestones import Snapshot
 from mlusim.debug.run.output import Ear, ShownOutput
@@ -138,7 +138,7 @@ class ProgramRun(RunObserver):
         if self._events % self._stride:
             return
         kept, session = self.launches[-1], self.session
-        mark = None if kept.edits else self.mark_here(kept.groups, ending)
+        mark = None if kept.edits else mark_here(self, kept.groups, ending)
         if mark is None or session is None:
             return
         self._noted += 1

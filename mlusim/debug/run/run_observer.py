@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, cast
 
-from mlusim.debug.run.counted_moments import counts_tell, elapsed, under_way
-from mlusim.debug.run.milestones import Mark
 from mlusim.debug.source.core_names import name_of
 from mlusim.machine.hub import Observer
 
@@ -13,8 +11,6 @@ if TYPE_CHECKING:
     from mlusim.machine.cluster import Union
     from mlusim.machine.core import Core
     from mlusim.machine.session import Session
-
-FEW = 16  # cores under way, of which counters are read at a rare event
 
 
 class RunObserver(Observer):
@@ -55,19 +51,6 @@ class RunObserver(Observer):
         if len(self.cores) + (ending is not None) != 1 or any(c.sram.high_water for c in clusters):
             return 0
         return self.begun - 1
-
-    def mark_here(self, groups: int, ending: "Core | None" = None) -> Mark | None:
-        """Return the mark of a rare event at which *groups* have begun, by the counters of the cores; None where these do not tell."""
-        session = self.session
-        if session is None or not counts_tell(session) or len(self.cores) > FEW:
-            return None
-        found = under_way(self.cores)
-        if found is None:
-            return None
-        rare, moments = (a + b for a, b in zip(elapsed(session), found, strict=True))
-        if self.only_latest(ending):
-            return Mark(moments, rare, groups - 1, self.members(ending))
-        return Mark(moments, rare)
 
     def task_end(self, core: "observed.Core") -> None:
         """Forget the core that ran the task."""
