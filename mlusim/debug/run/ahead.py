@@ -25,7 +25,6 @@ from mlusim.debug.stop.breakpoints import (
 )
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import Mode
-from mlusim.engine.preference import AUTO
 from mlusim.frontend.bangc.ir.statements import Block, Labelled, Switch
 from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
 from mlusim.machine.native.counts import CoverCounts
@@ -106,7 +105,7 @@ def first_stop(
     session, sought = recorded.session, [_sought(one) for one in made]
     if session.native is None or recorded.edits or explored(session):
         return 0, 0
-    if None in sought or not worth_a_compiler(AUTO, session.request):
+    if None in sought or not worth_a_compiler(session.request):
         return 0, 0
     wanted = [one for one in sought if one is not None]
     plan: Any = getattr(session.request.kernel, "plan", None)
