@@ -45,28 +45,32 @@ class LaunchRun:
             since = 0
         self.tracer = Tracer(recorded, self._pause)
         self.tracer.ear.loud = loud
-        snapshot = recorded.milestones.snapshot(since) if ahead is None else None
-        mark = recorded.milestones.mark(since) if ahead is None else None
-        if since >= END or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
-            mark = None
-        asleep = mark is not None or since >= END or ahead is not None
-        in_c = ahead or (recorded.unwatched(mark) if asleep else (0, 0))
-        self.tracer.begin_at(
-            snapshot,
-            mark,
-            elapsed,
-            asleep=asleep,
-            since=0 if since >= END else since,
-            handed_over=ahead is not None,
-        )
-        self.since = since if since < END else 0 if snapshot is None else snapshot.moment
-        observers = [*self.checkers, self.tracer, *beside]
-        self.session, self.tracer.copies = recorded.again(observers, snapshot, in_c=in_c)
+        self._begin(since, [*self.checkers, self.tracer, *beside], ahead)
         self.stop: Stop | None = None
         self.error: BaseException | None = None
         self.inside = False
         self._strand = Strand(self._body)
         self._begun = False
+
+    def _begin(self, since: int, observers: list[Any], ahead: tuple[int, int] | None) -> None:
+        """Make the session, from the last snapshot or past the last mark before moment *since*, or with C for the tasks *ahead*."""
+        recorded, to_the_end = self.recorded, since >= END
+        snapshot = recorded.milestones.snapshot(since) if ahead is None else None
+        mark = recorded.milestones.mark(since) if ahead is None else None
+        if to_the_end or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
+            mark = None
+        asleep = mark is not None or to_the_end or ahead is not None
+        self.since = since if not to_the_end else 0 if snapshot is None else snapshot.moment
+        self.tracer.begin_at(
+            snapshot,
+            mark,
+            elapsed,
+            asleep=asleep,
+            since=0 if to_the_end else since,
+            handed_over=ahead is not None,
+        )
+        in_c = ahead or (recorded.unwatched(mark) if asleep else (0, 0))
+        self.session, self.tracer.copies = recorded.again(observers, snapshot, in_c=in_c)
 
     @property
     def ended(self) -> bool:
