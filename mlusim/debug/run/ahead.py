@@ -2,13 +2,14 @@
 
 import contextlib
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from mlusim.debug.run.counted_moments import mark_here
 from mlusim.debug.run.launches import KeptLaunch, explored
+from mlusim.debug.run.passed import Lines, PassedLaunch, PassedTask
 from mlusim.debug.run.run_observer import RunObserver, whole
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.breakpoints import (
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
     from mlusim.machine import observed
 
-Lines = frozenset[tuple[str, int]]
 OF_TASKS = (IntrinsicLocation, PipeLocation, Watchpoint, MomentLocation, TimeLocation)
 """Locations at which one task can stop alone, where the breakpoint is of one task."""
 
@@ -45,27 +45,6 @@ class Sought:
 
     task: str | None
     lines: Lines | None
-
-
-@frozen
-class PassedTask:
-    """A task, or a memory core, that C has run: its name, its row of counts, and who had ended before it began.
-
-    *in_c* are how many groups had ended, and how many cores of its own group; None where others were under way.
-    """
-
-    name: str
-    row: int
-    in_c: tuple[int, int] | None
-
-
-@frozen(eq=False)
-class PassedLaunch:
-    """A launch that C has run: its tasks in the order in which they began, which lines each of them passed; whether it failed."""
-
-    tasks: Sequence[PassedTask]
-    lines: Sequence[Lines]
-    failed: bool
 
 
 class _Order(RunObserver):
@@ -108,12 +87,13 @@ def first_stop(
     if None in sought or not worth_a_compiler(session.request):
         return 0, 0
     wanted = [one for one in sought if one is not None]
-    plan: Any = getattr(session.request.kernel, "plan", None)
-    if not frozenset[tuple[str, int]]().union(*(one.lines or () for one in wanted)) <= told_lines(plan):
+    if not frozenset[tuple[str, int]]().union(*(one.lines or () for one in wanted)) <= told_lines(
+        _plan_of(session.request.kernel)
+    ):
         return 0, 0
     if recorded.passed is None:
         recorded.passed = _passed(recorded)
-    passed: PassedLaunch = recorded.passed
+    passed = recorded.passed
     begun = set[str]() if here is None else {*here.ended, *(name_of(core) for core in here.cores)}
     start, ahead = 0, (0, 0)
     for number, (task, lines) in enumerate(zip(passed.tasks, passed.lines, strict=True)):
@@ -128,6 +108,12 @@ def first_stop(
             again = any(other.name in begun for other in passed.tasks[start:])
             return (0, 0) if again else ahead
     return (0, 0) if passed.failed else None
+
+
+def _plan_of(kernel: object) -> "LinkPlan":
+    """Return the functions that a kernel of BANG C reaches."""
+    found: LinkPlan = kernel.plan  # type: ignore[attr-defined]
+    return found
 
 
 def _sought(made: Breakpoint) -> Sought | None:
@@ -150,10 +136,9 @@ def _sought(made: Breakpoint) -> Sought | None:
 def _passed(recorded: KeptLaunch) -> PassedLaunch:
     """Let C run the launch, on copies of its tensors, and count what its tasks pass; a failed one without tasks where C cannot."""
     session = recorded.session
-    kernel: Any = session.request.kernel.native
     loaded = None
     with contextlib.suppress(BuildError):
-        loaded = kernel.loaded(session.board.arch, available(), Mode.COVERED)
+        loaded = session.request.kernel.native.loaded(session.board.arch, available(), Mode.COVERED)
     if loaded is None:
         return PassedLaunch((), (), failed=True)
     x, y, z = session.dim
@@ -188,17 +173,18 @@ def told_lines(plan: "LinkPlan") -> Lines:
 
 
 def _sort_lines(
-    node: Any, before: Lines, counted: set[tuple[str, int]], other: set[tuple[str, int]]
+    node: object, before: Lines, counted: set[tuple[str, int]], other: set[tuple[str, int]]
 ) -> Lines:
     """Add the lines of *node* to *counted*, or to *other* where a task may come there uncounted; *before* were counted when it comes to *node*.
 
     Return those that are counted when it has left *node* behind.
     """
-    if node.__class__ is tuple:
+    if isinstance(node, tuple):
         for part in node:
             before = _sort_lines(part, before, counted, other)
         return before
-    names = inner_names(node.__class__)
+    kind: type[Any] = type(node)
+    names = inner_names(kind)
     if names is None:
         return before
     span, here = getattr(node, "span", None), before

@@ -76,7 +76,7 @@ class DozingAnnouncer:
         if effect is not None:
             effect.landed = True
 
-    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
+    def scalar(self, name: str, view: "View", index: int, value: object = None) -> None:
         """Count a scalar access."""
         del name, view, index, value
         self._run.unheard()

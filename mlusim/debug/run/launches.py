@@ -11,6 +11,7 @@ from mlusim.debug.run.bindings import Pins
 from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.milestones import Mark, Milestones, Snapshot
 from mlusim.debug.run.output import ShownOutput
+from mlusim.debug.run.passed import PassedLaunch
 from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction, reachable
 from mlusim.errors import UsageError
@@ -55,7 +56,7 @@ class KeptLaunch:
     edits: list[Edit] = field(factory=list)
     groups: int = 0
     ended: int = 0
-    passed: Any = None
+    passed: PassedLaunch | None = None
 
     @classmethod
     def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
