@@ -184,7 +184,7 @@ def _sort_lines(
             before = _sort_lines(part, before, counted, other)
         return before
     kind: type[Any] = type(node)
-    names = inner_names(kind)  # type: ignore[arg-type] - of a class that has a metaclass, as mypy takes it
+    names = inner_names(kind)  # type: ignore[arg-type]
     if names is None:
         return before
     span, here = getattr(node, "span", None), before
