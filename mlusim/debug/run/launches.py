@@ -38,7 +38,7 @@ class KeptLaunch:
     predicted time of its moments, once it is asked for (`mlusim.debug.look.clock`).  ``edits`` are the changes that
     the user has made by hand, in their order: with any, a run of the launch is no longer what the program does.
     ``groups`` is how many groups of tasks (Block tasks, or unions) the program's own run has begun, ``ended`` how many of them
-    had ended, the first ones, where it came to its end or to a fault.  ``passed`` is what C told of the lines that its tasks pass
+    had ended, the first ones, where it came to its end or to a fault.  ``passed`` is the account of C of the lines that its tasks pass
     (`mlusim.debug.run.ahead`), once it was asked.
     """
 
