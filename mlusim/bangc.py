@@ -4,9 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mlusim.lazy import lazy
+
 if TYPE_CHECKING:
     from mlusim.arch.board import Board
+    from mlusim.frontend.bangc import module as modules
     from mlusim.frontend.bangc.module import Module
+else:
+    (modules,) = lazy("mlusim.frontend.bangc.module")
 
 
 def load(
@@ -21,6 +26,4 @@ def load(
     Raises `UsageError` for a file that cannot be read or where libclang is missing, and its subclass
     `SourceError`, with file, line, column and a caret, for one that does not parse.
     """
-    from mlusim.frontend.bangc.module import load_module  # noqa: PLC0415 - libclang is an extra
-
-    return load_module(paths, include, define, board)
+    return modules.load_module(paths, include, define, board)

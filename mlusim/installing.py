@@ -8,8 +8,15 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlusim.errors import UsageError
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    (metadata,) = lazy("importlib.metadata")
 
 PROJECT = "mlusim"
 _MODULES = {"libclang": "clang"}  # where the package is called otherwise
@@ -37,11 +44,9 @@ def _command(extra: str, lines: list[str]) -> str:
 
 def _requirements(extra: str) -> list[str]:
     """Return the requirements of *extra* as the installed project declares them."""
-    import importlib.metadata  # noqa: PLC0415 - takes a while, and is wanted for an error alone
-
     try:
-        declared = importlib.metadata.requires(PROJECT) or []
-    except importlib.metadata.PackageNotFoundError:
+        declared = metadata.requires(PROJECT) or []
+    except metadata.PackageNotFoundError:
         return []
     wanted = re.compile(rf"(.*?)\s*;\s*extra == [\"']{extra}[\"']")
     return [found[1] for line in declared if (found := wanted.fullmatch(line))]

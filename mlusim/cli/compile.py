@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
+from mlusim import bangc
 from mlusim.arch.board import Arch
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.show import emit, kib, output
@@ -27,8 +28,6 @@ def run(args: argparse.Namespace) -> int:
             return CLEAN
     if not args.files:
         raise UsageError("name a BANG C file, as in `mlusim compile scale.mlu`")
-    from mlusim import bangc  # noqa: PLC0415 - libclang is an extra
-
     board = board_of(args.board)
     try:
         found = survey(bangc.load(args.files, args.include, defines(args.define), board))

@@ -16,9 +16,25 @@ from argcomplete.completers import FilesCompleter
 from mlusim.arch.catalog import BOARDS
 from mlusim.cli.sources import board_of, defines, is_cases, is_source
 from mlusim.errors import MlusimError
+from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import Module
+    from mlusim.isa import table
+    from mlusim.machine import kernel as kernels
+    from mlusim.observe import names
+    from mlusim.operators import registry
+    from mlusim.programs import argument_forms, cases, kernel_call
+else:  # where one is typed
+    table, kernels, names, registry, argument_forms, cases, kernel_call = lazy(
+        "mlusim.isa.table",
+        "mlusim.machine.kernel",
+        "mlusim.observe.names",
+        "mlusim.operators.registry",
+        "mlusim.programs.argument_forms",
+        "mlusim.programs.cases",
+        "mlusim.programs.kernel_call",
+    )
 
 Values = Callable[[str, argparse.Namespace], Iterable[str]]
 
@@ -74,28 +90,20 @@ def _quiet(values: Values) -> Callable[..., list[str]]:
 
 
 def _programs(prefix: str, _: argparse.Namespace) -> Iterable[str]:
-    from mlusim.operators.registry import operators  # noqa: PLC0415 - only where one is typed
-
-    yield from operators()
+    yield from registry.operators()
     for path in FilesCompleter(PROGRAMS)(prefix):
         yield str(path)
 
 
 def _operators(*_: object) -> Iterable[str]:
-    from mlusim.operators.registry import operators  # noqa: PLC0415 - only where one is typed
-
-    return operators()
+    return registry.operators()
 
 
 def _cases(_: str, args: argparse.Namespace) -> Iterable[str]:
     program = _program(args)
     if is_cases(program):
-        from mlusim.programs.cases import cases_in  # noqa: PLC0415 - only where one is typed
-
-        return [case.name for case in cases_in(str(program))]
-    from mlusim.operators.registry import find_operator  # noqa: PLC0415 - only where one is typed
-
-    return [case.name for case in find_operator(str(program)).cases]
+        return [case.name for case in cases.cases_in(str(program))]
+    return [case.name for case in registry.find_operator(str(program)).cases]
 
 
 def _kernels(_: str, args: argparse.Namespace) -> Iterable[str]:
@@ -104,11 +112,12 @@ def _kernels(_: str, args: argparse.Namespace) -> Iterable[str]:
 
 def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
     """Yield the parameters of the kernel with ``=``, and behind that the words that a value may begin with."""
-    from mlusim.programs.argument_forms import FORMS  # noqa: PLC0415 - only where one is typed
-
     name, equals, _ = prefix.partition("=")
     if equals:
-        yield from (f"{name}={word}" for word in dict.fromkeys(form.word for form in FORMS if form.word))
+        yield from (
+            f"{name}={word}"
+            for word in dict.fromkeys(form.word for form in argument_forms.FORMS if form.word)
+        )
         return
     module = _module(args)
     kernel = module[args.kernel] if args.kernel else next(iter(module.kernels.values()), None)
@@ -117,11 +126,9 @@ def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
 
 
 def _module(args: argparse.Namespace) -> "Module":
-    from mlusim.programs.kernel_call import Sources  # noqa: PLC0415 - only where one is typed
-
     board = args.board if isinstance(args.board, str) else next(iter(args.board or ()), None)
     paths = (str(_program(args)),)
-    return Sources(paths, board_of(board), tuple(args.include), defines(args.define)).load()
+    return kernel_call.Sources(paths, board_of(board), tuple(args.include), defines(args.define)).load()
 
 
 def _program(args: argparse.Namespace) -> str | None:
@@ -133,16 +140,12 @@ def _program(args: argparse.Namespace) -> str | None:
 
 
 def _kinds(*_: object) -> Iterable[str]:
-    from mlusim.machine.kernel import KINDS  # noqa: PLC0415 - only where one is typed
-
-    return [kind.name.lower() for kind in KINDS]
+    return [kind.name.lower() for kind in kernels.KINDS]
 
 
 def _checkers(prefix: str, *_: object) -> Iterable[str]:
-    from mlusim.observe.names import checkers  # noqa: PLC0415 - only where one is typed
-
     before, comma = prefix.rpartition(",")[:2]
-    return [f"{before}{comma}{name}" for name in checkers()]
+    return [f"{before}{comma}{name}" for name in names.checkers()]
 
 
 def _intrinsics(_: str, args: argparse.Namespace) -> Iterable[str]:
@@ -150,9 +153,7 @@ def _intrinsics(_: str, args: argparse.Namespace) -> Iterable[str]:
         return _operators()
     if args.verb == "boards":
         return BOARDS
-    from mlusim.isa.table import ISA  # noqa: PLC0415 - only where one is typed
-
-    return ISA
+    return table.ISA
 
 
 VALUES: dict[str, Values] = {

@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -26,6 +26,12 @@ from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import read_text
 from mlusim.installing import missing_packages
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    from mlusim.debug.tui import app as screen
+else:
+    (screen,) = lazy("mlusim.debug.tui.app")
 
 PROMPT = "(mlusim) "
 
@@ -195,7 +201,7 @@ def _full_screen(args: argparse.Namespace, history: int, recording: Recording | 
 
 def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: Recording | None) -> int:
     try:
-        from mlusim.debug.tui.app import show as show_screen  # noqa: PLC0415 - an extra
+        show_screen = screen.show
     except ImportError as error:
         raise missing_packages(f"the full-screen view ({error})", "tui", "textual") from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

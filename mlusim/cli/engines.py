@@ -4,11 +4,17 @@ import argparse
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.cli.plain_text import remark
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
 from mlusim.errors import Remark
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    from mlusim.engine.native import build
+else:
+    (build,) = lazy("mlusim.engine.native.build")
 
 
 def settled(args: argparse.Namespace) -> str:
@@ -18,12 +24,9 @@ def settled(args: argparse.Namespace) -> str:
     """
     asked = getattr(args, "engine", None)
     chosen = asked or AUTO
-    if asked in (AUTO, NATIVE) and getattr(args, "launches", True):
-        from mlusim.engine.native.build import available, no_compiler  # noqa: PLC0415 - few commands ask
-
-        if available() is None:
-            remark(f"note: {no_compiler()}")
-            chosen = PYTHON
+    if asked in (AUTO, NATIVE) and getattr(args, "launches", True) and build.available() is None:
+        remark(f"note: {build.no_compiler()}")
+        chosen = PYTHON
     if hasattr(args, "engine"):
         args.engine = chosen
     return AUTO if chosen == NATIVE and getattr(args, "where_it_can", False) else chosen

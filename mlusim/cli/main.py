@@ -14,10 +14,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import frozen
 
+import mlusim
 from mlusim.cli import beginning
 from mlusim.cli.engines import settled, telling_engines
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
@@ -27,8 +28,14 @@ from mlusim.cli.streams import complaint, drop_output, prepare
 from mlusim.engine.preference import on_threads, preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
+from mlusim.lazy import lazy
 from mlusim.machine.limits import UNLIMITED, limiting
 from mlusim.near import near
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc import errors as sources
+else:
+    (sources,) = lazy("mlusim.frontend.bangc.errors")
 
 
 @frozen
@@ -226,8 +233,6 @@ def _tell_refusals() -> None:
 
 def _parser(chosen: Verb | None) -> Parser:
     """Return the parser of every verb's name and of the chosen verb's arguments."""
-    import mlusim  # noqa: PLC0415 - the version, and the package is loaded anyhow
-
     parser = Parser(
         prog="mlusim",
         description="A simulated Cambricon MLU: run, check and measure BANG C kernels with no card.",
@@ -264,9 +269,7 @@ def _refuse(error: MlusimError) -> int:
     code = FAULT if isinstance(error, Fault) else USAGE
     below = error.shown
     if isinstance(error, Fault):
-        from mlusim.frontend.bangc.errors import excerpt_of_fault  # noqa: PLC0415 - no verb needs it that goes well
-
-        below = excerpt_of_fault(error)
+        below = sources.excerpt_of_fault(error)
     _tell(str(error) if isinstance(error, Fault) or not below else str(error.args[0]), code)
     for line in below.splitlines():
         print(shown(line.expandtabs(4)).rstrip(), file=sys.stderr)

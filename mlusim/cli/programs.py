@@ -1,6 +1,6 @@
 """The program that a command line names: an operator's case, a script, or a kernel of BANG C sources.
 
-Each is loaded where it is named: a kernel needs no operators, and no driver for programs of the system.
+Each is loaded where it is named (`mlusim.lazy`): a kernel needs no operators, and no driver for programs of the system.
 """
 
 import argparse
@@ -9,16 +9,39 @@ import shutil
 from typing import TYPE_CHECKING
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli import settings
 from mlusim.cli.settings import names_in
 from mlusim.cli.sources import CALL_OPTIONS, board_of, defines, is_source, refuse_call_arguments, split
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
+from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    from mlusim.cli import files
+    from mlusim.observe import names as checkers
+    from mlusim.operators import registry, runner
+    from mlusim.programs import command_program as commands
+    from mlusim.programs import host_program as mains
+    from mlusim.programs import kernel_call as calls
+    from mlusim.programs import operator_program as operator_calls
+    from mlusim.programs import program as scripts
+    from mlusim.programs import pytest_program as tests
     from mlusim.programs.command_program import CommandProgram
     from mlusim.programs.host_program import HostProgram
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.program import Program
+else:
+    files, checkers, registry, runner = lazy(
+        "mlusim.cli.files", "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
+    )
+    commands, mains, calls, operator_calls, scripts, tests = lazy(
+        "mlusim.programs.command_program",
+        "mlusim.programs.host_program",
+        "mlusim.programs.kernel_call",
+        "mlusim.programs.operator_program",
+        "mlusim.programs.program",
+        "mlusim.programs.pytest_program",
+    )
 
 OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
 OF_KERNELS = ("kernel", "dim", "kind", "arg", "draws")
@@ -45,9 +68,7 @@ def _is_command(word: str) -> bool:
 
 
 def _is_operator(word: str) -> bool:
-    from mlusim.operators.registry import operators  # noqa: PLC0415 - see above
-
-    return word in operators()
+    return word in registry.operators()
 
 
 def program_of(args: argparse.Namespace) -> "Program":
@@ -59,15 +80,11 @@ def program_of(args: argparse.Namespace) -> "Program":
     if ".py::" in args.program:
         _refuse_options(args, "the test")
         refuse_no_file(args.program.partition("::")[0], "name a test as tests/test_kernel.py::test_small")
-        from mlusim.programs.pytest_program import PytestProgram  # noqa: PLC0415 - see above
-
-        return PytestProgram(args.program, words, checks)
+        return tests.PytestProgram(args.program, words, checks)
     if args.program.endswith(".py"):
         _refuse_options(args, "the script")
         refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")
-        from mlusim.programs.program import ScriptProgram  # noqa: PLC0415 - see above
-
-        return ScriptProgram(args.program, words, checks)
+        return scripts.ScriptProgram(args.program, words, checks)
     if is_source(args.program):
         return source_program(args, checks)
     if is_native(args.program):
@@ -82,10 +99,8 @@ def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the names of ``--check``; raises `UsageError` for one that is no checker."""
     if not args.check:
         return ()
-    from mlusim.observe.names import observers_of  # noqa: PLC0415 - see above
-
     checks = tuple(names_in(args.check))
-    observers_of(checks)
+    checkers.observers_of(checks)
     return checks
 
 
@@ -104,9 +119,7 @@ def is_call(args: argparse.Namespace, program: "Program") -> bool:
     """Return whether *program*, which *args* name, is one call of a kernel of BANG C sources."""
     if not is_source(args.program):
         return False
-    from mlusim.programs.kernel_call import KernelCall  # noqa: PLC0415 - see above
-
-    return isinstance(program, KernelCall)
+    return isinstance(program, calls.KernelCall)
 
 
 def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> "Program":
@@ -138,28 +151,20 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; a BANG C file takes --kernel and --arg")
-    from mlusim.programs.host_program import HostProgram  # noqa: PLC0415 - see above
-    from mlusim.programs.kernel_call import (  # noqa: PLC0415 - see above
-        KernelCall,
-        Sources,
-        dim_of,
-        kind_of,
-        named_values,
-    )
-
-    sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
+    sources = calls.Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
-    program = HostProgram(sources, tuple(rest), checks, seed, effects, engine)
+    program = mains.HostProgram(sources, tuple(rest), checks, seed, effects, engine)
     # A file with both is run as its author runs it, unless an option asks for a kernel.
     if not any(getattr(args, o, None) for o in OF_KERNELS) and program.has_main:
         return program
     if rest:
         raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
-    dim, kind = dim_of(args.dim), kind_of(args.kind)
+    dim, kind = calls.dim_of(args.dim), calls.kind_of(args.kind)
     how = (checks, seed, effects, engine)
     draws = getattr(args, "draws", None)
-    return KernelCall(sources, args.kernel, dim, kind, named_values(args.arg, "--arg"), *how, draws=draws)
+    given = calls.named_values(args.arg, "--arg")
+    return calls.KernelCall(sources, args.kernel, dim, kind, given, *how, draws=draws)
 
 
 def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
@@ -173,10 +178,8 @@ def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
             f"takes BANG C files, and no {args.program!r}" if args.program else "takes BANG C files; name one"
         )
         raise UsageError(f"mlusim {args.verb} with --param {what}")
-    from mlusim.programs.kernel_call import KernelCall  # noqa: PLC0415 - see above
-
     call = source_program(argparse.Namespace(**{**vars(args), "board": board, "jobs": None}), ())
-    if not isinstance(call, KernelCall):
+    if not isinstance(call, calls.KernelCall):
         raise UsageError(f"{args.program} has main(), and what is tried is one kernel; name it with --kernel")
     return call
 
@@ -188,10 +191,8 @@ def program_to_try(args: argparse.Namespace, board: str) -> "HostProgram | Comma
         return _native(plain_args, (), (*args.arguments, *behind(args)))
     if not is_source(args.program) or any(getattr(args, o, None) for o in OF_KERNELS):
         return None
-    from mlusim.programs.kernel_call import KernelCall  # noqa: PLC0415 - see above
-
     made = source_program(plain_args, ())
-    return None if isinstance(made, KernelCall) else made
+    return None if isinstance(made, calls.KernelCall) else made
 
 
 def _refuse_options(args: argparse.Namespace, who: str) -> None:
@@ -218,31 +219,23 @@ def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str,
         "seed": getattr(args, "seed", None),
         "effects": getattr(args, "effects", None) or "late",
     }
-    from mlusim.programs.command_program import CommandProgram  # noqa: PLC0415 - see above
-
     named = tuple(find_board(name).name for one in boards for name in one.split(","))
-    return CommandProgram(args.program, words, checks, named, options)
+    return commands.CommandProgram(args.program, words, checks, named, options)
 
 
 def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "Program":
-    from mlusim.cli.files import read_inputs  # noqa: PLC0415 - see above
-    from mlusim.cli.settings import parameters  # noqa: PLC0415 - see above
-    from mlusim.operators.registry import find_case, find_operator  # noqa: PLC0415 - see above
-    from mlusim.operators.runner import case_generator  # noqa: PLC0415 - see above
-    from mlusim.programs.operator_program import OperatorProgram  # noqa: PLC0415 - see above
-
-    spec = find_operator(args.program)
+    spec = registry.find_operator(args.program)
     if args.inputs is not None:
         if args.case is not None:
             raise UsageError("--case and --inputs exclude each other; give one of them")
-        inputs, params, case = read_inputs(args.inputs, spec), parameters(spec, args.set), None
+        inputs, params, case = files.read_inputs(args.inputs, spec), settings.parameters(spec, args.set), None
         board = args.board or DEFAULT_BOARDS[0]
     else:
         if args.set:
             raise UsageError("--set goes with --inputs; a case has its own parameters")
-        chosen = find_case(spec, args.case) if args.case is not None else spec.cases[0]
-        inputs, params, spec = *chosen.make(case_generator(chosen)), spec.called_as(chosen)
+        chosen = registry.find_case(spec, args.case) if args.case is not None else spec.cases[0]
+        inputs, params, spec = *chosen.make(runner.case_generator(chosen)), spec.called_as(chosen)
         case, board = chosen.name, args.board or (chosen.boards or DEFAULT_BOARDS)[0]
-    return OperatorProgram(
+    return operator_calls.OperatorProgram(
         spec, inputs, params, find_board(board).name, args.seed, args.effects, case, checks
     )

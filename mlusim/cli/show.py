@@ -3,14 +3,20 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
 from mlusim.files.paths import lines_shown, shown
+from mlusim.lazy import lazy
 from mlusim.report.json_values import json_text
+
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
+else:
+    (rich_progress,) = lazy("rich.progress")
 
 
 class Output(Console):
@@ -91,10 +97,13 @@ def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
     if not console.is_terminal or total < 2:
         yield lambda _: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    columns = (
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.TimeElapsedColumn(),
+    )
+    with rich_progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
 
         def step(name: str) -> None:

@@ -4,18 +4,23 @@ import argparse
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlusim.cli.exits import CLEAN
 from mlusim.cli.show import emit
 from mlusim.cli.sources import board_of
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    from mlusim.toolkit import folder as toolkits
+else:
+    (toolkits,) = lazy("mlusim.toolkit.folder")
 
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder, and print what to type."""
-    from mlusim.toolkit.folder import make  # noqa: PLC0415 - libclang is an extra
-
     folder, board = Path(args.directory).expanduser().absolute(), board_of(args.board)
-    make(folder, board)
+    toolkits.make(folder, board)
     if args.json:
         variables = {"NEUWARE_HOME": str(folder), "PATH": f"{folder / 'bin'}{os.pathsep}$PATH"}
         emit({"folder": str(folder), "board": board.name, "export": variables})

@@ -14,6 +14,7 @@ from mlusim.counted import counted
 from mlusim.engine.native.screen import Mode
 from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
+from mlusim.lazy import lazy
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
 from mlusim.machine.hub import (
@@ -50,6 +51,9 @@ from mlusim.time.timeline import Forecast
 
 if TYPE_CHECKING:
     from mlusim.machine.native.run import Loaded
+    from mlusim.observe import names as checkers
+else:
+    (checkers,) = lazy("mlusim.observe.names")
 
 
 class Device(Presented):
@@ -459,6 +463,4 @@ def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
     """Return the observers that are *wanted*, of which some may be given by name."""
     if all(isinstance(one, Observer) for one in wanted):
         return tuple(wanted)
-    from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
-
-    return observers_of(wanted)
+    return checkers.observers_of(wanted)  # the names live above the machine

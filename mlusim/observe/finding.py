@@ -9,10 +9,14 @@ from attrs import evolve, field, frozen
 
 from mlusim.counted import plural
 from mlusim.errors import shown_file
+from mlusim.lazy import lazy
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
+    from rich import text as rich_text
     from rich.console import Console, ConsoleOptions, RenderResult
+else:
+    (rich_text,) = lazy("rich.text")
 
 ERROR, NOTE = "error", "note"
 
@@ -108,23 +112,21 @@ class Finding(Presented):
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         """Render in the manner of pip: the rule, what, where with the source line, how, what to do."""
         del console, options
-        from rich.text import Text  # noqa: PLC0415 - who does not print does not pay for it
-
         color = "red" if self.level == ERROR else "cyan"
-        yield Text.assemble((self.level, f"bold {color}"), f": {self.id}")
-        yield Text.assemble(("× ", color), self.message)
+        yield rich_text.Text.assemble((self.level, f"bold {color}"), f": {self.id}")
+        yield rich_text.Text.assemble(("× ", color), self.message)
         for line in (*self.context, *(str(place) for place in self.places)):
-            yield Text.assemble(("│   ", color), line)
-        yield Text.assemble(("╰─> ", color), self._where())
+            yield rich_text.Text.assemble(("│   ", color), line)
+        yield rich_text.Text.assemble(("╰─> ", color), self._where())
         # linecache, not the file: it knows the cells of notebooks, too.
         source = linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
         if source:
-            yield Text(f"      {source}")
-            yield Text.assemble("      ", (caret(source, self.intrinsic), color))
+            yield rich_text.Text(f"      {source}")
+            yield rich_text.Text.assemble("      ", (caret(source, self.intrinsic), color))
         if self.note:
-            yield Text.assemble(("note", "bold magenta"), f": {self.note}")
+            yield rich_text.Text.assemble(("note", "bold magenta"), f": {self.note}")
         if self.hint:
-            yield Text.assemble(("hint", "bold cyan"), f": {self.hint}")
+            yield rich_text.Text.assemble(("hint", "bold cyan"), f": {self.hint}")
 
     def _where(self) -> str:
         """Name the place, the task, the kernel, and how often."""

@@ -18,13 +18,18 @@ from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.arrays import LARGEST, read_array, read_member
 from mlusim.files.paths import shown
+from mlusim.lazy import lazy
 from mlusim.near import near
 from mlusim.programs import argument_forms as forms
 from mlusim.programs.argument_forms import ArgumentForm
 
 if TYPE_CHECKING:
+    from mlusim.formula import expr, parse
     from mlusim.machine.device import Device
     from mlusim.machine.tensor import DeviceTensor
+    from mlusim.plan import boards
+else:
+    expr, parse, boards = lazy("mlusim.formula.expr", "mlusim.formula.parse", "mlusim.plan.boards")
 
 Array = np.ndarray[Any, Any]
 _MEMBER = re.compile(r"(.+\.npz)(?::(.+))?", re.DOTALL)
@@ -318,14 +323,10 @@ class ArgumentScope:
         text = text.strip()
         if text.isdigit():
             return int(text)
-        from mlusim.formula.expr import Var, walk  # noqa: PLC0415 - plain numbers need no formulas
-        from mlusim.formula.parse import parse_formula  # noqa: PLC0415
-        from mlusim.plan.boards import board_constants  # noqa: PLC0415
-
-        known = board_constants(self.board)
-        free = {n: Var(n) for n in self._names() if n.isidentifier() and n not in (*known, "min", "max")}
-        parsed = parse_formula(text, free)
-        named = [part.name for part in walk(parsed) if isinstance(part, Var) and part.name in free]
+        known = boards.board_constants(self.board)
+        free = {n: expr.Var(n) for n in self._names() if n.isidentifier() and n not in (*known, "min", "max")}
+        parsed = parse.parse_formula(text, free)
+        named = [part.name for part in expr.walk(parsed) if isinstance(part, expr.Var) and part.name in free]
         self.used.update(named)
         return parsed.evaluate({**known, **{n: self.whole(n) for n in named}})
 

@@ -2,12 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
 
+from mlusim.lazy import lazy
 from mlusim.machine.hub import attending
+
+if TYPE_CHECKING:
+    from mlusim.observe import names as checkers
+    from mlusim.toolkit.server import command as commands
+else:
+    checkers, commands = lazy("mlusim.observe.names", "mlusim.toolkit.server.command")
 
 
 @frozen
@@ -39,11 +46,8 @@ class CommandProgram:
         Raises `SystemExit` with its exit status where that is not 0, the first fault of a kernel where the program went on
         all the same, and `UsageError` where it cannot be started.
         """
-        from mlusim.observe.names import observers_of  # noqa: PLC0415 - a program that is named may never run
-        from mlusim.toolkit.server.command import NativeCommand  # noqa: PLC0415 - the same
-
-        command = NativeCommand([self.path, *self.arguments], self.boards, self.options, self.file)
-        with attending(observers_of((*self.checks, *observe))):
+        command = commands.NativeCommand([self.path, *self.arguments], self.boards, self.options, self.file)
+        with attending(checkers.observers_of((*self.checks, *observe))):
             code = command.run()
         if code:
             raise SystemExit(code)

@@ -2,11 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from mlusim.lazy import lazy
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.observed import LaunchResult
 from mlusim.presenting import Presented, presenter
+
+if TYPE_CHECKING:
+    from mlusim.observe import names as checkers
+else:
+    (checkers,) = lazy("mlusim.observe.names")
 
 
 class Profiled(Observer, Presented):
@@ -50,7 +57,5 @@ def profiled(*, lines: bool = True, check: Iterable[str] = ()) -> Iterator[Profi
     checkers that watch as well.  Raises `UsageError` for an unknown checker.
     """
     found = Profiled(lines=lines)
-    from mlusim.observe.names import observers_of  # noqa: PLC0415 - a program that checks nothing loads no checker
-
-    with attending((*observers_of(check), found)):
+    with attending((*checkers.observers_of(check), found)):
         yield found

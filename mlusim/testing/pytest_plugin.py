@@ -18,8 +18,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mlusim.lazy import lazy
+
 if TYPE_CHECKING:
+    from mlusim.testing import case_tests, checked_tests
     from mlusim.testing.case_tests import CaseTests
+else:
+    case_tests, checked_tests = lazy("mlusim.testing.case_tests", "mlusim.testing.checked_tests")
 
 OPTION = "--mlusim-check"
 LIMIT = "--mlusim-limit"
@@ -54,9 +59,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests
         return None
     named = parent.session.isinitpath(file_path)
     if named or any(fnmatch.fnmatch(str(file_path), one) for one in parent.config.getini(CASES)):
-        from mlusim.testing.case_tests import CaseTests  # noqa: PLC0415 - who has no cases does not pay for them
-
-        return CaseTests.from_parent(parent, path=file_path)
+        return case_tests.CaseTests.from_parent(parent, path=file_path)
     return None
 
 
@@ -65,7 +68,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}(*ids, reason): findings that the test provokes on purpose")
     wanted = config.getoption(OPTION)
     if wanted is not None:
-        from mlusim.testing.checked_tests import CheckedTests, limit_of, names_of  # noqa: PLC0415 - who does not check does not pay for it
-
-        checked = CheckedTests(names_of(wanted, OPTION), limit_of(config.getoption(LIMIT), LIMIT), MARK)
+        limit = checked_tests.limit_of(config.getoption(LIMIT), LIMIT)
+        checked = checked_tests.CheckedTests(checked_tests.names_of(wanted, OPTION), limit, MARK)
         config.pluginmanager.register(checked, "mlusim-checked-tests")

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
@@ -21,10 +22,16 @@ from mlusim.arch.catalog import BOARDS, find_board
 from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError
+from mlusim.lazy import lazy
 from mlusim.toolkit import device_text, embedded
 from mlusim.toolkit.compiler import Compiler, host_compiler
 from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
+
+if TYPE_CHECKING:
+    from mlusim.toolkit import device_code
+else:
+    (device_code,) = lazy("mlusim.toolkit.device_code")
 
 VERSION = "4.15.2"
 """Of the vendor's compiler, whose flags these are."""
@@ -360,9 +367,7 @@ class CompilerDriver:
         source = self._source(path)
         found = embedded.kept(source)
         if found is None:
-            from mlusim.toolkit.device_code import embedded_of  # noqa: PLC0415 - takes a while, and is in the cache mostly
-
-            found = embedded_of(source)
+            found = device_code.embedded_of(source)
             embedded.keep(source, found)
         return found
 
@@ -375,11 +380,9 @@ class CompilerDriver:
         code = self._with_kernels(path, str(assembly), ["-S"], scratch)
         if code:
             return code
-        from mlusim.toolkit.device_code import text_of  # noqa: PLC0415 - takes a while
-
         made = assembly.read_text(encoding="utf-8")
         text = device_text.written(
-            text_of(self._source(path)), made, path, [b.arch.name for b in self.boards]
+            device_code.text_of(self._source(path)), made, path, [b.arch.name for b in self.boards]
         )
         if "-S" in command.modes:
             Path(str(target)).write_text(text, encoding="utf-8")

@@ -51,7 +51,15 @@ def _imported(name, path, known, *, types):
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         found.update(_module(target, known) for target in names)
+    found.update(_module(target, known) for target in later(ast.walk(tree_of(path))))
     return found - {"", "mlusim", name}
+
+
+def later(nodes):
+    """Yield the modules that a file loads when it asks for them (`mlusim.lazy`)."""
+    for node in nodes:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "lazy":
+            yield from (argument.value for argument in node.args if isinstance(argument, ast.Constant))
 
 
 def _module(target, known):

@@ -6,11 +6,14 @@ import importlib.util
 import re
 from pathlib import Path
 
+from import_graph import later
+
 ROOT = Path(__file__).parents[2]
 LAYERS = {
     "errors": 0,
     "kernel_frames": 0,
     "near": 0,
+    "lazy": 0,
     "installing": 0,
     "text_grid": 0,
     "presenting": 0,
@@ -61,7 +64,7 @@ def _nodes(path):
 
 @functools.cache
 def _imports(path):
-    """Every module that a file imports, inside functions too, but for type checking."""
+    """Every module that a file imports, inside functions too and later (`mlusim.lazy`), but for type checking."""
     guarded = {
         id(child)
         for node in _nodes(path)
@@ -76,7 +79,7 @@ def _imports(path):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.append(node.module)
-    return found
+    return [*found, *later(_nodes(path))]
 
 
 def _offenders(paths, found):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import repeat
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch
 from mlusim.errors import LaunchError, shown_file
@@ -24,8 +24,14 @@ from mlusim.frontend.bangc.scalars import converted
 from mlusim.frontend.bangc.stack_frames import StackFrames
 from mlusim.frontend.bangc.structures import check, made
 from mlusim.kernel_frames import SCOPES, own_file
+from mlusim.lazy import lazy
 from mlusim.machine.kernel import Kernel
 from mlusim.memory.declaration import StackVariable
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc import c_scope
+else:
+    (c_scope,) = lazy("mlusim.frontend.bangc.c_scope")
 
 
 class Body:
@@ -126,9 +132,7 @@ class RepeatedRun:
 
 
 def _scopes(plan: LinkPlan) -> Any:
-    from mlusim.frontend.bangc.c_scope import Scopes  # noqa: PLC0415 - with the expressions of C, for Python code alone
-
-    return Scopes((plan,))
+    return c_scope.Scopes((plan,))
 
 
 def _shown(plan: LinkPlan) -> FunctionType:

@@ -12,6 +12,7 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import define, field
 
 from mlusim.installing import missing_packages
@@ -140,17 +141,15 @@ def words(
 
 def bars(axes: Any, boxes: Sequence[Box], color: str, **style: object) -> Any:
     """Draw many boxes (x, y, width, height in data units) of one colour as one shape, and return it."""
-    import numpy as np  # noqa: PLC0415 - beside matplotlib, which needs it
-    from matplotlib.patches import PathPatch  # noqa: PLC0415 - an extra
-    from matplotlib.path import Path  # noqa: PLC0415 - an extra
+    from matplotlib import patches, path  # noqa: PLC0415 - an extra
 
     given = np.array(boxes, float).reshape(-1, 4)
     x, y, width, height = given.T
     corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y)]
     points = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1).reshape(-1, 2)
-    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(given))
+    codes = np.tile([path.Path.MOVETO, *[path.Path.LINETO] * 3, path.Path.CLOSEPOLY], len(given))
     looks = {"facecolor": COLORS[color], "edgecolor": "none", "linewidth": 0} | style
-    shape = PathPatch(Path(points, codes), clip_on=False, **looks)
+    shape = patches.PathPatch(path.Path(points, codes), clip_on=False, **looks)
     axes.add_patch(shape)
     return shape
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -21,6 +22,12 @@ from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.parse.library import Library, library
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    from mlusim.isa import header, prototypes
+else:
+    header, prototypes = lazy("mlusim.isa.header", "mlusim.isa.prototypes")
 
 FLAGS = (
     "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-w", "-ferror-limit=100",
@@ -97,12 +104,9 @@ def library_state() -> str:
 
 def _intrinsics() -> tuple[str, dict[int, str]]:
     """Return the header of the instruction set, and which row each of its lines declares."""
-    from mlusim.isa.header import header_lines  # noqa: PLC0415 - takes a while, and is seldom needed
-    from mlusim.isa.prototypes import all_prototypes  # noqa: PLC0415 - the same
-
-    lines = list(header_lines())
+    lines = list(header.header_lines())
     first = next(n for n, line in enumerate(lines) if line.startswith("#define") and prelude.MARK in line) + 2
-    return "\n".join(lines) + "\n", {first + n: p.row for n, p in enumerate(all_prototypes())}
+    return "\n".join(lines) + "\n", {first + n: p.row for n, p in enumerate(prototypes.all_prototypes())}
 
 
 def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:

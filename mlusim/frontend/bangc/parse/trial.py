@@ -4,6 +4,7 @@ The library can neither be stopped nor bounded while it parses, and a process th
 What the child makes of the file comes back as bytes: one parse is enough.
 """
 
+import faulthandler
 import os
 import signal
 import tempfile
@@ -12,9 +13,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlusim.errors import UsageError
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    import resource
+else:
+    (resource,) = lazy("resource")  # not on every system
 
 SECONDS = 10
 """CPU time of one parse; the largest sources of the vendor's take less than two seconds."""
@@ -70,14 +77,12 @@ def bounded() -> Iterator[bool]:
     if not _CHILD.is_set():
         yield False
         return
-    import resource  # noqa: PLC0415 - not on every system
-
     spent = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(spent.ru_utime + spent.ru_stime) + SECONDS
     before = [(one, resource.getrlimit(one)) for one in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
     signal.alarm(WAITING)
-    _lower(resource, resource.RLIMIT_CPU, seconds)
-    _lower(resource, resource.RLIMIT_AS, _size() + GROWTH)
+    _lower(resource.RLIMIT_CPU, seconds)
+    _lower(resource.RLIMIT_AS, _size() + GROWTH)
     try:
         yield True
     finally:
@@ -99,9 +104,6 @@ def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
     """Write in the child what *make* gives to the file *made*, errors to *said*, and end with 0 where it gave something."""
     code = 1
     try:
-        import faulthandler  # noqa: PLC0415 - of the child alone
-        import resource  # noqa: PLC0415 - not on every system
-
         _CHILD.set()
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         os.dup2(said, 2)
@@ -119,7 +121,7 @@ def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
         os._exit(code)
 
 
-def _lower(resource: Any, limit: int, most: int) -> None:
+def _lower(limit: int, most: int) -> None:
     """Bound *limit* by *most*, unless a smaller bound is there."""
     soft, hard = resource.getrlimit(limit)
     if soft == resource.RLIM_INFINITY or soft > most:

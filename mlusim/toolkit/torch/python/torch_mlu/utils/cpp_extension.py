@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -232,6 +233,4 @@ def _first(flags: Mapping[str, Iterable[str]], names: Iterable[str]) -> Iterable
 
 
 def _pythons() -> set[Path]:
-    import sysconfig  # noqa: PLC0415 - small
-
     return {Path(sysconfig.get_paths()[name]) for name in ("include", "platinclude")}
