@@ -33,6 +33,7 @@ from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
 from mlusim.machine.native.counts import CoverCounts
+from mlusim.machine.native.screen_beside import screen_beside, threads_of_screen
 from mlusim.machine.native.screening import Screening, note_watched, screening_of, worth_a_compiler
 from mlusim.machine.options import LaunchOptions, listed
 from mlusim.machine.queue_place import queue_place
@@ -247,13 +248,15 @@ class Device(Presented):
         choices, bound = choices_of(request.options.seed), limit_of(request.options.limit)
         drawn = choices is not None or request.options.seed is not None
         how = {"counted": bound.instructions is not None, "drawn": drawn}
+        asked = request.options.threads
+        threads = self.threads if asked is None else threads_of(asked)
         screening = screening_of(request, self.board, watching, **how) if inside else None
-        native, many = self._chosen(request, watching, screening, how)
+        native, many = self._chosen(request, watching, threads, screening, how)
         written = set(allocations(request))
         self._running.append(written)
         try:
             with turn():
-                session = None if screening is None else self._screened(screening, bound)
+                session = None if screening is None else self._screened(screening, bound, threads)
                 if session is None:
                     told = () if screening is None else screening.told
                     session = self._ran(bound, request, watching, choices, native, told=told, threads=many)
@@ -272,12 +275,11 @@ class Device(Presented):
         self,
         request: Request,
         watching: Sequence[Observer],
+        threads: int,
         screening: Screening | None,
         how: dict[str, bool],
     ) -> "tuple[Loaded | None, int]":
-        """Return the compiled kernel of a launch where C runs it, and on how many threads."""
-        asked = request.options.threads
-        threads = self.threads if asked is None else threads_of(asked)
+        """Return the compiled kernel of a launch where C runs it, and on how many of so many *threads*."""
         counting = wants_counts(watching) and worth_a_compiler(request)
         native = None
         if screening is None:
@@ -288,8 +290,11 @@ class Device(Presented):
             )
         return native, 1 if counting else threads_for(request, self.board, native, threads)
 
-    def _screened(self, screening: Screening, bound: Limit) -> Session | None:
-        """Return the launch in C, for checkers that find nothing in it; None where they may."""
+    def _screened(self, screening: Screening, bound: Limit, threads: int) -> Session | None:
+        """Return the launch in C, on at most so many *threads*, for checkers that find nothing in it; None where they may."""
+        many = threads_of_screen(screening.request, self.board.arch, screening.looks, threads)
+        if many > 1:
+            screening.beside = functools.partial(screen_beside, many)
         with _metered(bound) as meter:
             return screening.run(lambda *given: self._session(screening.request, *given), meter)
 

@@ -166,9 +166,9 @@ class Session:
                 core.release()
             self.pool.clear()
 
-    def beside(self, native: Any, notes: Any) -> "Session":
+    def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Session":
         """Return a session of the same request for some of its tasks, in C, of which *notes* has what they touch off chip."""
-        return Session(self.board, self.request, (), self._bind, None, native, self.meter, notes)
+        return Session(self.board, self.request, observers, self._bind, None, native, self.meter, notes)
 
     def again(
         self,

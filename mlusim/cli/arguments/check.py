@@ -13,6 +13,7 @@ from mlusim.cli.arguments.shared import (
     add_limit,
     add_program,
     add_reference,
+    add_threads,
     whole,
 )
 from mlusim.machine.limits import USUAL
@@ -61,6 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_jobs(parser, what="processes for many cases")
     add("--json", action="store_true", help="the same as --format json")
     add_engine(parser, WHERE_CHECKED)
+    add_threads(parser)
     add_limit(parser, USUAL)
     add_coverage(parser)
     parser.epilog = EXAMPLES

@@ -9,9 +9,9 @@ import contextlib
 import functools
 import os
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Request, Session
     from mlusim.machine.tally import Tally
 
+Noted = TypeVar("Noted")  # what notes the tasks of one thread
 READ = (1 << 64) - 1  # the number of what is only read: -1 in C
 LARGE = 1 << 20  # bytes that a launch is given, from which on "auto" takes more than one thread
 MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
@@ -61,7 +62,14 @@ if hasattr(os, "register_at_fork"):
 _rooms: list[Bytes] = []  # for copies of pages
 
 
-def _room(nbytes: int) -> Bytes:
+def give_room(room: Bytes) -> None:
+    """Let a later launch have *room*."""
+    if sum(one.size for one in _rooms) + room.size <= KEPT_BYTES:
+        _rooms.append(room)
+
+
+def room_for(nbytes: int) -> Bytes:
+    """Return room for *nbytes* bytes of copies: what an earlier launch has had, where there is such."""
     for place, room in enumerate(_rooms):
         if room.size == nbytes:
             return _rooms.pop(place)
@@ -73,15 +81,14 @@ class _Kept:
 
     def __init__(self, allocation: Allocation) -> None:
         self.allocation = allocation
-        self._copy = _room(allocation.nbytes)
+        self._copy = room_for(allocation.nbytes)
         self._state = np.zeros(8 + -(-allocation.nbytes // KEPT_PAGE), np.uint8)
         self._state[:8].view(np.uint64)[0] = self._copy.ctypes.data
         self.at = int(self._state.ctypes.data)
 
     def end(self) -> None:
         """Let a later launch have the room."""
-        if sum(room.size for room in _rooms) + self._copy.size <= KEPT_BYTES:
-            _rooms.append(self._copy)
+        give_room(self._copy)
 
     def restore(self) -> None:
         """Write back what was kept."""
@@ -91,18 +98,34 @@ class _Kept:
             raw[start:stop] = self._copy[start:stop]
 
 
+class Ending:
+    """Whether the threads of a launch are to end; what C calls for to look after it."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._look = self._look_up
+
+    def watched_by(self, core: "NativeCore") -> None:
+        """Let *core* end where the others have ended."""
+        core.c.look = id(self._look)
+
+    def _look_up(self) -> None:
+        """End the thread where the others have ended; Python handles signals on the way."""
+        if self.stopped:
+            raise Suspicion
+
+
 class _Memory:
-    """The GDRAM of a launch: the numbers of its allocations, what they held before, and whether the threads are to stop.
+    """The GDRAM of a launch: the numbers of its allocations, and what they held before.
 
     *read* are those that the kernel takes as const: what it reads there is in no record, and a store ends the attempt.
     """
 
     def __init__(self, given: Sequence[Allocation], read: Collection[Allocation]) -> None:
         self.keys = {a: READ if a in read else key for key, a in enumerate(given)}
-        self._fresh = [a for a in given if a.writable and _is_fresh(a)]
+        self._fresh = [a for a in given if a.writable and is_fresh(a)]
         changing = [a for a in given if a.writable and a.nbytes and a not in read]
-        self.kept = {a: _Kept(a) for a in changing if not _is_fresh(a)}
-        self.stopped = False
+        self.kept = {a: _Kept(a) for a in changing if not is_fresh(a)}
 
     def end(self) -> None:
         """Nothing is restored any more."""
@@ -142,7 +165,7 @@ def _allocations_in(argument: object) -> Iterator[Allocation]:
             yield found
 
 
-def _is_fresh(allocation: Allocation) -> bool:
+def is_fresh(allocation: Allocation) -> bool:
     """Return whether the bytes are poison, as the device has made them, and need not be kept."""
     heap = allocation.heap
     given = allocation.filled or allocation.given or allocation.launches
@@ -152,27 +175,21 @@ def _is_fresh(allocation: Allocation) -> bool:
 class Notes:
     """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen."""
 
-    def __init__(self, memory: _Memory) -> None:
-        self._memory = memory
+    def __init__(self, memory: _Memory, ending: Ending) -> None:
+        self._memory, self._ending = memory, ending
         self._table = np.empty((MOST_TOUCHES + 1, COLUMNS), np.int64)
         self._table[0] = 0, MOST_TOUCHES, -1, 0, 0
         self._pieces: list[Rows] = []
         self._many, self._most = 0, MANY_TOUCHES
-        self._look = self._look_up
 
     def begin(self, core: "NativeCore") -> None:
         """A task begins on *core*."""
         core.c.records = self._table.ctypes.data
         core.c.segment = core.union.number
-        core.c.look = id(self._look)
+        self._ending.watched_by(core)
 
     def again(self, core: "NativeCore") -> None:
         """*core* keeps its declarations from task to task."""
-
-    def _look_up(self) -> None:
-        """End the thread where the others have ended; Python handles signals on the way."""
-        if self._memory.stopped:
-            raise Suspicion
 
     def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
         """Return where the pages of *allocation* are kept, 0 where they are not, and its number."""
@@ -246,7 +263,7 @@ def threads_for(request: "Request", board: Board, native: "Loaded | None", asked
     if asked < 2 or native is None:
         return 1
     form, arch = request.kernel.native, board.arch
-    many = min(asked, _groups(request, arch))
+    many = min(asked, groups_of(request, arch))
     if many < 2 or arch.name in _left.get(form, ()):
         return 1
     named = asked_of(request.options.engine) == NATIVE
@@ -259,7 +276,7 @@ def threads_for(request: "Request", board: Board, native: "Loaded | None", asked
     return 1
 
 
-def _groups(request: "Request", arch: Arch) -> int:
+def groups_of(request: "Request", arch: Arch) -> int:
     """Return how many groups of tasks there are: Block tasks, or unions."""
     x, y, z = request.dim
     return x * y * z // max(1, request.kind.unions * arch.cores_per_cluster)
@@ -271,8 +288,14 @@ def run_beside(session: "Session", many: int) -> bool:
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
     memory = _Memory(_within_reach(session), _only_read(session))
+    form, arch = session.request.kernel.native, session.board.arch
+
+    def part(ending: Ending) -> "tuple[Session, Notes]":
+        notes = Notes(memory, ending)
+        return session.beside(form.loaded(arch, None, Mode.BESIDE), notes), notes
+
     try:
-        parts = _Threads(session, memory, many).run()
+        parts = Threads(session, many, part).run()
         alone = parts is not None and apart(np.concatenate([notes.touched() for _, notes in parts]))
         if parts is None or not alone:
             memory.restore()
@@ -285,29 +308,35 @@ def run_beside(session: "Session", many: int) -> bool:
         memory.end()
 
 
-class _Threads:
-    """The threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it."""
+class Threads(Generic[Noted]):
+    """The *many* threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it.
 
-    def __init__(self, session: "Session", memory: _Memory, many: int) -> None:
-        self._session, self._memory, self._many = session, memory, many
-        self._done: dict[int, tuple[Tally, Notes]] = {}
+    *part* makes the session of one of them, and what notes its tasks.
+    """
+
+    def __init__(
+        self, session: "Session", many: int, part: "Callable[[Ending], tuple[Session, Noted]]"
+    ) -> None:
+        self._session, self._many, self._part = session, many, part
+        self._ending = Ending()
+        self._done: dict[int, tuple[Tally, Noted]] = {}
         self._first: Session | None = None  # the session of the thread that launches
 
-    def run(self) -> "list[tuple[Tally, Notes]] | None":
-        """Run the tasks; the sums and the record of each thread, None where something has ended one of them."""
+    def run(self) -> "list[tuple[Tally, Noted]] | None":
+        """Run the tasks; the sums and the notes of each thread in their order, None where something has ended one of them."""
         others = [_pool().submit(self._work, n) for n in range(1, self._many)]
         try:
             self._work(0)
             while wait(others, MOMENT).not_done:
                 pass
         except BaseException as error:
-            self._memory.stopped = True
+            self._ending.stopped = True
             wait(others)
             if isinstance(error, Overdue):
                 raise (self._first or self._session).late(error) from None
             raise
         if len(self._done) == self._many:
-            return list(self._done.values())
+            return [self._done[place] for place in range(self._many)]
         if self._session.meter is not None:
             self._session.meter.begin_again()
         return None
@@ -316,14 +345,12 @@ class _Threads:
         """Run every n-th task or union from number *place* on, in a session of this thread's own."""
         meter = self._session.meter
         try:
-            form, arch = self._session.request.kernel.native, self._session.board.arch
-            notes = Notes(self._memory)
-            part = self._session.beside(form.loaded(arch, None, Mode.BESIDE), notes)
+            part, notes = self._part(self._ending)
             if place == 0:
                 self._first = part
             part.run_every(self._many, place)
             self._done[place] = part.tally, notes
         except Exception:
-            self._memory.stopped = True
+            self._ending.stopped = True
             if place == 0 and meter is not None and meter.over:
                 raise

@@ -88,6 +88,7 @@ class Loaded:
         self, form: "NativeForm", program: NativeProgram, compiler: tuple[str, ...] | None = None
     ) -> None:
         self.form = form
+        self.beside = program.mode is Mode.BESIDE  # whether it runs in threads that are not Python's alone
         self.program = program
         self.library, self.entry = entry_of(program, available() if compiler is None else compiler)
         self.stack_end = end_of_stack() if program.recursive else 0
@@ -105,7 +106,7 @@ class Loaded:
 
     def run(self, core: int, words: int) -> None:
         """Run the kernel on the C structure at *core*, with the arguments at *words*; beside others it gives Python's lock back."""
-        if self.program.mode is Mode.BESIDE:
+        if self.beside:
             self.library.mlusim_beside(core, words, self._at)
         else:
             self.entry(core, words)

@@ -192,7 +192,7 @@ class Screen(Observer):
 
     def __init__(self, looks: int, watch: Callable[["Screen", "NativeCore"], Any]) -> None:
         self.looks = looks
-        self._watch = watch
+        self.watch = watch
         self.flags: dict[Allocation, Bytes] = {}
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
@@ -218,7 +218,7 @@ class Screen(Observer):
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
         c.context = 0
-        core.mlu.watch = self._watch(self, core)
+        core.mlu.watch = self.watch(self, core)
         c.parts = 0
         if self.looks & Screened.PARTS:
             self.parts.begin(core)
@@ -333,6 +333,26 @@ class Screen(Observer):
                 self._next(core)
 
     # -- what is left ----------------------------------------------------------------------------
+
+    def accesses(self) -> Rows:
+        """Return a copy of the rows of accesses, in their order."""
+        return self._accesses[1 : 1 + int(self._accesses[0, 0])].copy()
+
+    def keys_for(self, part: "Screen") -> "np.ndarray[Any, np.dtype[np.int64]]":
+        """Return the number of each memory here, by its number in *part*."""
+        return np.array([self._keys.setdefault(a, len(self._keys)) for a in part._keys], np.int64)  # noqa: SLF001 - of its kind
+
+    def take(self, part: "Screen") -> None:
+        """Take over what *part* has noted of other tasks of the launch, which none of those here has met."""
+        rows = part.accesses()
+        rows[:, KEY] = self.keys_for(part)[rows[:, KEY]]
+        rows[:, SEGMENT] += self._segments
+        self.met += [tuple(task + self._begun for task in tasks) for tasks in part.met]
+        self._segments += part._segments  # noqa: SLF001 - of its kind
+        self._begun += part._begun  # noqa: SLF001 - of its kind
+        self.hopeless |= part.hopeless
+        self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
+        self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
 
     def lack(self, allocation: Allocation, flags: "np.ndarray[Any, Any]") -> None:
         """Take the values from the bytes of the tensor *allocation* where *flags* say so."""

@@ -1,6 +1,7 @@
 """Launches in C that checkers watch: which may be, and their run, which is clean, or undone for Python to make it again."""
 
 import contextlib
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,11 @@ from mlusim.engine.native.screen import Mode, Screened
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.machine.hub import Observer, hears_the_ends
 from mlusim.machine.limits import UNLIMITED, Meter
+from mlusim.machine.native.beside import give_room, is_fresh, room_for
 from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import Screen
 from mlusim.machine.native.watched_rows import RowWatch
+from mlusim.memory.allocation import POISON
 from mlusim.memory.given import allocations
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ class Screening:
     """A launch that C may run for the checkers: what watches, what its checkers look for, the compiled kernel.
 
     ``told`` hear of no more than its beginning and its end.  Without ``loaded`` Python runs it; where it is to be ``tried`` before it is
-    compiled, also if it is short.
+    compiled, also if it is short.  ``beside`` runs its tasks on several threads, as `screen_beside` does with their number.
     """
 
     request: "Request"
@@ -44,6 +47,7 @@ class Screening:
     looks: Screened
     loaded: "Callable[[], Loaded | None]"
     tried: bool = False
+    beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
 
     def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
         """Run it in C; the session where the checkers find nothing, otherwise None, and its memory as it was before.
@@ -63,14 +67,7 @@ class Screening:
             observer.launch_begin(session)
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
             return None
-        restore = _restore_of(self.request)
-        try:
-            session.run()
-            clean = all(checker.screen_end(screen) for checker in self.checkers)
-        except Exception:  # noqa: BLE001 - a fault, or what a checker may report: Python says which
-            clean = False
-        if not clean:
-            restore()
+        if not self._clean(session, screen):
             if screen.hopeless:
                 _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
             return None
@@ -81,31 +78,66 @@ class Screening:
             observer.launch_end(session)
         return session
 
+    def _clean(self, session: "Session", screen: Screen) -> bool:
+        """Run the tasks, and return whether the checkers find nothing; memory is as before where they may."""
+        before = _Before(self.request)
+        beside = self.beside
+        try:
+            session.run(
+                None if beside is None else functools.partial(beside, session, screen, before.restore)
+            )
+            clean = all(checker.screen_end(screen) for checker in self.checkers)
+        except Exception:  # noqa: BLE001 - a fault, or what a checker may report: Python says which
+            clean = False
+        if not clean:
+            before.restore()
+        before.end()
+        return clean
+
     def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
         """Return whether the launch has `LONG` instructions, without observers; memory is as before."""
-        restore = _restore_of(self.request)
+        before = _Before(self.request)
         trial = (meter or Meter(UNLIMITED)).trial(LONG)
         with contextlib.suppress(Exception):  # when all watch, Python says what it is
             session_of((), None, None, trial, None).run()
-        restore()
+        before.restore()
+        before.end()
         if trial.spent:
             _long.add(self.request.kernel.native)
         return trial.spent
 
 
-def _restore_of(request: "Request") -> Callable[[], None]:
-    """Return what gives the memory that *request* may change its bytes of now back."""
-    kept = [(a, a.raw.copy()) for a in allocations(request) if a.writable]
+class _Before:
+    """What the memory that *request* may change held before; of bytes that are poison, as the device has made them, nothing is kept."""
 
-    def restore() -> None:
-        for allocation, content in kept:
-            allocation.raw[:] = content
+    def __init__(self, request: "Request") -> None:
+        changing = [a for a in allocations(request) if a.writable]
+        self._fresh = [a for a in changing if is_fresh(a)]
+        self._kept = [(a, room_for(a.nbytes)) for a in changing if not is_fresh(a)]
+        for allocation, room in self._kept:
+            room[:] = allocation.raw
 
-    return restore
+    def restore(self) -> None:
+        """Give it back."""
+        for allocation, room in self._kept:
+            allocation.raw[:] = room
+        for allocation in self._fresh:
+            allocation.raw.fill(POISON)
+
+    def end(self) -> None:
+        """Let later launches have the room."""
+        for _, room in self._kept:
+            give_room(room)
+        self._kept = []
 
 
 def screening_of(
-    request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
+    request: "Request",
+    board: Board,
+    watching: Sequence[Observer],
+    *,
+    counted: bool,
+    drawn: bool,
 ) -> Screening | None:
     """Return how C runs a launch for those who are *watching*; None where it does not.
 

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(available() is None, reason="needs a C compiler"
 
 BOARD = "MLU590-H8"
 PIECE = 96  # elements of a task
+CHECKS = ("initcheck", "memcheck", "racecheck", "synccheck")
 HEAD = f"""\
 #define PIECE {PIECE}
 __nram__ float a[PIECE];
@@ -88,6 +89,8 @@ def same(kernel, arguments, threads, **options):
             beside.task,
         )
         return beside
+    assert alone.engine == beside.engine
+    assert [str(f) for f in alone.findings] == [str(f) for f in beside.findings]
     assert {m: getattr(alone, m) for m in MEASURES} == {m: getattr(beside, m) for m in MEASURES}
     assert alone.timeline == beside.timeline or list(alone.timeline) == list(beside.timeline)
     key = [(t.task, t.memory_core, t.work, t.log.key, t.reads) for t in beside.tasks]
@@ -95,8 +98,8 @@ def same(kernel, arguments, threads, **options):
     return beside
 
 
-def compare(folder, seed):
-    """Run a random kernel on one thread and on several; on how many it ran."""
+def compare(folder, seed, observe=()):
+    """Run a random kernel on one thread and on several, under the checkers *observe*; on how many it ran."""
     rng = random.Random(seed)
     union = rng.random() < 0.4
     kernel = loaded(folder, source(rng, union=union))
@@ -104,7 +107,11 @@ def compare(folder, seed):
     n = tasks * PIECE
     data = np.random.default_rng(seed).normal(size=(3, n)).astype(np.float32)
     given = (*data, np.zeros(4, np.int32), n, rng.choice((0, 8, 40, 91, 2 * PIECE)))
-    options = {"dim": (tasks, 1, 1), "kind": mlusim.UNION1 if union else mlusim.BLOCK}
+    options = {
+        "dim": (tasks, 1, 1),
+        "kind": mlusim.UNION1 if union else mlusim.BLOCK,
+        "observe": observe,
+    }
     outcome = same(kernel, given, rng.choice((2, 3)), effects=rng.choice(("late", "eager")), **options)
     return getattr(outcome, "threads", 1)
 
@@ -120,11 +127,36 @@ def test_random_kernels(tmp_path):
     assert {1, 2} <= {min(2, compare(tmp_path, seed)) for seed in (1, 2, 7)}
 
 
+def test_random_kernels_under_checkers(tmp_path):
+    """Findings are those on one thread; launches without any run on several."""
+    assert {1, 2} <= {min(2, compare(tmp_path, seed, CHECKS[1:])) for seed in (1, 9)}
+
+
+def test_checkers_see_what_all_threads_did(tmp_path):
+    """A clean launch is made on two threads; bytes without a value, and a conflict between two threads, are found as on one."""
+    device, kernel, given = copies(tmp_path)
+    launch = device.launch(kernel, 8, args=given, engine="native", observe=CHECKS)
+    assert (launch.threads, launch.engine, launch.findings) == (2, "native", ())
+    assert device.get(given[0]).tolist() == device.get(given[2]).tolist()
+    assert not device.launch(
+        kernel, 8, args=given, engine="native", observe=CHECKS
+    ).findings  # all have values now
+    for reach, why in ((400, "initcheck"), (500, "racecheck")):
+        told = []
+        for threads in (1, 2):
+            device, kernel, given = copies(tmp_path, reach)
+            launch = device.launch(kernel, 8, args=given, engine="native", observe=CHECKS, threads=threads)
+            told.append(([str(f) for f in launch.findings], device.get(given[0]).tobytes()))
+        assert told[0] == told[1]
+        assert why in str(told[0][0])
+
+
 @pytest.mark.attack
 @pytest.mark.parametrize("seed", range(100, 400))
 def test_many_random_kernels(tmp_path, seed):
     """The same of three hundred."""
     compare(tmp_path, seed)
+    compare(tmp_path, seed, CHECKS)
 
 
 COPY = (
@@ -133,6 +165,8 @@ COPY = (
   __memcpy(a, x + at, PIECE * 4, GDRAM2NRAM);
   if (reach == 100) { inout[at] = 3.0f; if (taskId == 2) { out[n] = 1.0f; } }
   if (reach == 300) { ((float *)x)[at] = 3.0f; }
+  if (reach == 400) { __bang_add(a, a, b, PIECE); }
+  if (reach == 500) { out[0] = a[0]; }
   if (reach == 200) { __bang_printf("%d", taskId); }
   while (taskId >= reach) { a[0] = a[0] + 1.0f; }
   __memcpy(out + at, a, PIECE * 4, NRAM2GDRAM);
