@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge] [--page FILE]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge|threads] [--page FILE]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from benchmarks.judge import judging
 from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.start_up import start_up
+from benchmarks.threads import threads
 from benchmarks.timing import Row
 from benchmarks.toolkit import toolkit
 from benchmarks.vendor import __main__ as vendor
@@ -35,6 +36,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "start": start_up,
     "toolkit": toolkit,
     "judge": judging,
+    "threads": threads,
 }
 OTHERS: Mapping[str, Callable[[list[str]], int]] = {
     "calibration": calibration.main,
