@@ -156,8 +156,10 @@ class Core(Protocol):
 class Screen(Protocol):
     """The record that a launch in C has kept for checkers (`mlusim.machine.native.screen`)."""
 
-    def lack(self, allocation: "Allocation", flags: "np.ndarray[Any, Any]") -> None:
-        """Take the values from the bytes of the tensor *allocation* where *flags* say so."""
+    def lack(
+        self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, np.dtype[np.bool_]]], None]"
+    ) -> None:
+        """Take the values from the bytes of the tensor *allocation* that have none: *tell* writes which to what it is given."""
 
     def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
         """Yield the tensors that were passed to `lack`, and their flags now."""

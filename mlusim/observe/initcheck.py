@@ -172,12 +172,14 @@ class InitCheck(Checker):
         for allocation in allocations(launch.request):
             shadow = _remembered(allocation)
             if not shadow.full:
-                screen.lack(allocation, ~shadow.flags(Access(allocation, 0, allocation.nbytes)))
+                screen.lack(allocation, shadow.tell_lacking)
         return super().screen_begin(launch, screen)
 
     def screen_end(self, screen: "Screen") -> bool:
         """A tensor that was stored to has a value in every byte, or Python has to say which stores left some out."""
-        return not any(screen.stored(allocation) and flags.any() for allocation, flags in screen.lacking())
+        return not any(
+            screen.stored(allocation) and flags.view(np.bool_).any() for allocation, flags in screen.lacking()
+        )
 
     def screened(self, screen: "Screen") -> None:
         """Keep what is known of the tensors."""

@@ -75,6 +75,14 @@ class Shadow:
             return np.ones(access.nbytes, np.bool_)
         return access.rows_of(self._flags()).reshape(-1)
 
+    def tell_lacking(self, flags: Mask) -> None:
+        """Write to *flags*, one a byte of the whole allocation, which bytes have no value."""
+        if self._mask is None:
+            flags[:] = False
+            flags[self.low : self.high] = True
+        else:
+            np.logical_not(self._mask, out=flags)
+
     def fill(self, access: Access) -> bool:
         """Note that every byte of *access* has a value now; return whether that is news."""
         low, high = access.span if access.steps else (access.start, access.start + access.size)

@@ -99,7 +99,7 @@ class _Kept:
 
 
 class Ending:
-    """Whether the threads of a launch are to end; what C calls for to look after it."""
+    """The end of the threads of a launch, which is ``stopped`` where one of them has to; C looks after it now and then."""
 
     def __init__(self) -> None:
         self.stopped = False

@@ -354,10 +354,13 @@ class Screen(Observer):
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
 
-    def lack(self, allocation: Allocation, flags: "np.ndarray[Any, Any]") -> None:
-        """Take the values from the bytes of the tensor *allocation* where *flags* say so."""
-        self.flags[allocation] = held = no_values(allocation)
-        held[HEAD:] = flags
+    def lack(
+        self, allocation: Allocation, tell: Callable[["np.ndarray[Any, np.dtype[np.bool_]]"], None]
+    ) -> None:
+        """Take the values from the bytes of the tensor *allocation* that have none: *tell* writes which to what it is given."""
+        self.flags[allocation] = held = np.empty(HEAD + allocation.nbytes, np.uint8)
+        held[:HEAD] = 0
+        tell(held[HEAD:].view(np.bool_))
 
     def lacking(self) -> Iterator[tuple[Allocation, Bytes]]:
         """Yield the tensors that were passed to `lack`, and their flags now."""

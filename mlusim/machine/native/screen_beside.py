@@ -56,12 +56,14 @@ def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: in
     return many if large else 1
 
 
-def screen_beside(many: int, session: "Session", screen: Screen, restore: Callable[[], None]) -> bool:
-    """Run all tasks of *session* on *many* threads, and let its tally and *screen* have what they found; False where they have to run in order."""
+def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[[], None]) -> bool:
+    """Run all tasks of *session* on *many* threads, and let its tally and *screen* have what they found.
+
+    False where they have to run in order: then *undo* has made memory and the flags of tensors what they were before.
+    """
     limit = None if session.meter is None else session.meter.limit
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
-    flags = {allocation: held.copy() for allocation, held in screen.flags.items()}
 
     def part(ending: Ending) -> "tuple[Session, ThreadScreen]":
         own = ThreadScreen(screen, ending)
@@ -73,9 +75,7 @@ def screen_beside(many: int, session: "Session", screen: Screen, restore: Callab
     if parts is None or not apart(
         np.concatenate([_touched(screen, own, n) for n, (_, own) in enumerate(parts)])
     ):
-        restore()
-        for allocation, held in flags.items():
-            screen.flags[allocation][:] = held
+        undo()
         _left.setdefault(session.request.kernel.native, set()).add(session.board.arch.name)
         return False
     session.threads = many

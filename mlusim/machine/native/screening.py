@@ -82,10 +82,15 @@ class Screening:
         """Run the tasks, and return whether the checkers find nothing; memory is as before where they may."""
         before = _Before(self.request)
         beside = self.beside
+
+        def undo() -> None:
+            before.restore()
+            screen.flags.clear()
+            for checker in self.checkers:
+                checker.screen_begin(session, screen)
+
         try:
-            session.run(
-                None if beside is None else functools.partial(beside, session, screen, before.restore)
-            )
+            session.run(None if beside is None else functools.partial(beside, session, screen, undo))
             clean = all(checker.screen_end(screen) for checker in self.checkers)
         except Exception:  # noqa: BLE001 - a fault, or what a checker may report: Python says which
             clean = False
