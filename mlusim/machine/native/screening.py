@@ -113,7 +113,7 @@ class Screening:
 
 
 class _Before:
-    """What the memory that *request* may change held before; of bytes that are poison, as the device has made them, nothing is kept."""
+    """The memory that *request* may change, as it was before; of bytes that are poison, as the device has made them, nothing is kept."""
 
     def __init__(self, request: "Request") -> None:
         changing = [a for a in allocations(request) if a.writable]
@@ -123,7 +123,7 @@ class _Before:
             room[:] = allocation.raw
 
     def restore(self) -> None:
-        """Give it back."""
+        """Give the memory what it held before."""
         for allocation, room in self._kept:
             allocation.raw[:] = room
         for allocation in self._fresh:
