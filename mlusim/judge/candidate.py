@@ -52,7 +52,7 @@ from mlusim.report.profiled import Profiled
 
 
 class MissingPart(UsageError):
-    """A file that translates cannot be called here, as where PyTorch is not installed."""
+    """A file translates and cannot be called here, for example because PyTorch is not installed."""
 
 
 BUILT, CALLED = (

@@ -97,7 +97,7 @@ class SplitBarriers:
         self._waited: dict[Any, int] = {}
 
     def arrive(self, core: "Core", name: str, scope: str, ident: int, count: int) -> None:
-        """Count an arrival of *core*, and let those go on who wait for the last one."""
+        """Count an arrival of *core*; the last one releases the cores that wait."""
         halves = self._at(core, scope, ident)
         if not halves or halves[-1].complete:
             halves.append(self._new(core, name, scope, ident, count))

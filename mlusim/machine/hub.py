@@ -104,7 +104,7 @@ class Observer:
         """
 
     def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
-        """Control in code of BANG C on *core* has come to the statement, or the function, at *place* (file, line, column)."""
+        """Code of BANG C on *core* has come to the statement, or the function, at *place* (file, line, column)."""
 
     def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
         """The test at *place* (file, line, column) in code of BANG C on *core* had this *outcome*.

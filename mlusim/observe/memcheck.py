@@ -163,7 +163,7 @@ class MemCheckFilters(MemCheck):
         self._layouts.linear.pop(core, None)
 
     def effect(self, effect: Effect) -> bool:
-        """Ask whether filters in WRAM lie as the tensor unit reads them; True where the same step tells no more."""
+        """Check that filters in WRAM lie as the tensor unit reads them; return True where the same step needs no further check."""
         if effect.step.row is None or not self._layouts.wants(effect):
             return True
         told = self._layouts.learn(effect)

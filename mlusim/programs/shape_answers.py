@@ -219,7 +219,7 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
 
 
 def _last(holds: Callable[[int], bool]) -> int:
-    """Return the last value from 1 on of those without a gap for which *holds*; 0 where it does not for 1."""
+    """Return the last value up to which *holds* is true of every value from 1 on; 0 where it is not true of 1."""
     low, high = 0, 1
     while high < INT32_MAX and holds(high):
         low, high = high, min(2 * high, INT32_MAX)

@@ -75,7 +75,7 @@ class Table:
     _site_numbers: dict[tuple[str, int], int] = field(factory=lambda: {NOWHERE: 0})
     places: dict[tuple[int, int], int] = field(factory=dict)
     _rows: Rows = field(factory=lambda: np.zeros((0, COLUMNS), np.int64))
-    _codes: list[CodeType] = field(factory=list)  # kept, so that their ids stay theirs
+    _codes: list[CodeType] = field(factory=list)  # kept alive, so that nothing else gets their ids
 
     def name(self, number: int) -> str:
         """Return the name of the instruction of *number*: an intrinsic, or one of the accesses beside them."""

@@ -28,7 +28,7 @@ class PlainIntegers:
 
 @frozen
 class Unobserved:
-    """No observer hears of it: the general copy tells them."""
+    """Nothing observes the copy: the general copy, which announces it, is called otherwise."""
 
 
 @frozen

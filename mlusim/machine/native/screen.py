@@ -388,7 +388,7 @@ def no_values(allocation: Allocation) -> Bytes:
 
 
 def joined(rows: Rows) -> Rows:
-    """Return *rows*, of which those of one segment that meet in one memory and kind are one; in the order of memory, kind, segment, byte."""
+    """Return *rows* in the order of memory, kind, segment and byte; those that meet in all but the byte are joined."""
     rows = rows[np.lexsort((rows[:, LOW], rows[:, SEGMENT], rows[:, KIND], rows[:, KEY]))]
     if len(rows) < 2:
         return rows

@@ -36,7 +36,7 @@ def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
 
 
 def polls(core: Any) -> Polls:
-    """Make the account of the memory that *core* looks at again and again, from its first look on."""
+    """Return the record of the memory that *core* polls; it is made when the core polls first."""
     return Polls(functools.partial(core.session.scheduler.spin, core))
 
 

@@ -289,7 +289,7 @@ class CallingProcess:
                 return bytes(got[_SIZE.size :])
 
     def _hear(self, number: int, poll: "select.poll", streams: Mapping[int, Any]) -> None:
-        """Do what one of the other files wants."""
+        """Serve file *number*, which can be read: the listener, the process of the function, or one of its *streams*."""
         assert self._listener is not None
         if number == self._listener.fileno():
             self._accept(poll)

@@ -9,7 +9,7 @@ MOST_PENDING = 256  # launches of a queue whose time is not worked out yet
 
 @define(eq=False)
 class NativeNotifier:
-    """A notifier: the queue in which it was placed last, behind how many steps; None before."""
+    """A notifier: the queue that it was placed in last, and the number of steps in front of it there; None before."""
 
     queue: "NativeQueue | None" = None
     step: int = 0

@@ -319,7 +319,7 @@ class ProgramSession:
     # -- what is in no order -----------------------------------------------------------------------
 
     def _work(self, what: str, queue: NativeQueue, request: ProgramRequest, touched: Touched) -> None:
-        """Say what work for *queue* is not in order with, and note it, where someone wants to know."""
+        """Report earlier work that work for *queue* is not ordered with, and note the work; nothing where no observer asks."""
         if hears_of_mistakes():
             for clash in self._order.clashes(queue.number, touched):
                 self._unordered(what, clash, request)
