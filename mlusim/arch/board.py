@@ -15,6 +15,7 @@ from mlusim.presenting import Presented
 V = TypeVar("V")
 
 
+# Boards are keys of caches, and neither a dictionary nor a view of one has a hash in Python 3.11.
 class FrozenMap(Mapping[str, V]):
     """An immutable mapping from names to hashable values; equal to any mapping with the same items."""
 
@@ -80,6 +81,7 @@ def _bad(instance: Any, attribute: "Attribute[Any]", value: Any, legal: str) -> 
 
 
 def _is_count(value: object, least: int) -> bool:
+    # True would pass for 1.
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 

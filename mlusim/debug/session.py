@@ -77,6 +77,7 @@ class DebugSession(Standing):
         if here is not None and here.stop is not None:
             self.runs.holder.take(here.hold)
             return PausedRun(recorded, here.session, here.tracer, here.stop)
+        # Only the newest launch has the program itself standing in it; of earlier ones there are recordings.
         frontier = recorded is self.launches[-1]
         if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
             self.runs.holder.take(None)
@@ -94,6 +95,8 @@ class DebugSession(Standing):
         recorded = self.recorded
         here = self._run
         if here is None or here.stop is None or (history and here.tracer.asleep):
+            # At the end there is no next instruction to be watched from, so that the last ones are run again,
+            # watched.
             since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
             self._forget()
             self._run = here = self.runs.to(self.position, since)
@@ -190,6 +193,7 @@ class DebugSession(Standing):
             return armed
         able = reaching(armed, self.recorded)
         findings = [made for made in able if isinstance(made.location, FindingLocation)]
+        # Only findings can stop it: a screened run in C says in a fraction of the time whether there are any.
         if findings and len(findings) == len(able) and finds_nothing(self.recorded, self._checks()):
             return []
         return able
@@ -232,6 +236,7 @@ class DebugSession(Standing):
         recorded = self.recorded
         if recorded.edits and self._run is not None:
             copies = self._run.tracer.copies.items()
+            # What the changed kernel left is what the program goes on with.
             self.host.results = {original: copy.raw.copy() for original, copy in copies}
         self._forget()
         if recorded is not self.launches[-1]:
@@ -366,6 +371,7 @@ class DebugSession(Standing):
     def interrupt(self) -> None:
         """Stop what is running; called by a signal.  Raises `KeyboardInterrupt` where nothing can be stopped."""
         run = self._run
+        # The program's own run hears of it at its next turn; a run to a place stops at its next line.
         if self.host.inside and self.host.launches and self.host.state:
             self.host.interrupt()
         elif run is not None and run.inside and self.runs.active is None:
@@ -380,6 +386,8 @@ class DebugSession(Standing):
 
     def digest(self) -> str:
         """Return a hash of the machine where it stands: every live byte, and every core's place in the kernel."""
+        # What tests of going back and forth compare: bytes, places and counters, and no address of this
+        # process.
         paused, total = self.look(), hashlib.sha256()
         for owner, allocation in paused.every_allocation():
             total.update(f"{owner} {allocation.space} {allocation.address} {allocation.nbytes}".encode())

@@ -20,6 +20,7 @@ NO_BYTES: Bytes = np.empty(0, np.uint8)
 
 def fresh_bytes(nbytes: int) -> Bytes:
     """*nbytes* unspecified bytes that begin at a multiple of 64, where NumPy's loops are fastest."""
+    # NumPy aligns to 16 bytes, and a line of the host's cache has 64.
     raw = np.empty(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + nbytes]
@@ -172,6 +173,7 @@ class Arena:
         if self.raw is None:
             self.raw = self.pool.take(self.space, self.capacity)
         piece = self.raw[start : start + nbytes]
+        # Real memory holds what was there before; poison makes reading it visible in the results.
         piece.fill(POISON)
         self.top = start + nbytes
         self.high_water = max(self.high_water, self.top)
@@ -241,6 +243,7 @@ class Heap:
         """Give *raw* an address.  Raises `OutOfMemory` when the board's memory is exhausted."""
         self.reserve(raw.size)
         address = self._next
+        # With a gap behind each, so that an access behind its end meets nothing, and not a neighbour.
         self._next += -(-max(raw.size, 1) // self.ALIGN) * self.ALIGN + self.ALIGN
         self.used += raw.size
         allocation = Allocation(self.space, address, raw, declared, writable=writable)

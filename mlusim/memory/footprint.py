@@ -65,6 +65,7 @@ class Access(NamedTuple):
     @property
     def apart(self) -> bool:
         """True where no two repetitions share a byte."""
+        # From the inner one out: each has to be wider than all that lies inside of it.
         steps = sorted((abs(stride), count) for stride, count in self.steps if count > 1)
         reach = self.size
         for stride, count in steps:
@@ -75,6 +76,7 @@ class Access(NamedTuple):
             return True
         if len(steps) == 1 or steps[0][0] < self.size:
             return False
+        # Three strides that interlace are rare, and are settled by looking at every start.
         if len(steps) > 2:
             return bool((np.diff(np.sort(self.starts)) >= self.size).all())
         return _interlaced(self.size, *steps)
@@ -136,6 +138,7 @@ class Access(NamedTuple):
             return None
         if not self.steps and not other.steps:
             return shared
+        # Only repetitions near the shared span: of a matrix, two tiles meet in a few rows.
         mine, theirs = np.sort(self.starts_within(*shared)), np.sort(other.starts_within(*shared))
         return _first_in_common(mine, self.size, theirs, other.size)
 
@@ -205,6 +208,7 @@ class ByteRuns:
         kept = lows < highs
         lows, highs = lows[kept], highs[kept]
         order = np.argsort(lows, kind="stable")
+        # A long piece may reach beyond several that begin behind it.
         lows, highs = lows[order], np.maximum.accumulate(highs[order])
         first = np.r_[True, lows[1:] > highs[:-1]][: len(lows)]
         last = np.r_[first[1:], True][: len(lows)]

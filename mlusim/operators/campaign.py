@@ -114,6 +114,7 @@ def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None
     except Fault as fault:
         return record_of_fault(fault, job.operator, job.case, job.board, case.status.name, job.policy), None
     except Exception as error:
+        # Noted here: the traceback of another process does not say which case it was.
         at = traceback.extract_tb(error.__traceback__)[-1]
         error.add_note(f"{job} at {Path(at.filename).name}:{at.lineno}")
         raise
@@ -185,6 +186,7 @@ def spread(
 ) -> list[R]:
     """Call *work*, a function of a module, with each of *jobs*, as `perform_all` does."""
     tell = done or (lambda _: None)
+    # They are context variables of this process, which a worker does not have.
     work = functools.partial(_under, limit_of(None), preferred(), work)
     results: dict[int, R] = {}
     several = workers if workers > 1 and len(jobs) > 1 else None

@@ -171,6 +171,7 @@ def _parsed(path: Path) -> tuple[list[str], list[_Part]]:
     parts: list[_Part] = []
     everywhere = _Part("", [], 0)
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        # Blank lines and comments are for the reader of the file, and belong to no part.
         if not line.strip() or line.startswith("#"):
             continue
         sign, rest = line[0], line[2:].rstrip()
@@ -197,6 +198,7 @@ def _name(path: Path, number: int, text: str) -> tuple[str, tuple[str, ...], tup
     if not is_:
         raise _error(path, number, "it has to say `KERNEL is DOCUMENT`")
     pattern = _plain(kernel)
+    # Whole words: `n` must not be replaced within `nram`.
     bound = rf"(?<!\w){re.escape(pattern)}(?!\w)" if pattern[-1].isalnum() else re.escape(pattern)
     return bound, tuple(_plain(each) for each in document.split(" or ")), tuple(_MARK.findall(marks))
 

@@ -66,6 +66,7 @@ class Keep(Generic[J]):
         self._file = _opened(name, work.word)
         try:
             size = 0 if restart and self._is_ours() else self._read(None if jobs is None else frozenset(jobs))
+            # What a kill has torn goes, and the next result begins a line.
             self._file.truncate(size)
             self._file.seek(size)
             if size == 0:
@@ -91,6 +92,7 @@ class Keep(Generic[J]):
         """Put the lines into the order of *jobs*, whole or not at all: the file no longer tells who was faster."""
         self._file.seek(0)
         head, *lines = self._file.read().splitlines(keepends=True)
+        # A job that was run again has several lines, of which the last one counts.
         latest = {self._work.job(json.loads(line)["job"]): line for line in lines}
         with contextlib.suppress(Unwritten):  # the lines are all there, in the order in which they came
             write(self.name, lambda file: file.write(b"".join([head, *(latest[job] for job in jobs)])))
@@ -103,6 +105,7 @@ class Keep(Generic[J]):
         """Append a line, or nothing of it where the system refuses."""
         start, left = self._file.tell(), memoryview(text)
         try:
+            # FileIO may write a part and return; a buffer would write the rest at a time of its own.
             while left:
                 left = left[self._file.write(left) :]
         except OSError:
@@ -180,6 +183,7 @@ class Keep(Generic[J]):
             raise UsageError(f"{where} has been changed since it was written; --restart starts the file over")
         if not asked:
             return
+        # Kept in the file for people, and run once more.
         if line.get("again") is True:
             self.known.pop(job, None)
         else:
@@ -227,6 +231,7 @@ def _opened(name: str, word: str) -> io.FileIO:
             if not lock(file):
                 file.close()
                 raise UsageError(f"{name} is in use by another {word}; wait for it, or name another file")
+            # Between the opening and the lock another sweep may have ended, and put its sorted file here.
             if _same(file, path):
                 return file
             file.close()

@@ -115,6 +115,7 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
     """
     call = call.watched()
     kernel = call.loaded()
+    # Two runs, since whether a variable holds one place is known at the end of the first alone.
     held = PointerPlaces(kernel)
     call.run([held])
     extents = Extents(kernel, held)
@@ -172,6 +173,7 @@ class PointerPlaces(Observer):
                 places = self.places.setdefault(step.name, {}).setdefault(task, set())
                 places.add((self.array_of(step.allocation), step.offset))
                 if step.moved:
+                    # A second place that no variable has, so that it does not count as stable.
                     places.add((self.array_of(step.allocation), -1))
                 if step.plain:
                     self.plain.add(step.name)
@@ -261,6 +263,7 @@ class Extents(Checker):
         if known is None:
             known = self._written[access.allocation] = WrittenBytes(access.allocation.nbytes)
         if stores:
+            # From 1: 0 is a byte that nothing has written.
             known.store(access, number + 1, self._sites.setdefault(effect.site, len(self._sites)))
             return
         for by, place, count in known.lost(access, number + 1):
@@ -307,6 +310,7 @@ class Extents(Checker):
         reached = [self.nearest(chain, access.allocation) for chain in chains]
         known = [part for part in reached if part is not None]
         task_low = access.span[0]
+        # An access belongs to the last part that begins in front of it.
         before = [part for part in known if part.offset <= task_low] or known
         if not before:
             return self._whole(access.allocation)

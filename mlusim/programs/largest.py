@@ -156,6 +156,7 @@ def largest_value(call: KernelCall, variable: str) -> LargestValue:
 
 def _between(largest: int, *, few: bool) -> list[int]:
     """Return the values below *largest* that are tried because the kernel may branch: odd and even ones, large and small."""
+    # Few where each value is a compilation, or a launch of many tasks.
     parts = (largest - 1, largest // 2 + 1) if few else (
         largest - 1, largest - 2, largest - largest // 16, largest * 3 // 4 | 1, largest // 2 + 1, largest // 3, largest // 7, 3, 2, 1,
     )  # fmt: skip
@@ -173,6 +174,7 @@ def ascend(
         value = min(2 * value, top)
         failure = failing(value)
         low = low if failure is not None else value
+    # Downwards by halves: what is given may fail itself.
     while low is None and value > 1:
         value //= 2
         below = failing(value)

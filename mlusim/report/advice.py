@@ -85,12 +85,14 @@ def advice(launch: "Launch") -> tuple[Advice, ...]:
     can be written so is for its author to say.
     """
     board = find_board(launch.board)
+    # Advice on the kernel is of no use where its start is most of the time.
     if not launch.tasks or launch.time_us * MOST_START < launch_us(board):
         return ()
     places, before = board.places(launch.forecast.unions), launch.time_us
     found: list[Advice] = []
     lines = launch.lines if launch.timeline.named else ()
     for change in _changes(launch, board, figures(launch, board)):
+        # By the model and not by a rule of thumb: a change that shifts the bound gains less than it saves.
         after = predict(GroupedTasks(change.tasks, board), board, places).time_us
         if after < before * (1 - LEAST):
             where = _where(lines, change.pipe)

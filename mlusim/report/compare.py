@@ -41,6 +41,7 @@ class Change:
         """How much worse it got, as a fraction; negative: better; infinite for something out of nothing."""
         if self.before == self.after:
             return 0.0
+        # Whatever the threshold, something out of nothing is past it.
         share = float("inf") if self.share is None else self.share
         return -share if self.less_is_worse else share
 
@@ -83,6 +84,7 @@ class MovedCall:
     @property
     def is_trade(self) -> bool:
         """True where only the work grew, and the time shrank past the threshold."""
+        # Bytes and instructions are costs only as far as they take time.
         faster = any(change.figure == TIME for change in self.better)
         return faster and bool(self.worse) and not any(map(_is_result, self.worse))
 
@@ -271,6 +273,7 @@ def compare(
     verdicts = [_moved(before, one, threshold) for before, one in both]
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
+    # A call that exists and was left out by the command is no loss; one that is gone hides a regression.
     missing = [entry for entry in rest if not exists(entry.key)]
     return BaselineComparison(
         name=name,

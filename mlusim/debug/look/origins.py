@@ -54,6 +54,7 @@ class Logged:
 
     def touches(self, byte: Byte) -> Access | None:
         """Return the access that writes *byte*, if one does; the last, where several do."""
+        # From the back: of operands that overlap, the last one is what stays.
         for access, owner in reversed(tuple(zip(self.step.writes, self.owners, strict=True))):
             if access.allocation.space is byte.space and owner == byte.owner:
                 at = byte.address - access.allocation.address
@@ -73,6 +74,7 @@ class WriteLog(Observer):
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self.since = 0
+        # Arrays of numbers beside a table of steps: a launch writes millions of times by few statements.
         self._moments = array("q")
         self._which = array("i")
         self._steps: list[Logged] = []
@@ -180,6 +182,7 @@ class OriginSearch:
     def origin(self, byte: Byte, text: str) -> Origin:
         """Trace the origin of *byte*, which the user calls *text*."""
         here = self._here
+        # With lines behind it, the moment's own effect has come.
         before = here.moment if here.lines == 0 else here.moment + 1
         return self.follow(byte, text, here.launch, before, self._depth)
 
@@ -202,6 +205,7 @@ class OriginSearch:
                 return Origin(
                     text, note=f"the host has changed it between launch {earlier} and launch {launch}"
                 )
+            # Nothing in this launch wrote it: the search goes on at the end of the one before.
             launch, before = earlier, END
         moment, logged, access = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)

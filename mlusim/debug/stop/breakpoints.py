@@ -302,6 +302,7 @@ class FindingLocation(Location):
     def listen(self, checkers: tuple[Any, ...]) -> None:
         """Report what *checkers* find from now on."""
         self._checkers = checkers
+        # Findings of before are known to the user; only those that come from here on stop.
         self._seen = sum(len(tuple(checker.findings)) for checker in checkers)
 
     def follows(self, step: Step, *, landing: bool) -> bool:
@@ -405,6 +406,7 @@ class Breakpoint(Stopper):
             if not answer:
                 return None
             note = answer if isinstance(answer, str) else ""
+        # A search backwards only collects: hits are counted, and logs written, where one goes forwards.
         if tracer.collect is not None:
             return None if self.log is not None else self._said(why, note)
         self.hits += 1
