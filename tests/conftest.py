@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Its sources are known: a second parse of each takes minutes.  `test_bangc_bombs.py` has the others.
 os.environ["MLUSIM_PARSE_TRIAL"] = "0"
@@ -14,6 +15,8 @@ os.environ["MLUSIM_PARSE_TRIAL"] = "0"
 settings.register_profile("house", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("house")
+# Constants of all sources are no examples: with them, what a test draws changes with every file, and each process reads all that it imports.
+providers._get_local_constants = lambda: providers._local_constants
 
 FIRST = (
     "toolkit",

@@ -29,12 +29,16 @@ def text_of(path):
     return path.read_text(encoding="utf-8")
 
 
+@cache
+def nodes():
+    """Return each node of the product with the path of its file: walked once for all figures."""
+    return [(path, n) for path, (_, tree) in trees().items() for n in ast.walk(tree)]
+
+
+@cache
 def functions():
-    """Yield each function with the path of its file."""
-    for path, (_, tree) in trees().items():
-        yield from (
-            (path, n) for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
-        )
+    """Return each function with the path of its file."""
+    return [(path, n) for path, n in nodes() if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def small_files():
@@ -49,8 +53,11 @@ def long_functions(most):
 
 def late_imports():
     """Return the imports inside functions."""
-    inside = ((path, node) for path, n in functions() for node in ast.walk(n))
-    return sorted({f"{path}:{n.lineno}" for path, n in inside if isinstance(n, ast.Import | ast.ImportFrom)})
+    imports = [(path, n.lineno) for path, n in nodes() if isinstance(n, ast.Import | ast.ImportFrom)]
+    lines = {path: set() for path, _ in imports}
+    for path, n in functions():
+        lines.get(path, set()).update(range(n.lineno, n.end_lineno + 1))
+    return sorted(f"{path}:{line}" for path, line in imports if line in lines[path])
 
 
 @cache
@@ -97,12 +104,14 @@ def lines_of_protocols():
     ]
 
 
+@cache
 def docstrings():
-    """Yield each docstring with its place."""
-    for path, (_, tree) in trees().items():
-        for n in ast.walk(tree):
-            if isinstance(n, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(n)):
-                yield f"{path}:{getattr(n, 'lineno', 1)}", text
+    """Return each docstring with its place."""
+    return [
+        (f"{path}:{getattr(n, 'lineno', 1)}", text)
+        for path, n in nodes()
+        if isinstance(n, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(n))
+    ]
 
 
 def questions():
