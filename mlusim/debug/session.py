@@ -175,6 +175,7 @@ class DebugSession(Standing):
 
         (0, 0): what comes next is watched.  None: nothing can stop from here on in the launch.
         """
+        # A change by hand is in copies of the tensors, which the program's own run in C does not see.
         if steps or self.recorded.edits:
             return 0, 0
         able = self._stopping(armed)
