@@ -97,6 +97,7 @@ def watch_at(
     value.  Raises `UsageError` for what is neither, and for *reads* of a value.
     """
     paused, core = session.look(), session.core()
+    # Before any core has begun, its memories are known by their sizes alone.
     span = None if core is not None else ahead(place, paused)
     location: Location | None = None
     if span is None:
@@ -217,6 +218,7 @@ def location_of(session: "DebugSession", place: str) -> Location:
         return _location(session, place)
     except UsageError:
         first, _, rest = place.partition(" ")
+        # The place itself is right: the sentence should be about what stands behind it.
         if not rest or first in SPECIAL:
             raise
         _location(session, first)
@@ -235,6 +237,7 @@ def _location(session: "DebugSession", place: str) -> Location:
     line = _LINE.match(place)
     if line is not None:
         return _at_line(session, line["file"], int(line["line"]), place)
+    # An intrinsic goes before a function of its name: the names of the vendor are reserved.
     name = place.lstrip("_")
     if name in ISA:
         return _intrinsic(session, name)
@@ -259,6 +262,7 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
         )
     name = file or (site[0] if site is not None else functions[0].code.co_filename)
     if not knows_file(name, functions, owned):
+        # As gdb's pending breakpoints: the file may be loaded by a later launch.
         return PendingLocation(place, lambda: _loaded(session, name, number))
     found, number = find_line(name, number, functions, owned)
     return LineLocation(found, number)

@@ -127,6 +127,7 @@ def save(session: "DebugSession", name: str) -> int:
         else _sources(session),  # BANG C has digests of all that it read
         "arrays": {key: [array.dtype.name, list(array.shape)] for key, array in arrays.items()},
     }
+    # As bytes, with type and shape in the facts: bfloat16 is no type that an .npy file can name.
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
     text = np.frombuffer(json.dumps(facts, default=_plain).encode(), np.uint8)
     write(name, lambda file: np.savez_compressed(file, **dict[str, Any]({MEMBER: text} | stored)), keep=True)
@@ -178,6 +179,7 @@ def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
 def _words(made: Breakpoint) -> str:
     """Return the words that `break` needs to set the same breakpoint in another session."""
     if isinstance(made.location, LineLocation):
+        # By the name alone: the file lies in another folder on the machine that replays.
         return f"{Path(made.location.file).name}:{made.location.line}"
     return made.words
 
@@ -213,6 +215,7 @@ def stand(session: "DebugSession", recording: Recording) -> list[str]:
     facts = recording.facts
     launch, moment, lines = facts.position
     position = Position(launch, moment, lines)
+    # A program has no launches ahead of where it has run: the ones before have to happen first.
     while len(session.launches) < launch and not session.ended:
         session.forward()
     if position.at_end and launch == len(session.launches):
@@ -242,6 +245,7 @@ def _go(session: "DebugSession", position: Position) -> None:
     try:
         session.travel(position)
     except UsageError:
+        # The moment itself is counted by the machine, and is not there at all.
         if not position.lines:
             raise
         session.travel(Position(position.launch, position.moment))
@@ -276,6 +280,7 @@ def _restore(session: "DebugSession", recording: Recording) -> list[str]:
         made = Breakpoint(session.numbered, location, facts.temporary, facts.enabled, facts.task)
         made.words, made.ignore, made.condition, made.test = words, facts.ignore, facts.condition, test
         session.breakpoints[made.number] = made
+        # Shown and not set aside: a reader sees what the sender waited for, and decides.
         if test is not None and made.enabled and not recording.trusted:
             made.enabled = False
             notes.append(

@@ -126,6 +126,7 @@ def _verdict(sums: _Sums, diff4: float | None, shape: tuple[int, ...], threshold
 def _unmatched(sums: _Sums, shape: tuple[int, ...], thresholds: Thresholds) -> Accuracy:
     """Return the verdict on an output with a NaN or an infinity that has no match."""
     wanted = (thresholds.diff1, thresholds.diff2, thresholds.diff3, thresholds.diff4)
+    # An output that no threshold judges cannot fail, as in the vendor's evaluator.
     passed = all(threshold is None for threshold in wanted)
     note = "NaN or infinity where the other side has something else"
     worst, inf = _index(sums.unmatched, shape), math.inf
@@ -146,6 +147,7 @@ def _collect(sums: _Sums, start: int, o: Array, r: Array) -> None:
     _distance(o, r, magnitude, out=distance)
     np.abs(magnitude, out=magnitude)
     total = float(distance.sum())
+    # One sum tells whether any value is special, where a test of each would take as long as all the rest.
     if not math.isfinite(total):  # else every value is finite
         _settle_specials(sums, start, o, r, distance, magnitude)
         total = float(distance.sum())
@@ -181,6 +183,7 @@ def _diff4(output: Array, reference: Array, unequal: int, *, judged: bool) -> fl
     """Return the share of o < r among distinct unequal pairs, in as many walks as memory asks for."""
     if unequal < FEWEST_PAIRS:
         return -1.0
+    # By hash: pairs that are alike fall into one part, whichever chunk they come from.
     parts = -(-unequal // PAIRS)
     if parts > 1 and not judged:
         return None
@@ -263,6 +266,7 @@ def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 def _chunks(a: Array, b: Array) -> Iterator[tuple[int, Array, Array]]:
     """Yield (flat index of the first element, chunk of *a*, chunk of *b*) in C order."""
+    # flat walks a strided array without a copy of the whole, which may be gigabytes.
     x, y = (v.reshape(-1) if v.flags.c_contiguous else v.flat for v in (a, b))
     for start in range(0, a.size, CHUNK):
         yield start, x[start : start + CHUNK], y[start : start + CHUNK]

@@ -71,6 +71,7 @@ def _plain(argument: object) -> Any:
     if isinstance(argument, DeviceTensor):
         return ("tensor", argument.shape, argument.dtype)
     if isinstance(argument, Ptr):
+        # Not the address, which differs with the device.
         return ("pointer", argument.index, argument.dtype, argument.view.nbytes)
     if isinstance(argument, Layout):
         return evolve(argument, board="")
@@ -147,7 +148,9 @@ class _Study:
         )  # one board that C leaves out does not end the question
         options = LaunchOptions(engine=engine)
         run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy, options=options)
+        # A study keeps a run for each architecture, and outputs are most of its bytes.
         run = run if self.outputs else evolve(run, outputs={})
+        # Its launches came out as another list than without launching: it chooses by their results.
         if choices is not None and not _came(choices, run):
             choices = None  # it looks at what its launches left in memory
         self.known.append(_Recorded(board, choices, run))

@@ -116,6 +116,7 @@ def _causes(launch: "Launch") -> list[Reason]:
     if not launch.tasks:
         return []
     causes = [*_start(1, launch.time_us, launch.board)]
+    # Where starting is nearly all of the time, figures of the rest would explain noise.
     if not any(cause.weight > ALL for cause in causes):
         about = figures(launch, find_board(launch.board))
         causes += [one for one in _launch(launch, about, launch.board) if one.weight > LEAST]
@@ -163,6 +164,8 @@ def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
     """
     meets = "meets" if judged.accepted else "misses"
     side, part, peak = _BOUND[judged.side], percent(judged.efficiency), _PEAK[judged.side]
+    # The vendor's word goes by efficiency, the model's by time; both in one sentence would contradict each
+    # other.
     agree = (judged.side == "io") == (bound == "IO-DMA")
     at = (
         f"{side} bound at {part} of the {peak}"
@@ -236,6 +239,7 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
     yield from _theory(record, found.theory_ios)
     main = _main(record)
     if main.figures is not None:
+        # Of the longest launch: the causes of a short one explain little of the call.
         part = main.time_us / time_us if time_us > 0 else 0.0
         for reason in _launch(main, main.figures, record.board):
             if reason.weight * part > LEAST:
@@ -315,6 +319,7 @@ def _waits(about: Figures) -> Iterator[Reason]:
     """Yield the pipes that take turns, cores that wait for each other or for the memory."""
     busiest = sorted(about.busy, key=lambda pipe: -about.busy[pipe])[:2]
     second = about.busy[busiest[1]] if len(busiest) > 1 else 0.0
+    # Below a tenth there is nothing to overlap that would be worth a second buffer.
     if second > 0.1 and about.overlap < 0.25:
         both = f"only for {percent(about.overlap)} of the busy time" if about.overlap else "never"
         words = f"{' and '.join(busiest)} take turns, {both} two pipes at once"

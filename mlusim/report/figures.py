@@ -117,6 +117,7 @@ def _critical(launch: "Launch", board: Board, mean: float) -> tuple[str, float]:
         where = home(span, task, board, launch.forecast.unions)
         busy[where] = busy.get(where, 0.0) + span.busy_us[pipe]
     (cluster, core), most = max(busy.items(), key=lambda item: item[1])
+    # By factor and by difference: a core at 3 % where the mean is 1 % is no cause of anything.
     if most / whole < UNLIKE * mean or most / whole < mean + LITTLE:
         return "", most / whole
     name = f"the memory core of cluster {cluster}" if core == width else f"core {core} of cluster {cluster}"
@@ -140,6 +141,7 @@ def _busy(launch: "Launch", working: int) -> dict[str, float]:
 def _starts(launch: "Launch") -> float:
     """Return the share of the vector cycles that are no lines: instructions that start, on-chip copies of MLU2xx."""
     cycles = sum(task.work[VECTOR] for task in launch.tasks)
+    # A line of 128 bytes takes a cycle, so that paid bytes are cycles.
     lines = sum(lanes.paid for lanes in launch.lanes.values()) // 128
     return (cycles - lines) / cycles if cycles else 0.0
 

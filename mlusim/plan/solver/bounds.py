@@ -71,6 +71,7 @@ def _pair(expr: Operation, a: Interval, b: Interval) -> Interval:
         return Interval(a.low - b.high, a.high - b.low)
     if op in {MIN, MAX, MUL}:
         return _corners(expr, a, b)
+    # A divisor that may be 0 has no interval, and one that may be negative turns the bounds round.
     if b.low <= 0:
         raise UsageError(
             f"the divisor of {expr} can be {b.low}; bound its variables so that it stays above 0"
@@ -96,6 +97,7 @@ def interval(expr: Expr, ranges: Ranges) -> Interval:
             result = _pair(expr, result, interval(arg, ranges))
         return result
     if isinstance(expr, SizeOf) and symbol(expr) not in ranges:
+        # The size of a named type is a constant; of the plan's own type it is a range.
         size = expr.evaluate({})
         return Interval(size, size)
     key = symbol(expr)
