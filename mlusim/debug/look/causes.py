@@ -12,7 +12,7 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.debug.look.describe import access_text, named, value_text
-from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, Byte, Origin, OriginSearch
+from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte, Origin, OriginSearch
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.trail import EVENTS, LoadedBytes, LoadLog, Trail, TrailEnd
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mlusim.debug.run.launch_run import LaunchRun
     from mlusim.debug.run.runs import RunMaker
 
-WINDOWS = (1 << 12, 1 << 16, END)
+WINDOWS = (1 << 12, 1 << 14, 1 << 16, END)
 """Moments before a place from which statements are followed, one after the other, until they reach back far enough."""
 FAR, MANY = 8, 48  # links behind each other, and in all, that `why` follows
 SOURCES = 8  # values that one statement took which are followed
@@ -97,7 +97,7 @@ class _Followed:
         return _NONE
 
 
-class CauseSearch:
+class CauseSearch(BeyondBytes):
     """Follows values back from the position *here*, of the core called *label* and its frame *level*."""
 
     def __init__(
@@ -115,7 +115,7 @@ class CauseSearch:
         self._known: set[Any] = set()
         self._trails: dict[tuple[int, str], _Followed] = {}
         self._made: list[LaunchRun] = []
-        self.bytes = OriginSearch(runs, here, depth, nodes, self._written)
+        self.bytes = OriginSearch(runs, here, depth, nodes, self)
 
     def of_byte(self, byte: Byte, text: str) -> Origin:
         """Trace the origin of *byte*, which the user calls *text*, through instructions and scalars."""
@@ -676,7 +676,11 @@ class CauseSearch:
 
     # -- scalars of instructions -----------------------------------------------------------------
 
-    def _written(self, made: Origin, launch: int, logged: "Logged", depth: int) -> None:
+    def reach(self, launch: int, logged: "Logged", moment: int) -> None:
+        """Make the trail that leads to a write: those of what it was made of are earlier, and in the same one."""
+        self._follow(name_of(logged.core), Position(launch, moment))
+
+    def add(self, made: Origin, launch: int, logged: "Logged", depth: int) -> None:
         """Add to *made*, a write of memory, the scalars that it was made of, and the test that led to it."""
         label = name_of(logged.core)
         followed = self._follow(label, Position(launch, made.moment))

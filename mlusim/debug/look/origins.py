@@ -1,7 +1,9 @@
 """The writer of a byte: the instruction, task, line and moment that last did, and where its sources came from."""
 
+import itertools
+from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -156,10 +158,31 @@ class Origin:
     because: str = ""
 
 
+class BeyondBytes(ABC):
+    """Knows what a write was made of besides bytes."""
+
+    @abstractmethod
+    def reach(self, launch: int, logged: Logged, moment: int) -> None:
+        """Prepare for the write of *logged* at *moment*; those of what it was made of come before `add` is asked."""
+
+    @abstractmethod
+    def add(self, made: Origin, launch: int, logged: Logged, depth: int) -> None:
+        """Add to the write *made* what it was made of, over *depth* links."""
+
+
+@define(eq=False)
+class _Segment:
+    """A log of the writes of a launch up to moment *until*, and the machine there."""
+
+    log: WriteLog
+    until: int
+    paused: PausedRun
+
+
 class OriginSearch:
     """Follows bytes back through the launches of *runs*, from the position *here*.
 
-    *written* adds to a write what it was made of besides bytes; it gets the write, the launch, the step and the depth that is left.
+    *beyond* adds to a write what it was made of besides bytes.
     """
 
     def __init__(
@@ -168,15 +191,14 @@ class OriginSearch:
         here: Position,
         depth: int = DEPTH,
         nodes: int = NODES,
-        written: "Callable[[Origin, int, Logged, int], None] | None" = None,
+        beyond: "BeyondBytes | None" = None,
     ) -> None:
         self._all, self._here = runs, here
         self._depth = depth
         self.nodes = nodes
-        self._written = written
-        self._logs: dict[int, tuple[WriteLog, PausedRun]] = {}
-        self._replicas: dict[int, LaunchRun] = {}
-        self._until: dict[int, int] = {}
+        self._beyond = beyond
+        self._logs: dict[int, list[_Segment]] = {}  # the latest first
+        self._replicas: list[LaunchRun] = []
         self._ends: dict[int, LaunchRun] = {}
 
     def origin(self, byte: Byte, text: str) -> Origin:
@@ -207,17 +229,20 @@ class OriginSearch:
                 )
             # Nothing in this launch wrote it: the search goes on at the end of the one before.
             launch, before = earlier, END
-        moment, logged, access = found
+        (moment, logged, access), paused = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
-        sources = list(self._sources(byte, logged, access, launch))
+        sources = list(self._sources(byte, logged, access, paused))
+        further = self._beyond is not None and depth > 1 and self.nodes > 0
+        if self._beyond is not None and further:
+            self._beyond.reach(launch, logged, moment)
         made.sources += [
             self.follow(source, name, launch, moment, depth - 1)
             if depth > 1 and self.nodes > 0
             else Origin(name, note="not followed any further")
             for source, name in sources[:SOURCES]
         ]
-        if self._written is not None and depth > 1 and self.nodes > 0:
-            self._written(made, launch, logged, depth - 1)
+        if self._beyond is not None and further and self.nodes > 0:
+            self._beyond.add(made, launch, logged, depth - 1)
         if logged.step.name == "vv_store":
             made.sources.append(
                 Origin("a vector register", note="registers have no history; step back from here")
@@ -251,10 +276,9 @@ class OriginSearch:
         return not np.array_equal(kept[home][first : first + size], copy.raw[first : first + size])
 
     def _sources(
-        self, byte: Byte, logged: Logged, written: Access, launch: int
+        self, byte: Byte, logged: Logged, written: Access, paused: PausedRun
     ) -> Iterator[tuple[Byte, str]]:
         """Yield the bytes that the one was made of, and their names."""
-        paused = self._logs[launch][1]
         gathered = _gathered(logged, written)
         if gathered is not None:
             at = byte.address - written.allocation.address - written.start
@@ -273,20 +297,27 @@ class OriginSearch:
             name = access_text(paused, shown) + ("" if lane else ", mixed")
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
-    def _last(self, byte: Byte, launch: int, before: int) -> tuple[int, Logged, Access] | None:
-        """Return the last write in one launch: from a log of the last moments, then from logs of earlier ones."""
-        window = WINDOW
-        if before > self._until.get(launch, -1):
+    def _last(
+        self, byte: Byte, launch: int, before: int
+    ) -> tuple[tuple[int, Logged, Access], PausedRun] | None:
+        """Return the last write in one launch, and the machine behind it: from a log of the last moments, then from earlier ones."""
+        segments = self._logs.setdefault(launch, [])
+        if not segments or before > segments[0].until:
             here = self._here
-            end = here.moment + (here.lines > 0) if launch == here.launch else END
-            self._log(launch, end, window)
-        while True:
-            log = self._logs[launch][0]
-            found = log.last(byte, before) if before > log.since else None
-            if found is not None or log.since == 0:
-                return found
+            segments.clear()
+            self._log(launch, here.moment + (here.lines > 0) if launch == here.launch else END, WINDOW)
+        window = WINDOW
+        for n in itertools.count():
+            one = segments[n]
+            found = one.log.last(byte, before) if before > one.log.since else None
+            if found is not None:
+                return found, one.paused
+            if one.log.since == 0:
+                return None
             window *= 16
-            self._log(launch, log.since, window)
+            if n + 1 == len(segments):
+                self._log(launch, one.log.since, window)
+        return None
 
     def _log(self, launch: int, until: int, window: int) -> None:
         """Run the launch up to moment *until* with a log of its writes in the last *window* moments."""
@@ -295,14 +326,12 @@ class OriginSearch:
         run = self._all.aside(Position(launch, until), since=max(0, last - window), watching=log)
         assert run.stop is not None
         paused = PausedRun(run.recorded, run.session, run.tracer, run.stop)
-        if launch in self._replicas:
-            self._replicas[launch].abandon()
-        self._logs[launch], self._replicas[launch] = (log, paused), run
-        self._until[launch] = until
+        self._replicas.append(run)
+        self._logs[launch].append(_Segment(log, until, paused))
 
     def close(self) -> None:
         """Let go of the runs that were looked at."""
-        for run in (*self._replicas.values(), *self._ends.values()):
+        for run in (*self._replicas, *self._ends.values()):
             run.abandon()
 
 

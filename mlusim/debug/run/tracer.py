@@ -432,8 +432,11 @@ class Tracer(RunObserver):
         del event, argument
         if not self._owned(frame.f_code.co_filename):
             return None
-        self._fresh = frame
         core = self.session.scheduler.running if self.session is not None else None
+        asked = self._line_stoppers
+        if asked and self._goal_lines <= 0 and not any(s.follows_lines(core) for s in asked):
+            return None
+        self._fresh = frame
         if any(s.follows_instructions(core) for s in self._line_stoppers):
             frame.f_trace_opcodes = True
         return self._line

@@ -123,6 +123,10 @@ class Trail(Stopper):
         """Listen to the run of *tracer*."""
         self._tracer = tracer  # type: ignore[assignment]
 
+    def follows_lines(self, core: "Core | None") -> bool:
+        """Return whether *core* is the one that is followed; those of others count where changes by hand belong to lines."""
+        return self._every or self.follows_instructions(core)
+
     def follows_instructions(self, core: "Core | None") -> bool:
         """Return whether *core* is the one that is followed."""
         return core is not None and name_of(core) == self.label

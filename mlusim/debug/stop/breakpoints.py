@@ -63,6 +63,11 @@ class Stopper:
     def at_return(self, frame: FrameType, value: object) -> None:
         """Note that *frame* returns *value*."""
 
+    def follows_lines(self, core: "Core | None") -> bool:
+        """Return whether it wants the lines of *core*."""
+        del core
+        return self.lines
+
     def follows_instructions(self, core: "Core | None") -> bool:
         """Return whether it follows the instructions of Python that *core* executes, one by one."""
         del core
