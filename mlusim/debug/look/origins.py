@@ -179,6 +179,9 @@ class _Segment:
     paused: PausedRun
 
 
+_Found = tuple[tuple[int, Logged, Access], PausedRun]  # a write, and the machine behind it
+
+
 class OriginSearch:
     """Follows bytes back through the launches of *runs*, from the position *here*.
 
@@ -229,6 +232,10 @@ class OriginSearch:
                 )
             # Nothing in this launch wrote it: the search goes on at the end of the one before.
             launch, before = earlier, END
+        return self._write(byte, text, launch, found, depth)
+
+    def _write(self, byte: Byte, text: str, launch: int, found: "_Found", depth: int) -> Origin:
+        """Return the origin that a write of *byte* is, with what it was made of."""
         (moment, logged, access), paused = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         sources = list(self._sources(byte, logged, access, paused))
@@ -297,9 +304,7 @@ class OriginSearch:
             name = access_text(paused, shown) + ("" if lane else ", mixed")
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
-    def _last(
-        self, byte: Byte, launch: int, before: int
-    ) -> tuple[tuple[int, Logged, Access], PausedRun] | None:
+    def _last(self, byte: Byte, launch: int, before: int) -> "_Found | None":
         """Return the last write in one launch, and the machine behind it: from a log of the last moments, then from earlier ones."""
         segments = self._logs.setdefault(launch, [])
         if not segments or before > segments[0].until:
