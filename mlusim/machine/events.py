@@ -105,6 +105,17 @@ class Step:
     site: Site
 
 
+class TensorStore(NamedTuple):
+    """A store to a tensor: the byte behind its last, its number in the order of issue, its place, its name and how it is told, its core."""
+
+    end: int
+    number: int
+    site: Site
+    name: str
+    told: str
+    label: str
+
+
 @define(eq=False)
 class Effect:
     """One execution of a step by a core.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from mlusim.arch.board import Board
     from mlusim.engine.contract import Flight
-    from mlusim.machine.events import Step
+    from mlusim.machine.events import Step, TensorStore
     from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
     from mlusim.machine.task_place import TaskPlace
@@ -166,6 +166,9 @@ class Screen(Protocol):
 
     def stored(self, allocation: "Allocation") -> bool:
         """Return whether something was stored to a tensor that was passed to `lack`."""
+
+    def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None":
+        """Return the last and the furthest store of each place there; None where they are not known."""
 
     @property
     def met(self) -> Sequence[tuple[int, ...]]:

@@ -5,7 +5,8 @@ reported when it is stored to GDRAM, when Python reads it, when an instruction c
 for want of it, and, at the instruction that mixed lanes, when what it was mixed into escapes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
-from mlusim.machine.events import Effect, Site, Step
+from mlusim.machine.events import Effect, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.given import allocations
@@ -24,8 +25,16 @@ from mlusim.memory.space import GDRAM, SRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.scattered import atomics, index_reads
-from mlusim.observe.shadow import Mask, Shadow, Write
-from mlusim.observe.undefined_origin import in_flight, lacking, neighbours, never_stored, places, trail
+from mlusim.observe.shadow import Mask, Shadow
+from mlusim.observe.undefined_origin import (
+    in_flight,
+    lacking,
+    neighbours,
+    never_stored,
+    places,
+    tensor_store,
+    trail,
+)
 from mlusim.observe.value_flow import decisive, dependence, discarded, same, takes, unread
 
 if TYPE_CHECKING:
@@ -55,7 +64,7 @@ class Kept:
 
     shadow: Shadow
     launches: int
-    stores: tuple[Write, ...] = ()  # the last one of each statement, where some byte has no value
+    stores: tuple[TensorStore, ...] = ()  # the last one of each statement, where some byte has no value
     kernel: str = ""  # of the last launch that touched it
 
 
@@ -176,17 +185,23 @@ class InitCheck(Checker):
         return super().screen_begin(launch, screen)
 
     def screen_end(self, screen: "Screen") -> bool:
-        """A tensor that was stored to has a value in every byte, or Python has to say which stores left some out."""
-        return not any(
-            screen.stored(allocation) and flags.view(np.bool_).any() for allocation, flags in screen.lacking()
-        )
+        """A tensor that was stored to has a value in every byte, or C knows which stores left some out."""
+        partly = (a for a, flags in screen.lacking() if screen.stored(a) and flags.view(np.bool_).any())
+        return all(screen.stores(allocation) is not None for allocation in partly)
 
     def screened(self, screen: "Screen") -> None:
         """Keep what is known of the tensors."""
-        for allocation, _ in screen.lacking():
-            if screen.stored(allocation):
-                self._shadows[allocation].fill(Access(allocation, 0, allocation.nbytes))
-        self._keep()
+        stores = {}
+        for allocation, flags in screen.lacking():
+            if not screen.stored(allocation):
+                continue
+            whole = Access(allocation, 0, allocation.nbytes)
+            if flags.view(np.bool_).any():
+                self._shadows[allocation].put(whole, flags == 0)
+                stores[allocation] = screen.stores(allocation) or ()
+            else:
+                self._shadows[allocation].fill(whole)
+        self._keep(stores)
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
         """Note that memory is fresh, with nothing stored yet."""
@@ -239,10 +254,12 @@ class InitCheck(Checker):
                     lambda: evolve(never_stored(kept.stores, allocation, at, count), kernel=kept.kernel),
                 )
 
-    def _keep(self) -> None:
+    def _keep(self, known: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
         for allocation, shadow in self._shadows.items():
             if allocation.space is GDRAM:
-                stores = () if shadow.full else tuple(shadow.log())
+                stores = (
+                    () if shadow.full else known.get(allocation) or tuple(map(tensor_store, shadow.log()))
+                )
                 shadow.writes.clear()
                 allocation.shadow = Kept(shadow, allocation.launches + 1, stores, self.kernel)
         self._shadows = {}

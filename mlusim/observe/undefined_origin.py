@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mlusim.counted import plural
-from mlusim.machine.events import Effect, Site, Step
+from mlusim.machine.events import Effect, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -92,17 +92,27 @@ def in_flight(core: "Core", hop: Hop) -> RelatedPlace | None:
     return None
 
 
-def never_stored(stores: Sequence[Write], allocation: Allocation, offset: int, count: int) -> Finding:
+def tensor_store(write: Write) -> TensorStore:
+    """Return what is kept of a *write* to a tensor when the launch is over."""
+    step, label = write.step, write.effect.core.place.label
+    return TensorStore(write.access.span[1], write.number, step.site, step.name, _name(step), label)
+
+
+def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: int, count: int) -> Finding:
     """Return the finding of *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the others."""
-    before = [w for w in stores if w.access.span[1] <= offset]
-    last = max(before or stores, key=lambda w: (w.access.span[1], w.number), default=None)
-    context = () if last is None else (f"{_described(last)} stored up to byte {last.access.span[1]}",)
+    before = [w for w in stores if w.end <= offset]
+    last = max(before or stores, key=lambda w: (w.end, w.number), default=None)
+    context = (
+        ()
+        if last is None
+        else (f"{last.told} at line {last.site.line} by {last.label} stored up to byte {last.end}",)
+    )
     return Finding(
         "initcheck-never-stored",
         f"the host copies back {count} {plural(count, 'byte')} of {allocation.site} that no task has stored, from byte {offset} on",
-        file=None if last is None else last.step.site.file,
-        line=None if last is None else last.step.site.line,
-        intrinsic=None if last is None else last.step.name,
+        file=None if last is None else last.site.file,
+        line=None if last is None else last.site.line,
+        intrinsic=None if last is None else last.name,
         context=context or ("nothing has been stored there at all",),
         note="a new tensor holds no zeros: what is never stored holds whatever was there before",
         hint="check the share of the last task and the tail of each row, or fill the tensor before the launch",

@@ -11,6 +11,7 @@ from mlusim import bangc
 from mlusim.engine.native.build import CHOICE, available
 from mlusim.machine.native import screen, screening
 from mlusim.machine.native.screening import Screening
+from mlusim.observe.collect import collecting
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.racecheck import RaceCheck
 
@@ -111,9 +112,26 @@ def test_c_checks_a_launch_of_many_bytes_and_leaves_a_short_one_to_python(half):
 
     assert "python" == launched(half, 5000, **every).engine
     assert "python" == launched(half, 1 << 18, engine="python", **every).engine
-    # The end of the tensor is not stored to, which only Python can report.
-    assert "python" == launched(half, 1 << 18, **every).engine
+    assert "native" == launched(half, 1 << 18, **every).engine
+    # The end of the tensor is not stored to; what stored the rest is among the accesses that racecheck asks for.
+    assert "python" == launched(half, 1 << 18, observe=["initcheck"]).engine
     assert "native" == launched(half, 1 << 18, observe=["memcheck", "racecheck", "valuecheck"]).engine
+
+
+def test_c_knows_what_stored_the_rest_of_a_tensor(half):
+    """The end of it that no task stores is told as in Python, when the host fetches it."""
+    told = []
+    for engine in ("native", "python"):
+        device = mlusim.Device("MLU370-X4")
+        out, given = device.empty(6024, np.float32), device.put(np.ones(5000, np.float32))
+        with collecting(["initcheck", "racecheck"]) as collector:
+            launch = device.launch(half, 4, args=(out, given, 5000, 0), engine=engine)
+            device.get(out)
+        assert engine == launch.engine
+        told.append([(str(f), f.context, f.intrinsic) for f in collector.found])
+
+    assert told[0] == told[1]
+    assert "task 0 stored up to byte 20000" in told[0][0][1][0]
 
 
 def test_a_launch_that_is_suspected_begins_again_with_the_memory_that_it_was_given(half):

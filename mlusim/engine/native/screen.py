@@ -46,8 +46,23 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 """What is not over on a core: in flight on two pipes, computed, accessed by scalar code, stored by it to shared memory."""
 
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
-SPAN_BYTES = 8 * (SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4)
-"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, and spans of four words."""
+SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
+SPAN_BYTES = 8 * (SPAN_WORDS + 2)
+"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, an address."""
+
+MOST_STORED = 1024  # places that store to tensors of which some bytes have no value; a power of two
+WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
+STORED = np.dtype([("key", "i8"), ("site", "i8"), ("last", WENT), ("furthest", WENT)])
+"""The last store of a place to such a tensor, and the one that went furthest; without a row it is a scalar one."""
+STORES = np.dtype(
+    [
+        *((name, "i8") for name in ("stored", "number", "unclear", "alone")),
+        ("store", STORED, MOST_STORED),
+        ("store_at", "i2", 2 * MOST_STORED),
+    ]
+)
+"""All of them, of a launch, as `screen.h` lays them out: how many, how many stores there were, whether they are not all known, and
+whether a core begins its task when the one before has ended."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
@@ -88,6 +103,7 @@ CONSTANTS = (
         "MOST_KEPT": MOST_KEPT,
         "MOST_TOUCHED": MOST_TOUCHED,
         "MOST_PIECES": MOST_PIECES,
+        "MOST_STORED": MOST_STORED,
         "MOVED_": MOVED,
         "ELSEWHERE_": ELSEWHERE,
         "APART_": APART,
@@ -151,6 +167,8 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
         for s in sorted(spans, key=lambda s: s.given)
     )
     yield f"  if (FOLLOWS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, site);"
+    if any(s.writes and GDRAM in s.operand.spaces for s in spans):
+        yield f"  SCREEN_(m)->row = {number};"
     yield from _in_order(row, spans)
     asked = " | ".join(
         f"lacks_(a_{s.operand.name}, {s.extent})"

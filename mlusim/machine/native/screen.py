@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from mlusim.arch.pipe import Pipe
-from mlusim.engine.native.screen import HEAD, LISTS, MOST_PIECES, READS, TOUCHED, Screened, Suspicion
-from mlusim.machine.events import Sync
+from mlusim.engine.native.screen import HEAD, LISTS, MOST_PIECES, READS, STORES, TOUCHED, Screened, Suspicion
+from mlusim.isa.table import ISA
+from mlusim.machine.events import Site, Sync, TensorStore
 from mlusim.machine.hub import Observer
 from mlusim.machine.task_parts import Overwritten, PartChoices, TaskParts
 from mlusim.memory.allocation import Allocation, Bytes
@@ -61,6 +62,7 @@ class Looks(Protocol):
 
 
 ON_CHIP = (NRAM, WRAM, SRAM)
+ROWS = tuple(ISA)
 
 
 class PartRecord:
@@ -197,7 +199,9 @@ class Screen(Observer):
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
         self.parts = PartRecord()  # of on-chip arrays, where that is looked for
-        self._segments = 0
+        self._labels: list[str] = []  # of the cores, by segment
+        self._stores = np.zeros((), STORES)
+        self._sites: Sequence[tuple[str, int]] = ()
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
         self._keys: dict[
@@ -214,7 +218,9 @@ class Screen(Observer):
         assert core.seat is not None
         c = core.c
         c.screens = self.looks
-        c.screen = core.seat.spans()
+        self._sites = core.session.native.program.sites
+        self._stores["alone"] = len(core.union.cores) == 1
+        c.screen = core.seat.spans(self._stores.ctypes.data)
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
         c.context = 0
@@ -228,8 +234,8 @@ class Screen(Observer):
         self._next(core)
 
     def _next(self, core: "NativeCore") -> None:
-        core.c.segment = self._segments
-        self._segments += 1
+        core.c.segment = len(self._labels)
+        self._labels.append(core.place.label)
 
     def again(self, core: "NativeCore") -> None:
         """Take the values from the declarations that *core* keeps from task to task."""
@@ -281,7 +287,9 @@ class Screen(Observer):
         return self._own.get(core, {}).get(allocation) if found is None else found
 
     def share(self, core: "NativeCore", kind: int, access: Access) -> None:
-        """Note an access of memory that is shared."""
+        """Note an access of memory that is shared, by a row that Python executes."""
+        if kind != READS and access.allocation in self.flags and access.allocation.space is GDRAM:
+            self._stores["unclear"] = 1
         table, starts = self._accesses, access.starts
         if int(table[0, 0]) + len(starts) > MOST_ACCESSES:
             self.suspected(core, 0)
@@ -346,9 +354,10 @@ class Screen(Observer):
         """Take over what *part* has noted of other tasks of the launch, which none of those here has met."""
         rows = part.accesses()
         rows[:, KEY] = self.keys_for(part)[rows[:, KEY]]
-        rows[:, SEGMENT] += self._segments
+        rows[:, SEGMENT] += len(self._labels)
         self.met += [tuple(task + self._begun for task in tasks) for tasks in part.met]
-        self._segments += part._segments  # noqa: SLF001 - of its kind
+        self._labels += part._labels  # noqa: SLF001 - of its kind
+        self._stores["unclear"] |= part._stores["unclear"] | part._stores["stored"]  # noqa: SLF001 - nor in which order
         self._begun += part._begun  # noqa: SLF001 - of its kind
         self.hopeless |= part.hopeless
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
@@ -371,6 +380,24 @@ class Screen(Observer):
     def stored(self, allocation: Allocation) -> bool:
         """Return whether something was stored to a tensor that was passed to `lack`."""
         return bool(self.flags[allocation][HEAD - 1])
+
+    def stores(self, allocation: Allocation) -> tuple[TensorStore, ...] | None:
+        """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None where they are not known."""
+        if not self.looks & Screened.RACE or self._stores["unclear"]:
+            return None
+        rows = self._stores["store"][: int(self._stores["stored"])]
+        rows = rows[rows["key"] == self._keys[allocation]]
+        return tuple(
+            self._store(int(row["site"]), went) for row in rows for went in (row["last"], row["furthest"])
+        )
+
+    def _store(self, site: int, went: "np.void") -> TensorStore:
+        row = int(went["row"])
+        name, spelled = ("scalar store",) * 2 if row < 0 else (ROWS[row], f"__{ROWS[row]}")
+        label = self._labels[went["segment"]]
+        return TensorStore(
+            int(went["end"]), int(went["number"]), Site(*self._sites[site]), name, spelled, label
+        )
 
     def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
         """Yield each memory and the accesses to it in their order: rows of low, high, kind, segment."""

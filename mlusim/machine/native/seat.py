@@ -20,6 +20,7 @@ from mlusim.engine.native.screen import (
     PARTS_BYTES,
     SPAN_BYTES,
     SPAN_LISTS,
+    SPAN_WORDS,
 )
 from mlusim.isa.table import ISA
 from mlusim.machine.task_place import TaskPlace
@@ -189,11 +190,12 @@ class Seat:
         """Return the bytes that copies in C took from allocation *number*."""
         return self.words[WORDS * number + READ]
 
-    def spans(self) -> int:
-        """Return the address of the room for what is not over yet, with nothing in it."""
+    def spans(self, stores: int) -> int:
+        """Return the address of the room for what is not over yet, with nothing in it; *stores* is that of the stores of the launch."""
         if self._spans is None:
             self._spans = _pages(SPAN_BYTES)
         self._spans[: 8 * SPAN_LISTS] = 0
+        self._spans.view(np.int64)[SPAN_WORDS:] = -1, stores
         return _where(self._spans)
 
     def parts(self) -> int:

@@ -16,6 +16,7 @@ from mlusim.engine.native.screen import (
     MOST_SPANS,
     READS,
     SPAN_LISTS,
+    SPAN_WORDS,
     WRITES,
     Screened,
     Suspicion,
@@ -101,7 +102,7 @@ class RowWatch:
     def _spans(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
         assert self._core.seat is not None
         words = self._core.seat.span_words()
-        return words[:SPAN_LISTS], words[SPAN_LISTS:].reshape(SPAN_LISTS, MOST_SPANS, 4)
+        return words[:SPAN_LISTS], words[SPAN_LISTS:SPAN_WORDS].reshape(SPAN_LISTS, MOST_SPANS, 4)
 
     def _in_order(self, names: Sequence[str], reads: Accesses, writes: Accesses) -> None:
         """Ask whether what is not over in the lists *names* meets one of the accesses, one of the two a write."""
@@ -149,7 +150,7 @@ class RowWatch:
         for access in writes:
             self._put(access, lacks=lacks, exact=exact)
         if screen.looks & Screened.RACE:
-            self._share(reads, writes, atomic=row.atomic)
+            self._share(row, reads, writes)
 
     def _put(self, access: Access, *, lacks: bool, exact: bool) -> None:
         """The bytes of *access*, or with *exact* all of them, are made of some that have a value, or *lacks* it."""
@@ -165,10 +166,10 @@ class RowWatch:
             for low in access.starts.tolist():
                 flags[HEAD + low : HEAD + low + access.size] = int(lacks)
 
-    def _share(self, reads: Accesses, writes: Accesses, *, atomic: bool) -> None:
-        changed = {a.allocation for a in writes} if atomic else ()
+    def _share(self, row: Intrinsic, reads: Accesses, writes: Accesses) -> None:
+        changed = {a.allocation for a in writes} if row.atomic else ()
         kinds = [(READS, a) for a in reads if a.allocation not in changed and a.allocation.writable]
-        kinds += [(CHANGES if atomic else WRITES, a) for a in writes]
+        kinds += [(CHANGES if row.atomic else WRITES, a) for a in writes]
         for kind, access in kinds:
             if access.allocation.space.shared:
                 self._screen.share(self._core, kind, access)

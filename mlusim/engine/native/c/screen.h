@@ -87,7 +87,11 @@ COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d
 
 /* ---- what is not over: as observe/races/pipes.py has it, in spans of bytes ---- */
 typedef struct Span_ { int64_t alloc, low, high, writes; } Span_;
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; } Screen_;
+/* The last store of a place to a tensor of which some bytes have no value, and the one that went furthest; and all of them, of a launch. */
+typedef struct Went_ { int64_t end, number; int32_t row, segment; } Went_;
+typedef struct Stored_ { int64_t key, site; Went_ last, furthest; } Stored_;
+typedef struct Stores_ { int64_t stored, number, unclear, alone; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; } Screen_; /* *row* is at work */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
 PART int meets_(const Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writes) {
@@ -126,12 +130,36 @@ PART void held_(Core *m, int list, At p, int64_t n, int writes, int site) {
 PART void over_(Core *m, int lists) { for (int k = 0; k < LISTS; k++) if (lists >> k & 1) SCREEN_(m)->n[k] = 0; }
 #define EVERY_LIST ((1 << LISTS) - 1)
 
+ALWAYS uint32_t spread_(uint32_t a, uint32_t b, uint32_t c) {
+  uint64_t h = (a * UINT64_C(0x9e3779b97f4a7c15) ^ b) * UINT64_C(0x9e3779b97f4a7c15);
+  h = (h ^ h >> 29 ^ c) * UINT64_C(0xbf58476d1ce4e5b9);
+  return (uint32_t)(h >> 32);
+}
+/* Where the row is that fits, or its place in a table of numbers, which begin with 1; -1 where there is room for no more. */
+#define LOOK_UP_(table, at, most, count, hash, fits) ({                                            \
+    uint32_t k_ = (hash) & (2 * (most) - 1); int64_t found_ = -1;                                     \
+    for (; (at)[k_]; k_ = (k_ + 1) & (2 * (most) - 1)) { const __typeof__(&(table)[0]) r = &(table)[(at)[k_] - 1]; if (fits) { found_ = (at)[k_] - 1; break; } } \
+    int new_ = 0;                                                                                 \
+    if (found_ < 0 && (count) < (most)) { found_ = (count)++; (at)[k_] = (int16_t)(found_ + 1); new_ = 1; } \
+    is_new = new_; found_; })
+
 /* ---- what is shared: rows of low, high, kind, segment of the task, key of the memory; they begin with their number ---- */
 enum { READS_, CHANGES_, WRITES_ };
 enum { R_LOW, R_HIGH, R_KIND, R_SEGMENT, R_KEY, R_COLUMNS };
 #define SHARED(space) ((space) == GDRAM || (space) == SRAM)
+PART void stored_(Core *m, int64_t key, int64_t end, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  int is_new;
+  int64_t k = LOOK_UP_(t->store, t->store_at, MOST_STORED, t->stored, spread_((uint32_t)key, (uint32_t)site, 0), r->key == key && r->site == site);
+  if (k < 0) { t->unclear = 1; return; }
+  Stored_ *r = &t->store[k];
+  if (is_new) *r = (Stored_){key, site, {0}, {-1, 0, 0, 0}};
+  r->last = (Went_){end, ++t->number, (int32_t)SCREEN_(m)->row, (int32_t)m->segment};
+  if (end > r->furthest.end) r->furthest = r->last;
+}
 PART void share_(Core *m, At p, int64_t n, int kind, int site) {
   if (kind == READS_ && !p.a->writable) return;
+  if (kind != READS_ && UNLIKELY(p.a->flags != 0) && p.a->space == GDRAM) stored_(m, p.a->key, p.o + n, site);
   int64_t *table = (int64_t *)m->records;
   int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
   const int64_t low = p.o, high = p.o + n;
@@ -163,18 +191,6 @@ typedef struct Parts_ {
 #define PARTS(m) ((Parts_ *)(m)->parts)
 #define FOLLOWS(m) UNLIKELY((m)->parts != 0)
 #define ON_CHIP(space) ((space) == NRAM || (space) == WRAM || (space) == SRAM)
-ALWAYS uint32_t spread_(uint32_t a, uint32_t b, uint32_t c) {
-  uint64_t h = (a * UINT64_C(0x9e3779b97f4a7c15) ^ b) * UINT64_C(0x9e3779b97f4a7c15);
-  h = (h ^ h >> 29 ^ c) * UINT64_C(0xbf58476d1ce4e5b9);
-  return (uint32_t)(h >> 32);
-}
-/* Where the row is that fits, or its place in a table of numbers, which begin with 1; -1 where there is room for no more. */
-#define LOOK_UP_(table, at, most, count, hash, fits) ({                                            \
-    uint32_t k_ = (hash) & (2 * (most) - 1); int64_t found_ = -1;                                     \
-    for (; (at)[k_]; k_ = (k_ + 1) & (2 * (most) - 1)) { const __typeof__(&(table)[0]) r = &(table)[(at)[k_] - 1]; if (fits) { found_ = (at)[k_] - 1; break; } } \
-    int new_ = 0;                                                                                 \
-    if (found_ < 0 && (count) < (most)) { found_ = (count)++; (at)[k_] = (int16_t)(found_ + 1); new_ = 1; } \
-    is_new = new_; found_; })
 /* The function is called at *site*; for an argument of the call, whose others are evaluated by then. */
 PART void called_(Core *m, int site, int function) {
   Parts_ *t = PARTS(m);
@@ -280,6 +296,7 @@ ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
   if (!(m->screens & SCREEN_RACE)) return;
   if (UNLIKELY(busy_(m))) { held_(m, IN_IO, p, n, kind, site); held_(m, IN_MOVE, p, n, kind, site); }
   if (SHARED(p.a->space)) {
+    SCREEN_(m)->row = -1;
     share_(m, p, n, kind, site);
     if (kind != READS_) { keep_(m, IN_STORES, PLACE_(m, p), p.o, p.o + n, 1); return; }
   }
@@ -330,6 +347,7 @@ PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t
   held_(m, IN_STORES, s, (rows - 1) * fs + n, READS_, site);
   held_(m, IN_STORES, d, (rows - 1) * ts + n, WRITES_, site);
   blocked_(m, pipe);
+  SCREEN_(m)->row = row;
   shares_rows_(m, d, n, rows, ts, WRITES_, site);
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
@@ -341,6 +359,8 @@ PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int
   flies_(m, d, (rows - 1) * ts + n, WRITES_, pipe, site);
   keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, s), s.o, s.o + (rows - 1) * fs + n, 0);
   keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, d), d.o, d.o + (rows - 1) * ts + n, 1);
+  SCREEN_(m)->row = row;
+  if (UNLIKELY(d.a->flags != 0) && !SCREEN_(m)->stores->alone) SCREEN_(m)->stores->unclear = 1; /* others may land in between */
   shares_rows_(m, d, n, rows, ts, WRITES_, site);
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
