@@ -2,8 +2,7 @@
 
 import argparse
 
-from mlusim.cli.programs import behind
-from mlusim.cli.sources import board_of, defines, split
+from mlusim.cli.sources import behind, board_of, defines, split
 from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.programs.kernel_call import Sources, dim_of, kind_of, named_values

@@ -36,11 +36,11 @@ from mlusim.cli.cases import applied, chosen
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
+from mlusim.cli.programs import is_program, operators_behind, program_and_kernel
 from mlusim.cli.reference import expectation_of
 from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import output, progress
-from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
+from mlusim.cli.sources import behind, is_cases, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError, said
 from mlusim.files.paths import shown

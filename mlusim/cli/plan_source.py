@@ -1,29 +1,34 @@
-"""``mlusim plan FILE.mlu``: how a kernel of BANG C divides its on-chip arrays, inferred from one launch."""
+"""``mlusim plan FILE.mlu``: how kernels of BANG C divide their on-chip arrays, inferred from one launch, or one call of a host function."""
 
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli.calls import other_call
 from mlusim.cli.plan_answer import PlanAnswer, frontier_names
 from mlusim.cli.programs import source_program
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import kib
 from mlusim.counted import plural
-from mlusim.errors import Fault, MlusimError, UsageError, said, shown_file
+from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file
 from mlusim.files.paths import shown
 from mlusim.plan.claims import Verdict
 from mlusim.plan.layout import Layout
 from mlusim.plan.render import frontier_view, memory_map, region_keys
 from mlusim.plan.svg import frontier_svg, memories_svg
-from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
+from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray
 from mlusim.programs.kernel_call import KernelCall
-from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, largest_value
+from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, carvings_of, largest_value
 from mlusim.programs.memory_totals import layouts_of, totals_of
+from mlusim.programs.other_calls import HostFunctionCall
+
+if TYPE_CHECKING:
+    from mlusim.programs.largest import SearchedCall
 from mlusim.programs.shape_answers import SampledFrontier, TestedClaim, frontier_of, tested_claim
 from mlusim.text_grid import table
 
@@ -68,7 +73,21 @@ def answers(args: argparse.Namespace) -> list[PlanAnswer]:
             raise UsageError("a BANG C file states no limit; state one: --claim 'rows*cols*4 <= NRAM'")
         tested = _on_each(args, boards, lambda call: tested_claim(Shapes(call), args.claim))
         return [_claim(one, last=one is tested[-1]) for one in tested]
-    return _carved(_on_each(args, boards, carve))
+    carved = _on_each(args, boards, carvings_of)
+    launched = max(len(one) for one in carved if isinstance(one, list))
+    if not launched:
+        raise UsageError(
+            f"no kernel is launched by {args.function} with these arguments, so there is no plan"
+        )
+    kernels = [
+        [
+            one if isinstance(one, dict) else one[number]
+            for one in carved
+            if isinstance(one, dict) or number < len(one)
+        ]
+        for number in range(launched)
+    ]
+    return [answer for found in kernels for answer in _carved(found)]
 
 
 def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[PlanAnswer]:
@@ -86,7 +105,7 @@ def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[PlanAnswer]:
 
 
 def _on_each(
-    args: argparse.Namespace, boards: Sequence[str], ask: Callable[[KernelCall], T]
+    args: argparse.Namespace, boards: Sequence[str], ask: Callable[["SearchedCall"], T]
 ) -> list[T | dict[str, Any]]:
     """Call *ask* for each board; of several one may be refused or end in a fault, which its answer then tells."""
     found: list[T | dict[str, Any]] = []
@@ -94,7 +113,7 @@ def _on_each(
     for board in boards:
         try:
             found.append(ask(_call(args, board)))
-        except (UsageError, Fault) as error:
+        except (UsageError, StatusError, Fault) as error:
             failed.append(error)
             found.append({"board": board, "refused": said(error)})
     # One board that refuses is an answer; where all do, the command has failed.
@@ -103,8 +122,13 @@ def _on_each(
     return found
 
 
-def _call(args: argparse.Namespace, board: str) -> KernelCall:
-    call = source_program(argparse.Namespace(**{**vars(args), "board": board}), ())
+def _call(args: argparse.Namespace, board: str) -> "SearchedCall":
+    around = argparse.Namespace(**{**vars(args), "board": board})
+    if args.function is not None:
+        function = other_call(argparse.Namespace(**{**vars(around), "seed": args.draws, "effects": None}))
+        assert isinstance(function, HostFunctionCall)
+        return function
+    call = source_program(around, ())
     if not isinstance(call, KernelCall):
         raise UsageError(
             f"a plan is that of one kernel; name it, as in `mlusim plan {args.program} --kernel K`"
@@ -196,28 +220,61 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
     if isinstance(one, dict):
         return PlanAnswer(_refused(one), one, good=False)
     begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
-    if one.largest is None:
-        told = f"no {name} that was tried runs"
-    elif fails is None:
-        told = f"every {name} that was tried runs, up to {one.largest:,}, the largest of its type"
-    else:
-        told = f"the largest {name} that runs is {one.largest:,}"
-    lines = [_line(begin + told, "bold")]
-    if one.binding is not None and fails is not None:
-        lines.append(_line(f"  {_binds(one.binding, f'{name} = {fails.value:,}')}"))
-    if fails is not None:
+    lines = [*_passed_lines(one), _line(begin + _end(one), "bold")]
+    binds = None if one.binding is None or fails is None or fails.kind == "limit" else one.binding
+    if binds is not None and fails is not None and binds.name != fails.sentence:
+        lines.append(_line(f"  {_binds(binds, f'{name} = {fails.value:,}')}"))
+    told_already = [] if one.passed is None else [one.passed.first.value, one.passed.last.value]
+    if fails is not None and fails.value not in told_already:
         lines.append(_line(f"  {name} = {fails.value:,} {fails.told}"))
-        if fails.space == "GDRAM":
-            lines.append(
-                _line(
-                    f"  An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
-                )
+    if one.odd is not None:
+        lines.append(
+            _line(
+                f"  {name} was searched in steps of {one.step:,}: {name} = {one.odd.value:,} {one.odd.told}"
             )
-    lines += [_line(f"  below it, {name} = {f.value:,} {f.told}", "bold red") for f in one.below]
+        )
+    if fails is not None and fails.space == "GDRAM":
+        told = f"An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
+        lines.append(_line(f"  {told}"))
+    if one.unwatched:
+        lines.append(
+            _line("  whether parts of arrays overlap there was not found out in the time of the search")
+        )
+    for failure in one.below:
+        style = "" if failure.kind == "check" else "bold red"
+        lines.append(_line(f"  below it, {name} = {failure.value:,} {failure.told}", style))
     lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
     # Once, behind the last board: it is the same for all of them.
     note: list[RenderableType] = ["", Text(f"{SAMPLED} {_branching(one)}", style="dim")] if last else []
-    return PlanAnswer(Group(*lines, *note), one.to_json(), one.largest is not None)
+    good = one.largest is not None and one.passed is None
+    return PlanAnswer(Group(*lines, *note), one.to_json(), good)
+
+
+def _end(one: LargestValue) -> str:
+    """Return the words for where the values end that run."""
+    name = one.variable
+    if one.largest is None:
+        return f"no {name} that was tried runs"
+    if one.fails is None:
+        return f"every {name} that was tried runs, up to {one.largest:,}, the largest of its type"
+    if one.fails.kind == "limit":
+        return f"every {name} that was tried runs, up to {one.largest:,}, and the search ends there"
+    return f"the largest {name} that runs is {one.largest:,}"
+
+
+def _passed_lines(one: LargestValue) -> list[Text]:
+    """Return what the checks of a host function let pass though it fails."""
+    passed, name = one.passed, one.variable
+    if passed is None:
+        return []
+    first, last = passed.first, passed.last
+    begin = f"{one.kernel} on {one.board}: it accepts {name} = {last.value:,}, which fails"
+    lines = [_line(begin, "bold red"), _line(f"  {name} = {last.value:,} {last.told}")]
+    if first.value != last.value:
+        lines.append(_line(f"  the smallest that was seen to: {name} = {first.value:,} {first.told}"))
+    if passed.refused is not None:
+        lines.append(_line(f"  {name} = {passed.refused.value:,} {passed.refused.told}"))
+    return lines
 
 
 def _binds(binding: Binding, following: str) -> str:
@@ -232,6 +289,8 @@ def _binds(binding: Binding, following: str) -> str:
 
 def _branching(one: LargestValue) -> str:
     """Return the words for a kernel that branches, which its values in between may do in another way."""
+    if one.function:
+        return f"{one.kernel} and its kernels may branch by shape, so that values that were not run may behave in another way."
     if not one.branches:
         return f"{one.kernel} has no if, switch or conditional."
     places = ", ".join(one.branches[:BRANCHES]) + (", ..." if len(one.branches) > BRANCHES else "")

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import settings
 from mlusim.cli.settings import names_in
-from mlusim.cli.sources import CALL_OPTIONS, board_of, defines, is_source, refuse_call_arguments, split
+from mlusim.cli.sources import (
+    CALL_OPTIONS,
+    behind,
+    board_of,
+    defines,
+    is_source,
+    refuse_call_arguments,
+    split,
+)
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.lazy import lazy
@@ -128,11 +136,6 @@ def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | N
     unset = dict.fromkeys(("case", "inputs", "policy", "jobs", "seed"))
     given = argparse.Namespace(**{**vars(args), **unset, "set": [], "board": own, "check": checks})
     return program_and_kernel(given)[0]
-
-
-def behind(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the words behind ``--``."""
-    return tuple(getattr(args, "behind", ()))
 
 
 def operators_behind(args: argparse.Namespace) -> list[str]:

@@ -15,6 +15,7 @@ CALL_OPTIONS = MappingProxyType(
         "include": "-I",
         "define": "-D",
         "kernel": "--kernel",
+        "function": "--function",
         "dim": "--dim",
         "kind": "--kind",
         "arg": "--arg",
@@ -47,6 +48,11 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the files at the beginning of *words*, and the arguments behind them."""
     count = next((n for n, word in enumerate(words) if not is_source(word)), len(words))
     return list(words[:count]), list(words[count:])
+
+
+def behind(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the words behind ``--``."""
+    return tuple(getattr(args, "behind", ()))
 
 
 def defines(words: Iterable[str]) -> dict[str, str | None]:

@@ -162,6 +162,17 @@ class Meter:
         """The launch is made again: what it kept is gone; the time goes on."""
         self.room = math.inf if self.limit.growth is None else self.limit.growth
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the alarm while a block runs that may take its time, such as a compiler, and start a new one behind it."""
+        self.quiet()
+        try:
+            yield
+        finally:
+            if self._alarm is not None:
+                self._alarm = Alarm(self.limit.seconds or 0)
+                self._alarm.start()
+
     def quiet(self) -> None:
         """Cancel the alarm of the launch."""
         if self._alarm is not None:

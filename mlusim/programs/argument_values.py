@@ -6,7 +6,7 @@ Numbers and sizes may be formulas of other arguments, so all arguments of a call
 import math
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -209,6 +209,18 @@ class ArgumentScope:
     def _no_sizes(value: ArgumentValue, what: str, why: str) -> UsageError:
         return _unread(what, value.text, f"write {value.form.spelling}, as {_example(value.form)}: {why}")
 
+    def nbytes(self) -> int:
+        """Return the bytes of the tensors that the arguments make; files are not counted."""
+        total = 0
+        for name in self.texts:
+            what = f"--arg {name}"
+            value = self.value(name, what)
+            if value.sizes is not None:
+                # int32, which integers are drawn as without a type.
+                size = 4 if value.dtype is None else self.dtype_of(value, what).size
+                total += math.prod(self.sizes(value, what)) * size
+        return total
+
     def array(self, name: str, value: ArgumentValue, what: str, usual: DType | None = None) -> Array:
         """Make or read the array that goes in as argument *name*; *usual* are its elements where its text names none.
 
@@ -329,6 +341,11 @@ class ArgumentScope:
         named = [part.name for part in expr.walk(parsed) if isinstance(part, expr.Var) and part.name in free]
         self.used.update(named)
         return parsed.evaluate({**known, **{n: self.whole(n) for n in named}})
+
+
+def stands_in(name: str, formulas: Iterable[str]) -> bool:
+    """Return whether *name* is a word of one of *formulas*."""
+    return any(name in re.findall(r"\w+", text) for text in formulas)
 
 
 def _is_whole(text: str) -> bool:

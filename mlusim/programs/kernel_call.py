@@ -1,8 +1,6 @@
 """One launch of a kernel of BANG C sources, with arguments that are given as text."""
 
-import math
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,7 @@ from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW
-from mlusim.programs.argument_values import ArgumentScope
+from mlusim.programs.argument_values import ArgumentScope, stands_in
 
 Array = np.ndarray[Any, Any]
 
@@ -106,6 +104,25 @@ class KernelCall:
         """The kernel's name, or the file's."""
         return self.kernel or Path(self.sources.paths[0]).name
 
+    @property
+    def board(self) -> Board:
+        """The board that its sources are compiled for."""
+        return self.sources.board
+
+    @property
+    def macros(self) -> Mapping[str, str | None]:
+        """The macros of its sources."""
+        return self.sources.define
+
+    @property
+    def called(self) -> str:
+        """The kernel's name, as its sources have it."""
+        return self.loaded().name
+
+    def formals(self) -> Sequence[ir.Local]:
+        """Return the parameters of the kernel."""
+        return self.loaded().form.parameters
+
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that go in, under ``input.NAME``."""
         return self._arrays
@@ -145,7 +162,7 @@ class KernelCall:
         given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
         for name in self.arguments:
             # Behind the arguments, since making them is what tells which names their formulas use.
-            if name not in wanted and name not in scope.used and not self._stood_in_formula(name):
+            if name not in wanted and name not in scope.used and not stands_in(name, self.formulas):
                 legal = ", ".join(wanted) or "it has none"
                 raise UsageError(f"{kernel.name} has no parameter {name!r}; its parameters: {legal}")
         launch = device.launch(
@@ -188,29 +205,18 @@ class KernelCall:
         self._module.warn_of_broken()
         return found
 
-    def with_values(self, arguments: Mapping[str, str], macros: Mapping[str, str]) -> "KernelCall":
-        """Return the same call with other values of *arguments*, and of *macros*, for which the sources are loaded again."""
+    def with_values(
+        self, arguments: Mapping[str, str], macros: Mapping[str, str], dim: tuple[int, int, int] | None = None
+    ) -> "KernelCall":
+        """Return the same call with other values of *arguments*, of *macros*, for which the sources are loaded again, and of *dim*."""
         formulas = self.formulas or tuple(self.arguments.values())
-        found = self._alike(arguments={**self.arguments, **arguments}, formulas=formulas)
+        found = self._alike(
+            arguments={**self.arguments, **arguments}, formulas=formulas, dim=self.dim if dim is None else dim
+        )
         if not macros:
             return found
         define = {**self.sources.define, **macros}
         return evolve(found, sources=evolve(self.sources, define=define))
-
-    def _stood_in_formula(self, name: str) -> bool:
-        return any(name in re.findall(r"\w+", text) for text in self.formulas)
-
-    def nbytes(self) -> int:
-        """Return the bytes of the tensors that its arguments make; files are not counted."""
-        scope, total = self.scope(), 0
-        for name in self.arguments:
-            what = f"--arg {name}"
-            value = scope.value(name, what)
-            if value.sizes is not None:
-                # int32, which integers are drawn as without a type.
-                size = 4 if value.dtype is None else scope.dtype_of(value, what).size
-                total += math.prod(scope.sizes(value, what)) * size
-        return total
 
     def given_arrays(
         self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: object

@@ -1,43 +1,65 @@
-"""The values of arguments and macros with which a kernel of BANG C still runs, found by running it.
+"""The values of arguments and macros with which a kernel of BANG C, or a host function, still runs, found by running it.
 
 Launches without observers, which run natively where they can, find the largest value without a fault: values are
 doubled from the one that was given, then the interval is bisected.  Below it the same search finds the largest value at
 which no part of an on-chip array overwrites another (`carve`).  Some values in between are tried as well, for a kernel
-may branch by its shape; the others are not.
+may branch by its shape; the others are not.  Of a host function what its own checks refuse is told apart from what they
+accept and what then fails, for that is a gap of the checks.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import contextlib
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
-from mlusim.errors import Fault, LimitReached, UsageError, shown_file
+from mlusim.errors import (
+    Fault,
+    LaunchError,
+    LimitReached,
+    MlusimError,
+    StatusError,
+    UsageError,
+    shown_file,
+)
 from mlusim.formula.expr import INT32_MAX
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.machine.hub import attending
 from mlusim.machine.limits import Limit, limiting
+from mlusim.observe.finding import Finding
 from mlusim.programs.argument_forms import DRAW, NUMBER
 from mlusim.programs.carving import ArrayPart, Carving, carve
-from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
 from mlusim.programs.memory_totals import totals_of
+from mlusim.programs.native_parts import overlaps_in_c
+from mlusim.programs.other_calls import Came, HostFunctionCall, by_itself
 
-FAR = Limit(instructions=5e6, growth=1 << 30)
-"""How far a launch of the search may go; counted, so that the answer is the same on every machine."""
+if TYPE_CHECKING:
+    from mlusim.programs.kernel_call import KernelCall
+
+    SearchedCall = KernelCall | HostFunctionCall
+
+FAR = Limit(seconds=10, growth=1 << 30)
+"""How far a launch of the search may go: in seconds, for instructions are counted in Python alone, in which a launch takes a hundred times as long."""
 MOST_BYTES = 256 << 20
 """Bytes of the arrays of one launch of the search."""
 DIMS = ("dim.x", "dim.y", "dim.z")  # the tasks of a launch
 BRANCHES = 4  # places of branches that are told
+PASSED = ("fault", "overlap", "launch")
+"""Kinds of failures of a value that the checks of a host function let pass."""
 
 
 @frozen
 class Failure:
     """A *value* with which the kernel does not run: what is wrong, as a sentence, and where.
 
-    ``kind`` is "fault", "overlap", "refused" where the sources or the launch are, or "limit" where the launch took more
-    than the search waits for.  ``space`` is the memory that a fault is about, ``address`` and ``nbytes`` the access, and
+    ``kind`` is "fault", "overlap", "refused" where the sources or the launch are, "check" where a host function refuses it,
+    "launch" where it does not and its launch is refused, or "limit" where the launch took more than the search waits for.  ``space`` is the memory that a fault is about, ``address`` and ``nbytes`` the access, and
     ``declared`` the place of the array.
     """
 
@@ -58,6 +80,8 @@ class Failure:
             "fault": "fails",
             "overlap": "overlaps",
             "refused": "is refused",
+            "check": "is refused by the function's own checks",
+            "launch": "is launched with what the board refuses",
             "limit": "takes more than the search waits for",
         }
         where = f" ({shown_file(self.file)}:{self.line})" if self.kind == "overlap" and self.file else ""
@@ -91,12 +115,34 @@ class Binding:
 
 
 @frozen
+class Passed:
+    """Values that the checks of a host function accept though they fail: the smallest and the largest that were tried.
+
+    ``refused`` is what is refused above the largest, None where nothing was seen to be.
+    """
+
+    first: Failure
+    last: Failure
+    refused: Failure | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts."""
+        return {
+            "largest": self.last.to_json(),
+            "smallest": self.first.to_json(),
+            "refused": None if self.refused is None else self.refused.to_json(),
+        }
+
+
+@frozen
 class LargestValue:
     """The largest value that ran, None where none did; ``fails`` is the smallest above it that was seen to fail.
 
     Without ``fails`` every value that was tried ran, up to the largest of the variable's type.  ``tried`` has the
     values in the order of the search, ``below`` what failed of those under the largest, and ``branches`` the places where
-    the kernel branches.
+    the kernel branches.  Of a host function, where ``function`` says that it is one, ``passed`` are values that it accepts
+    and that fail; ``step`` is by what it was searched, and ``odd`` how what is no multiple of that is refused.
+    ``unwatched`` says that parts may overlap where to look for that took longer than the search waits for.
     """
 
     kernel: str
@@ -108,15 +154,21 @@ class LargestValue:
     binding: Binding | None = None
     below: tuple[Failure, ...] = ()
     branches: tuple[str, ...] = ()
+    function: bool = False
+    passed: Passed | None = None
+    step: int = 1
+    odd: Failure | None = None
+    unwatched: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``plan FILE.mlu --max``."""
         binds = self.binding
         return {
-            "kernel": self.kernel,
+            "function" if self.function else "kernel": self.kernel,
             "board": self.board,
             "variable": self.variable,
             "sampled": True,
+            **(self._of_function() if self.function else {}),
             "largest": self.largest,
             "next": None if self.fails is None else self.fails.value,
             "used_at_largest": None if binds is None else binds.used,
@@ -127,11 +179,19 @@ class LargestValue:
             "fails": None if self.fails is None else self.fails.to_json(),
             "fails_below": [failure.to_json() for failure in self.below],
             "branches": list(self.branches),
+            "overlaps_unknown": self.unwatched,
             "tried": list(self.tried),
         }
 
+    def _of_function(self) -> dict[str, Any]:
+        """Return the facts of a host function."""
+        return {
+            "accepted_and_fails": None if self.passed is None else self.passed.to_json(),
+            "step": self.step,
+        }
 
-def largest_value(call: KernelCall, variable: str) -> LargestValue:
+
+def largest_value(call: "SearchedCall", variable: str) -> LargestValue:
     """Return the largest *variable* with which *call* runs without a fault and without an overlap on chip.
 
     The search begins at the value that the call has, or at 1.  Raises `UsageError` where the kernel has no such
@@ -140,17 +200,27 @@ def largest_value(call: KernelCall, variable: str) -> LargestValue:
     shapes = Shapes(call)
     start = shapes.given(variable)
     largest, fails = shapes.largest(variable, {}, start)
-    kernel, board = shapes.kernel, call.sources.board.name
-    tried = [shape[variable] for shape in shapes.tried]
-    if largest is None:
-        return LargestValue(kernel, board, variable, None, fails, tuple(tried))
-    step = shapes.step(variable)
-    parts = _between(largest // step, few=shapes.is_macro(variable) or variable in DIMS)
-    more = [value * step for value in parts if value * step not in tried]
-    below = tuple(failure for value in more if (failure := shapes.fault({variable: value}, variable)))
-    binding = None if fails is None else shapes.binding({variable: largest}, fails, variable)
+    kernel, board, function = shapes.kernel, call.board.name, _is_function(call)
+    below: tuple[Failure, ...] = ()
+    if largest is not None:
+        step, tried = shapes.step(variable), shapes.values_tried(variable)
+        parts = _between(largest // step, few=shapes.is_macro(variable) or variable in DIMS)
+        more = [value * step for value in parts if value * step not in tried]
+        below = tuple(failure for value in more if (failure := shapes.fault({variable: value}, variable)))
+    passed = shapes.passed(variable) if function else None
+    binding = None
+    if largest is not None and fails is not None:
+        binding = shapes.binding({variable: largest}, fails, variable)
     return LargestValue(
-        kernel, board, variable, largest, fails, (*tried, *more), binding, below, shapes.branches()
+        *(kernel, board, variable, largest, fails, tuple(shapes.values_tried(variable))),
+        binding,
+        below,
+        () if largest is None else _branches_of(call),
+        function,
+        passed,
+        shapes.step(variable),
+        shapes.odd(variable),
+        shapes.unwatched,
     )
 
 
@@ -166,7 +236,10 @@ def _between(largest: int, *, few: bool) -> list[int]:
 def ascend(
     start: int, top: int, failing: Callable[[int], Failure | None]
 ) -> tuple[int | None, Failure | None]:
-    """Return the largest value up to *top* that is not *failing*, and the failure above it."""
+    """Return the largest value up to *top* that is not *failing*, and the failure above it.
+
+    What the search does not wait for is not told to the last value: each takes as long as it waits.
+    """
     value = min(start, top)
     failure = failing(value)
     low = value if failure is None else None
@@ -181,6 +254,8 @@ def ascend(
         low = value if below is None else None
         failure = below or failure
     while low is not None and failure is not None and failure.value - low > 1:
+        if failure.kind == "limit" and failure.value - low <= low // 2:
+            break
         value = (low + failure.value) // 2
         between = failing(value)
         low, failure = (value, failure) if between is None else (low, between)
@@ -194,42 +269,43 @@ class Shapes:
     ``tried`` are the values of each launch, in order.
     """
 
-    call: KernelCall
+    call: "SearchedCall"
     tried: list[Mapping[str, int]] = field(factory=list)
+    unwatched: bool = False  # whether to look for overlaps took longer than the search waits for
     _faults: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
-    _carved: dict[tuple[tuple[str, int], ...], Carving] = field(factory=dict)
+    _many: dict[tuple[tuple[str, int], ...], int] = field(factory=dict)  # instructions of a call of a kernel
+    _carved: dict[tuple[tuple[str, int], ...], list[Carving]] = field(factory=dict)
+    _overlaps: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
+    _steps: dict[str, int] = field(factory=dict)
+    _odd: dict[str, Failure | None] = field(factory=dict)
 
     @property
     def kernel(self) -> str:
-        """The kernel's name."""
-        return self.call.loaded().name
+        """The name of the kernel, or of the host function."""
+        return self.call.called
+
+    def values_tried(self, name: str) -> list[int]:
+        """Return the values of *name* that were tried, in order."""
+        return [shape[name] for shape in self.tried]
 
     def variables(self) -> dict[str, int]:
         """Return the largest value of each variable, by its name."""
-        parameters = self.call.loaded().form.parameters
-        found = {
-            p.source_name: p.type.high
-            for p in parameters
-            if isinstance(p.type, t.Arithmetic) and p.type.kind in ("int", "uint")
-        }
-        scope, names = self.call.scope(), {p.source_name for p in parameters}
-        for name in self.call.arguments:
-            if name not in names and scope.value(name, f"--arg {name}").form in (NUMBER, DRAW):
-                found[name] = INT32_MAX
-        return found | dict.fromkeys(self._macros(), INT32_MAX)
+        return _integers_of(self.call) | dict.fromkeys(self._macros(), INT32_MAX)
 
     def top(self, name: str) -> int:
         """Return the largest value that *name* may have, of a variable or of the tasks."""
         if name in DIMS:
-            return find_board(self.call.sources.board).max_dim[DIMS.index(name)]
+            return find_board(self.call.board).max_dim[DIMS.index(name)]
         return self.variables()[name]
 
     def _macros(self) -> list[str]:
-        return [name for name, text in self.call.sources.define.items() if text and text.isdigit()]
+        return [name for name, text in self.call.macros.items() if text and text.isdigit()]
 
     def step(self, name: str) -> int:
-        """Return by how much *name* grows at least: dim.x of a union by its cores."""
-        cores = find_board(self.call.sources.board).arch.cores_per_cluster
+        """Return by how much *name* grows at least: dim.x of a union by its cores, others by 1 or by what a host function wants."""
+        if name in self._steps:
+            return self._steps[name]
+        cores = find_board(self.call.board).arch.cores_per_cluster
         return max(1, self.call.kind.unions * cores) if name == DIMS[0] else 1
 
     def is_macro(self, name: str) -> bool:
@@ -257,17 +333,19 @@ class Shapes:
         """Return whether argument *name* is a number that is written out."""
         return self.call.arguments.get(name, "").isdigit()
 
-    def of(self, values: Mapping[str, int]) -> KernelCall:
+    def of(self, values: Mapping[str, int]) -> "SearchedCall":
         """Return the call with *values* of its variables."""
         macros = {name: str(value) for name, value in values.items() if self.is_macro(name)}
         arguments = {name: str(v) for name, v in values.items() if name not in macros and name not in DIMS}
         x, y, z = (values.get(name, own) for name, own in zip(DIMS, self.call.dim, strict=True))
-        return evolve(self.call.with_values(arguments, macros), dim=(x, y, z))
+        return self.call.with_values(arguments, macros, (x, y, z))
 
     def largest(
         self, name: str, fixed: Mapping[str, int], start: int, top: int | None = None
     ) -> tuple[int | None, Failure | None]:
         """Return the largest *name*, the others *fixed*, that ends in no fault and no overlap, and what fails above it."""
+        if _is_function(self.call) and name not in (*DIMS, *self._steps) and not self.is_macro(name):
+            self._find_step(name, fixed, start)
         top, step = self.top(name) if top is None else top, self.step(name)
 
         def failing(
@@ -298,53 +376,86 @@ class Shapes:
         key = tuple(sorted(values.items()))
         if key not in self._faults:
             first = not self._faults
-            self._faults[key] = self._tried(values, name, lambda call: call.run(()), first=first)
+            self._faults[key] = self._tried(
+                values, name, lambda call: self._run(call, values, name), first=first
+            )
         found = self._faults[key]
         return None if found is None else evolve(found, value=values[name])
 
+    def _run(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
+        """Run *call*, of *values*; a host function that launches nothing has refused that of *name*."""
+        done = call.run(())
+        if not isinstance(done, Came):
+            self._many[tuple(sorted(values.items()))] = sum(done.launch.instructions.values())
+        elif not done.launches:
+            returned = "" if done.returned is None else f", and returns {done.returned}"
+            return Failure(values[name], "check", f"no kernel is launched{returned}")
+        return None
+
     def overlap(self, values: Mapping[str, int], name: str) -> Failure | None:
         """Return which part of an array overwrites another with *values*."""
-        return self._tried(values, name, lambda call: self._overlap(call, values, name), first=False)
+        key = tuple(sorted(values.items()))
+        if key not in self._overlaps:
+            found = self._tried(values, name, lambda call: self._overlap(call, values, name), first=False)
+            if found is not None and found.kind == "limit":
+                self.unwatched, found = True, None
+            self._overlaps[key] = found
+        found = self._overlaps[key]
+        return None if found is None else evolve(found, value=values[name])
 
-    def _overlap(self, call: KernelCall, values: Mapping[str, int], name: str) -> Failure | None:
-        found = self.carved(values, call)
-        if not found.findings:
+    @property
+    def _failures(self) -> dict[tuple[tuple[str, int], ...], Failure | None]:
+        """The failure of each shape that was tried, or None."""
+        return {key: found or self._overlaps.get(key) for key, found in self._faults.items()}
+
+    def odd(self, name: str) -> Failure | None:
+        """Return how a value fails that is no multiple of the step of *name*, where a host function wants multiples."""
+        return self._odd.get(name)
+
+    def _overlap(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
+        many = self._many.get(tuple(sorted(values.items())), 0)
+        first = next(_overlaps_of(call, many), None)
+        if first is None:
             return None
-        first = found.findings[0]
         return Failure(values[name], "overlap", first.message, first.file, first.line)
 
-    def carved(self, values: Mapping[str, int], call: KernelCall | None = None) -> Carving:
-        """Return how the kernel divides its arrays with *values*."""
+    def carved(self, values: Mapping[str, int], call: "SearchedCall | None" = None) -> list[Carving]:
+        """Return how the kernel, or each that the host function launches, divides its arrays with *values*."""
         key = tuple(sorted(values.items()))
         if key not in self._carved:
-            self._carved[key] = carve(call or self.of(values))
+            self._carved[key] = carvings_of(call or self.of(values))
         return self._carved[key]
 
     def _tried(
-        self, values: Mapping[str, int], name: str, look: Callable[[KernelCall], Any], *, first: bool
+        self, values: Mapping[str, int], name: str, look: Callable[["SearchedCall"], Any], *, first: bool
     ) -> Failure | None:
         value = values[name]
         if values not in self.tried:
             self.tried.append(dict(values))
         try:
             call = self.of(values)
-            nbytes = call.nbytes()
+            nbytes = call.scope().nbytes()
             if nbytes > MOST_BYTES:
                 told = (
                     f"its arrays have {counted(nbytes, 'byte')}, and the search gives a launch {MOST_BYTES:,}"
                 )
                 return Failure(value, "limit", told)
-            with limiting(FAR):
+            with limiting(FAR), _silent() as printed:
                 found = look(call)
         except LimitReached as fault:
             return Failure(value, "limit", str(fault), fault.file, fault.line)
         except Fault as fault:
             where = (fault.file, fault.line, fault.space, fault.address, fault.nbytes, fault.declared)
             return Failure(value, "fault", str(fault), *where)
+        except StatusError as refusal:
+            found = Failure(value, "check", str(refusal))
         except UsageError as error:
-            if first:  # what no value mends
+            unfit = _is_function(self.call) and isinstance(error, LaunchError)
+            if first and not unfit:  # what no value mends
                 raise
-            return Failure(value, "refused", str(error))
+            found = Failure(value, "launch" if unfit else "refused", str(error))
+        if isinstance(found, Failure) and found.kind == "check":
+            found = evolve(found, sentence="; ".join((found.sentence, *printed())))
         return found if isinstance(found, Failure) else None
 
     # -- what binds --------------------------------------------------------------------------------
@@ -352,8 +463,8 @@ class Shapes:
     def binding(self, values: Mapping[str, int], fails: Failure, name: str) -> Binding:
         """Return the thing that binds with *values*, the largest *name*, where a larger one is as *fails* says."""
         if fails.kind == "overlap":
-            beyond = self.carved({**values, name: fails.value})
-            by, of = beyond.overlaps[0]
+            beyond = [pair for one in self.carved({**values, name: fails.value}) for pair in one.overlaps]
+            by, of = beyond[0]
             file, line = (by.names[0].file, by.names[0].line) if by.names else (by.array.file, by.array.line)
             return Binding(f"{by.text} overwrites {of.text}", file, line)
         if fails.kind != "fault":
@@ -361,17 +472,24 @@ class Shapes:
             return Binding(what, fails.file, fails.line)
         if fails.space == "GDRAM":
             return Binding("an array given with --arg", fails.file, fails.line)
-        found, arch = self.carved(values), find_board(self.call.sources.board).arch
+        arch = find_board(self.call.board).arch
         bases = {"NRAM": arch.nram_base, "WRAM": arch.wram_base, "SRAM": arch.sram_base}
         if fails.space not in bases or fails.address is None:
             return Binding(fails.sentence, fails.file, fails.line)
         start = fails.address - bases[fails.space]
         end = None if fails.nbytes is None else start + fails.nbytes
-        array = next((a for a in found.arrays if (a.file, a.line) == fails.declared), None)
-        if array is None:
-            total = totals_of(found).get(fails.space)
+        try:
+            with limiting(FAR), _silent():
+                every = self.carved(values)
+        except MlusimError:  # watched in Python it may take longer than the search waits for
+            return Binding(fails.space, *(fails.declared or (None, None)))
+        declared = [(one, a) for one in every for a in one.arrays if (a.file, a.line) == fails.declared]
+        if not declared:
+            totals = [held[fails.space] for one in every if fails.space in (held := totals_of(one))]
+            total = max(totals, key=lambda one: one.declared, default=None)
             used, limit = (None, None) if total is None else (total.declared, total.limit)
             return Binding(fails.space, None, None, used, end, limit)
+        found, array = declared[0]
         part = _at(found.parts_of(array), start - array.start)
         name, file, line = array.name, array.file, array.line
         if part is not None and part.names:
@@ -379,11 +497,52 @@ class Shapes:
         following = None if end is None else end - array.start
         return Binding(name, file, line, found.touched(array), following, array.bytes)
 
-    def branches(self) -> tuple[str, ...]:
-        """Return the places where the kernel and the functions that it calls branch, as ``k.mlu:12``."""
-        plan = self.call.loaded().plan
-        functions = [part.file.form.functions[symbol] for part in plan.parts for symbol in part.code]
-        return tuple(dict.fromkeys(_branches(functions)))
+    # -- what the checks of a host function let pass ----------------------------------------------
+
+    def passed(self, name: str) -> Passed | None:
+        """Return which values of *name* are accepted and fail, of those that were tried and up to what is refused above them."""
+        seen = self._passed(name)
+        if not seen:
+            return None
+        step = self.step(name)
+
+        def refused(many: int) -> Failure | None:
+            found = self.failure({name: many * step}, name)
+            return None if found is None or found.kind in PASSED else evolve(found, value=many)
+
+        _, above = ascend(seen[-1].value // step, self.top(name) // step, refused)
+        seen = self._passed(name)
+        return Passed(seen[0], seen[-1], None if above is None else evolve(above, value=above.value * step))
+
+    def _passed(self, name: str) -> list[Failure]:
+        """Return the failures of values of *name* that the function has accepted, by value."""
+        known = [(dict(key)[name], failure) for key, failure in self._failures.items()]
+        found = [evolve(f, value=value) for value, f in known if f is not None and f.kind in PASSED]
+        return sorted(found, key=lambda one: one.value)
+
+    def _find_step(self, name: str, fixed: Mapping[str, int], start: int) -> None:
+        """Find of which number values of *name* are multiples, where the checks of a host function want that: a divisor of *start*."""
+
+        def refused(value: int) -> Failure | None:
+            found = self.fault({**fixed, name: value}, name)
+            return found if found is not None and found.kind == "check" else None
+
+        if refused(start):
+            return
+        for step in (one for one in range(1, start + 1) if start % one == 0):
+            near = [value for value in (start - step, start + step) if 0 < value <= self.top(name)]
+            if any(refused(value) is None for value in near):
+                self._steps[name] = step
+                self._odd[name] = refused(start - 1 or start + 1)
+                return
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[Callable[[], list[str]]]:
+    """Keep what the block prints; what is yielded returns its last line of standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        yield lambda: [line.strip() for line in err.getvalue().splitlines() if line.strip()][-1:]
 
 
 def _at(parts: Iterable[ArrayPart], offset: int) -> ArrayPart | None:
@@ -392,8 +551,71 @@ def _at(parts: Iterable[ArrayPart], offset: int) -> ArrayPart | None:
     return max(before, key=lambda part: part.offset, default=None)
 
 
-def _branches(functions: Iterable[ir.Function]) -> Iterable[str]:
-    for function in functions:
-        for node in walk(function.body):
-            if isinstance(node, ir.If | ir.Switch | ir.Conditional):
-                yield f"{shown_file(node.span.file)}:{node.span.line}"
+# -- calls of kernels, and of host functions -------------------------------------------------------
+
+
+def _is_function(call: "SearchedCall") -> bool:
+    """Return whether *call* is that of a host function, which has checks of its own."""
+    return isinstance(call, HostFunctionCall)
+
+
+def _integers_of(call: "SearchedCall") -> dict[str, int]:
+    """Return the largest value of each whole number of *call*, by its name: parameters, and numbers of formulas."""
+    formals = call.formals()
+    found = {
+        p.source_name: p.type.high
+        for p in formals
+        if isinstance(p.type, t.Arithmetic) and p.type.kind in ("int", "uint") and by_itself(p) is None
+    }
+    scope, names = call.scope(), {p.source_name for p in formals}
+    for name in call.arguments:
+        if name not in names and scope.value(name, f"--arg {name}").form in (NUMBER, DRAW):
+            found[name] = INT32_MAX
+    return found
+
+
+def carvings_of(call: "SearchedCall") -> list[Carving]:
+    """Return how each kernel that *call* launches divides its on-chip arrays; that of a host function runs once before.
+
+    Raises what a launch raises.
+    """
+    return [carve(one) for one in _launches(call)] if isinstance(call, HostFunctionCall) else [carve(call)]
+
+
+def _launches(call: HostFunctionCall) -> Iterable[LaunchAgain]:
+    """Return the launches that a call of a host function makes."""
+    keeper = LaunchKeeper()
+    with attending([keeper]):
+        call.run(())
+    return keeper.launches.values()
+
+
+def _overlaps_of(call: "SearchedCall", instructions: int) -> Iterator[Finding]:
+    """Yield the findings about parts of arrays that overwrite one another in the kernels that *call* launches.
+
+    A call of a kernel has so many *instructions*.
+    """
+    calls: list[tuple[KernelCall | LaunchAgain, int]]
+    if isinstance(call, HostFunctionCall):
+        calls = [(launch, launch.instructions) for launch in _launches(call)]
+    else:
+        calls = [(call, instructions)]
+    for one, many in calls:
+        yield from (overlaps_in_c(one, many) or carve(one)).findings
+
+
+def _branches_of(call: "SearchedCall") -> tuple[str, ...]:
+    """Return the places where the kernel of *call* and the functions that it calls branch, by file and line; none of a host function."""
+    if isinstance(call, HostFunctionCall):
+        return ()
+    functions = [
+        part.file.form.functions[symbol] for part in call.loaded().plan.parts for symbol in part.code
+    ]
+    nodes = (node for function in functions for node in walk(function.body))
+    return tuple(
+        dict.fromkeys(
+            f"{shown_file(n.span.file)}:{n.span.line}"
+            for n in nodes
+            if isinstance(n, ir.If | ir.Switch | ir.Conditional)
+        )
+    )

@@ -68,6 +68,7 @@ class LaunchAgain:
 class LaunchKeeper(Observer):
     """Keeps the first launch of each kernel of BANG C with arguments of each shape, if it comes to its end."""
 
+    between = True
     launches: dict[Any, LaunchAgain] = field(factory=dict, init=False)
     name: str = field(default="keeper", init=False)
     _last: Any = field(default=None, init=False)

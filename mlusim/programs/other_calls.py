@@ -1,9 +1,10 @@
 """Calls of kernels in Python and of host functions, with arguments that are given as text, as a kernel of BANG C is called."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -13,18 +14,20 @@ from mlusim.arch.dtypes import DType
 from mlusim.errors import StatusError, UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.module import Module
 from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import Kernel, Kind
-from mlusim.machine.scheduling.schedule import Director, directing
+from mlusim.machine.scheduling.schedule import EFFECTS, Director, directing
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
-from mlusim.programs.argument_values import ArgumentScope
+from mlusim.programs.argument_values import ArgumentScope, stands_in
 from mlusim.programs.expectation import file_module
-from mlusim.programs.kernel_call import Sources
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.module import Module
+    from mlusim.programs.kernel_call import Sources
 
 Array = np.ndarray[Any, Any]
 DIM, KIND, QUEUE = "cnrtDim3_t", "cnrtFunctionType_t", "cnrtQueue_t"
@@ -39,6 +42,8 @@ class Came:
 
     outputs: Mapping[str, Array]
     findings: tuple[Any, ...] = ()
+    launches: int = 1  # of kernels
+    returned: Any = None  # by a host function
 
 
 @define(eq=False)
@@ -56,6 +61,9 @@ class TextCall:
     effects: str = "late"
     given: Mapping[str, Array] = field(factory=dict)
     macros: Mapping[str, str | None] = field(factory=dict)
+    formulas: tuple[
+        str, ...
+    ] = ()  # the texts that arguments had before others of their values took their place
     _arrays: dict[str, Array] = field(factory=dict, init=False)
     _plain: dict[str, Any] = field(factory=dict, init=False)
 
@@ -106,7 +114,7 @@ class TextCall:
         """Raise `UsageError` for an argument that is no parameter, and that no formula has used."""
         known = self.parameters()
         for name in self.arguments:
-            if name not in known and name not in scope.used:
+            if name not in known and name not in scope.used and not stands_in(name, self.formulas):
                 legal = ", ".join(known) or "it has none"
                 raise UsageError(f"{self.name} has no parameter {name!r}; its parameters: {legal}")
 
@@ -225,7 +233,7 @@ class HostFunctionCall(TextCall):
     calls, is kept from run to run.
     """
 
-    sources: Sources = field(kw_only=True)
+    sources: "Sources" = field(kw_only=True)
     function: str = field(kw_only=True)
     _kept: dict[str, Any] = field(factory=dict)
 
@@ -235,7 +243,7 @@ class HostFunctionCall(TextCall):
         return self.function
 
     @property
-    def module(self) -> Module:
+    def module(self) -> "Module":
         """The sources, loaded once."""
         if "module" not in self._kept:
             self._kept["module"] = self.sources.load()
@@ -252,9 +260,34 @@ class HostFunctionCall(TextCall):
         form: ir.Function = found.forms[0]
         return form
 
+    @property
+    def called(self) -> str:
+        """The function's name."""
+        return self.function
+
+    def formals(self) -> Sequence[ir.Local]:
+        """Return the parameters of the function."""
+        return self.form().parameters
+
     def parameters(self) -> tuple[str, ...]:
         """Return the names of its parameters."""
-        return tuple(p.source_name for p in self.form().parameters)
+        return tuple(p.source_name for p in self.formals())
+
+    def with_values(
+        self, arguments: Mapping[str, str], macros: Mapping[str, str], dim: tuple[int, int, int] | None = None
+    ) -> "HostFunctionCall":
+        """Return the same call with other values of *arguments*, of *macros*, for which the sources are loaded again, and of *dim*."""
+        formulas = self.formulas or tuple(self.arguments.values())
+        found = evolve(
+            self,
+            arguments={**self.arguments, **arguments},
+            formulas=formulas,
+            dim=self.dim if dim is None else dim,
+        )
+        if not macros:
+            return found
+        define = {**self.macros, **macros}
+        return evolve(found, macros=define, sources=evolve(self.sources, define=define), kept={})
 
     def needed(self) -> tuple[str, ...]:
         """Return those that are not known from the rest of the call."""
@@ -279,19 +312,26 @@ class HostFunctionCall(TextCall):
             values = [self._value(scope, p, tensors, handle) for p in form.parameters]
             self.refuse_unknown(scope)
             first: tuple[Any, ...] = () if handle in values else (device,)
-            director = Director(self.seed)
-            director.effects = self.effects
-            with directing(director):
+            with self._directed():
                 status = self.module.functions[self.function](*first, *values)
             if isinstance(status, Status) and status != Status.MLUOP_STATUS_SUCCESS:
                 raise StatusError(status, f"{status.name}: {handle.last_error or self.function}")
-            return self.came_back(device, scope, tensors)
+            launches = len(self.module.launches)
+            return evolve(self.came_back(device, scope, tensors), launches=launches, returned=status)
         finally:
             handle.launches.clear()
             self.module.launches.clear()
             for made in tensors.values():
                 if made is not None:
                     device.free(made)
+
+    def _directed(self) -> AbstractContextManager[Any]:
+        """Let launches take the schedule that is asked for; the usual one needs no director, which C has none of."""
+        if self.seed is None and self.effects == EFFECTS[0]:
+            return nullcontext()
+        director = Director(self.seed)
+        director.effects = self.effects
+        return directing(director)
 
     def _what(self, parameter: ir.Local) -> str:
         span = parameter.span

@@ -78,7 +78,7 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
     }
     frontier = Frontier(x, y, _ints(xs), _ints(ys), _ints(binding), constraints, fixed)
     refusal = None if xs else shapes.failure({x: start_x, y: start_y}, y)
-    return SampledFrontier(shapes.kernel, shapes.call.sources.board.name, frontier, tuple(fails), refusal)
+    return SampledFrontier(shapes.kernel, shapes.call.board.name, frontier, tuple(fails), refusal)
 
 
 def _end(shapes: "Shapes", x: str, y: str) -> int:
@@ -187,7 +187,7 @@ def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
         admits = _last(lambda value, at=at: admitted({**at, y: value}))  # type: ignore[misc]
         runs, fails = shapes.largest(y, at, max(1, min(admits, shapes.variables()[y])))
         samples.append(ClaimSample(at, y, admits, runs or 0, fails))
-    return TestedClaim(shapes.kernel, shapes.call.sources.board.name, text, tuple(samples))
+    return TestedClaim(shapes.kernel, shapes.call.board.name, text, tuple(samples))
 
 
 Admits = Callable[[Mapping[str, int]], bool]
@@ -195,7 +195,7 @@ Admits = Callable[[Mapping[str, int]], bool]
 
 def _admitting(shapes: "Shapes", claim: Claim) -> Admits:
     """Return whether *claim* admits a shape."""
-    constants = board_constants(shapes.call.sources.board)
+    constants = board_constants(shapes.call.board)
     if isinstance(claim, ScaleLimit):
         limits = claim.limits
     else:

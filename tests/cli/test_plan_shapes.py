@@ -34,6 +34,52 @@ def plan(cli, tmp_path, monkeypatch):
     return lambda *words: cli("plan", *words)
 
 
+HOST = """\
+__nram__ float pool[256];
+__mlu_entry__ void Twice(float *y, int n) {
+  __memcpy(pool, y, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(pool, pool, pool, n);
+  __memcpy(y, pool, n * sizeof(float), NRAM2GDRAM);
+}
+int Doubled(cnrtQueue_t queue, float *y, int n, int bound) {
+  if (n > bound || n % 4) { fprintf(stderr, "n is %d\\n", n); return -1; }
+  cnrtDim3_t dim = {1, 1, 1};
+  Twice<<<dim, cnrtFuncTypeBlock, queue>>>(y, n);
+  return 0;
+}
+"""
+
+
+SAID = (
+    "Doubled on MLU370-X4: it accepts n = 500, which fails",
+    "  n = 500 fails: __memcpy: dst: bytes [0, 2000) of NRAM",
+    "  the smallest that was seen to: n = 260 fails: __memcpy",
+    "  n = 504 is refused by the function's own checks",
+    "Doubled on MLU370-X4: the largest n that runs is 256",
+    "  pool binds (h.mlu:2): up to byte 1,024 of 1,024",
+    "  n was searched in steps of 4: n = 63 is refused",
+)
+
+
+def test_what_a_host_function_refuses_is_told_apart_from_what_it_accepts_and_overflows(plan, tmp_path):
+    """The largest shape of the second kind comes first; a function that takes multiples is searched in steps."""
+    (tmp_path / "h.mlu").write_text("#include <cstdio>\n" + HOST)
+    call = ("h.mlu", "--function", "Doubled", "--arg", "y=inout:ones:float32:n", "--arg", "n=64")
+    whole = plan(*call, "--arg", "bound=500", "--json")
+    tight = plan(*call, "--arg", "bound=100", "--max", "n", "--json")
+    wide = plan(*call, "--arg", "bound=500", "--max", "n")
+    found, lines = tight.json(), wide.out.splitlines()
+
+    assert (0, 0, 1) == (whole.code, tight.code, wide.code)
+    assert [256] == [array["touched"] for array in whole.json()["arrays"]]
+    assert (100, 104, None, 4) == tuple(
+        found[key] for key in ("largest", "next", "accepted_and_fails", "step")
+    )
+    assert "check" == found["fails"]["kind"]
+    assert [*SAID] == [line[: len(said)] for line, said in zip(lines, SAID, strict=False)]
+    assert lines[3].endswith("own checks: no kernel is launched, and returns -1; n is 504")
+
+
 def test_the_largest_shape_says_what_binds(plan):
     """A parameter, a number of its formulas and a macro; where a shape below fails, it is told."""
     found = plan(*SOLID, "--max", "cols", "--json").json()

@@ -11,7 +11,7 @@ import mlusim
 from mlusim import Limit
 from mlusim.bang import float32, kernel
 from mlusim.errors import LimitReached, UsageError
-from mlusim.machine.limits import UNLIMITED, USUAL, limit_in, limiting
+from mlusim.machine.limits import UNLIMITED, USUAL, Meter, limit_in, limiting
 from mlusim.observe.collect import collecting
 
 
@@ -244,3 +244,15 @@ def test_other_limits_of_a_launch_are_refused(bad):
     """Numbers that are none, and what is no number."""
     with pytest.raises(UsageError, match="give a positive number"):
         mlusim.Device().launch(computes, limit=bad)
+
+
+def test_a_compiler_that_a_launch_waits_for_takes_none_of_its_time():
+    """An alarm that rings there would end it outside of every kernel; behind it another one begins."""
+    with Meter(Limit(seconds=1000)) as meter:
+        before = meter._alarm
+        with meter.paused():
+            inside = before.over
+        after = meter._alarm
+
+        assert (True, False, True) == (inside, after.over, after is not before)
+    assert after.over

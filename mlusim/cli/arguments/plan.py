@@ -2,7 +2,7 @@
 
 import argparse
 
-from mlusim.cli.arguments.shared import add_call_arguments, add_draws, add_engine
+from mlusim.cli.arguments.shared import add_call_arguments, add_draws, add_engine, add_function
 
 EXAMPLES = """examples:
   mlusim plan mutual_information_backward --set S=15,T=104
@@ -13,6 +13,7 @@ EXAMPLES = """examples:
   mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
   mlusim plan scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --board MLU370-X4 MLU590-H8 -o plan.json
   mlusim plan scale.mlu --arg dst=out:float32:n --arg src=randn:float32:n --arg n=16 --max n
+  mlusim plan scale.mlu --function KernelScale --arg data=inout:rand:float32:n --arg n=64 --max n
   mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --frontier rows,cols
   mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --claim "rows*cols*8 <= NRAM"
 
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--case", metavar="NAME", help="one case of cases.toml")
     add_call_arguments(parser)
+    add_function(parser)
     add_draws(parser)
     parser.add_argument(
         "--board", nargs="+", action="extend", default=[], metavar="B", help="one board or several"

@@ -57,7 +57,8 @@ class Screening:
         told, self.told = self.told, ()  # all hear of everything, in Python
         if self.tried and not self._long(session_of, meter):
             return None
-        loaded = self.loaded()
+        with contextlib.nullcontext() if meter is None else meter.paused():
+            loaded = self.loaded()
         if loaded is None:
             return None
         self.told = told
@@ -160,6 +161,8 @@ def screening_of(
     if found is None or compiler is None:
         return None
     checkers, told, looks = found
+    if not checkers:  # C need not be compiled to look for anything
+        return None
     left = _left.setdefault(native, set())
 
     def loaded() -> "Loaded | None":
