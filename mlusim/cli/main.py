@@ -159,6 +159,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    # Only the chosen verb declares its arguments: those of all would import half of the package.
     word = next((word for word in arguments if not word.startswith("-")), None)
     verb = _verb(word)
     if word is not None and verb is None:
@@ -214,12 +215,14 @@ def _log_hosts(args: argparse.Namespace) -> None:
     handler.setFormatter(LogFormatter("%(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], force=True)
     logging.getLogger("mlusim.host").setLevel(logging.DEBUG)
+    # The log of several processes would be mixed line by line.
     if hasattr(args, "jobs"):
         args.jobs = 1
 
 
 def _tell_refusals() -> None:
     """Name the operators and checkers that a broken distribution took away, where the verb has looked for any."""
+    # Looked up and not imported: a verb without operators should not load them for a note.
     operators = sys.modules.get("mlusim.operators.registry")
     checkers = sys.modules.get("mlusim.observe.names")
     sentences: list[str] = []

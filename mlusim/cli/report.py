@@ -54,8 +54,10 @@ def run(args: argparse.Namespace) -> int:
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
     policies = names_in(args.policy)
+    # The key of a call in a baseline is operator, case and board: two policies would be one call.
     if policies and (args.baseline or args.write_baseline):
         raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
+    # Lines are shown on the page alone, and keeping every step costs time.
     lines = form == "html" and not args.no_lines and args.engine != NATIVE
     wanted = [
         evolve(job, lines=lines and not find_case(find_operator(job.operator), job.case).long)

@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
         with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
             records = _swept(args, wanted, executor, come)
     except Unwritten as refused:
+        # A full disk must not take results that took hours: they are shown where no file holds them.
         if refused.kept is None and come:
             _show(args, come)
         raise

@@ -49,6 +49,7 @@ def moved(state: State, move: Move, reason: str) -> None:
 
 def _pass_faults(state: State) -> None:
     """Go on behind faults where the editor does not want to stop at them."""
+    # An editor that has the exception filter switched off wants the program as it runs without a debugger.
     while not state.faults and state.session.stop.error is not None and not state.session.ended:
         verbs.resume(state.session)
 
@@ -84,6 +85,7 @@ def _goto(state: State, arguments: Arguments) -> None:
 
     def move(state: State) -> None:
         session, location = state.session, LineLocation(target.file, target.line)
+        # A search first: whether the line was reached before is known only from a run.
         if target.back:
             found = session.last_before(session.position, [location])
             if found is None:
@@ -128,6 +130,7 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
 def _standing(state: State, arguments: Arguments) -> Body:
     """Answer with nothing; the stop is announced when it is reached."""
     del arguments
+    # Before the answer: behind it an error could only be an event.
     state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None
 

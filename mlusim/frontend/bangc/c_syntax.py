@@ -143,6 +143,7 @@ _ESCAPES = MappingProxyType({"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39
 def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree:
     """Return the tree of an expression; *records* says whether a name is a struct's.  Raises `NoExpression`."""
     try:
+        # By recursive descent: the grammar of expressions has ten levels, and errors can say what is missing.
         reader = _Reader(list(_tokens(text)), records)
         tree = reader.expression()
     except RecursionError:
@@ -309,6 +310,7 @@ class _Reader:
 
 
 def _number(word: str) -> Number:
+    # The f of 0x1f is a digit.
     plain = word if word[:2] in ("0x", "0X") else word.rstrip("uUlLfF")
     plain = plain.rstrip("uUlL")
     suffix = word[len(plain) :].lower()
@@ -316,6 +318,7 @@ def _number(word: str) -> Number:
         kind = t.FLOAT if "f" in suffix else t.DOUBLE
         return Number(float(plain), kind)
     value = int(plain, 8 if len(plain) > 1 and plain[0] == "0" and plain.isdigit() else 0)
+    # A literal has the first of int and long that holds it, as in C.
     wide = "l" in suffix or value > (t.UINT32.high if "u" in suffix else t.INT32.high)
     if "u" in suffix:
         return Number(value, t.UINT64 if wide else t.UINT32)

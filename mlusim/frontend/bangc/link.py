@@ -93,6 +93,7 @@ class LinkPlan:
 
 def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.Function] | None":
     """Return the definition of *symbol*: that of *file*, otherwise another's."""
+    # Its own file first: static functions of one name may be in several.
     for candidate in (file, *files):
         found = candidate.form.functions.get(symbol)
         if found is not None and not found.external and found.hosted is None:
@@ -135,6 +136,7 @@ def link(
         if rendered.uses.invokes:
             invoking.append(wanted)
     for caller in invoking:
+        # A call through a pointer may lead to any function whose address is taken, itself included.
         calls[caller] += tuple(plan.pointed)
     plan.parts = list(parts.values())
     if file.form.functions[symbol].kind != "host":
@@ -177,6 +179,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
         else f"does not translate: {problem.span}: {problem.message}"
     )
 
+    # A fault where it is called: a kernel that never calls it runs.
     def missing(*_: object) -> None:
         raise Unsupported(f"{name} {why}")
 
@@ -199,6 +202,7 @@ def _declare(part: FilePart) -> None:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
         if variable.fixed:
             value = b.call("_c_fixed", value, b.constant(variable.fixed))
+        # The alias is unique among files; the name itself is for people who look, where no other has it.
         names: list[ast.expr] = [b.target(variable.alias)]
         if variable.alone:
             names.append(b.target(variable.name))

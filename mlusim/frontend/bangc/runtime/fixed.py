@@ -26,12 +26,14 @@ def fixed(made: object, words: str) -> Any:
 def lock(pointer: Ptr, *, writable: bool = False) -> None:
     """Let the allocation that *pointer* leads to be one that no store changes, or that stores change again."""
     pointer.view.allocation.writable = writable
+    # NumPy keeps the flag with each array, and views of other types are arrays of their own.
     for view in pointer.view.siblings.values():
         view.array.flags.writeable = writable
 
 
 def _object(made: Object, words: str) -> Object:
     layout = type(made).layout
+    # By its class and not by a flag: an object that may change asks nothing as it is stored to.
     made.__class__ = layout.variant(words, FixedObject)
     for name, value in made.__dict__.items():
         inner = layout.fields[name][0] if name in layout.fields else None

@@ -41,6 +41,7 @@ class FollowedFloat(_Followed, float):
     """A floating number that is followed."""
 
 
+# Asked for by class: `x.__class__ in FOLLOWED` is what every number of a watched kernel is asked.
 FOLLOWED: frozenset[Any] = frozenset((FollowedInt, FollowedFloat))
 
 
@@ -119,6 +120,7 @@ for _kind in (FollowedInt, FollowedFloat):
     for _name in ("neg", "pos", "invert", "abs"):
         if hasattr(_kind, f"__{_name}__"):
             setattr(_kind, f"__{_name}__", _one(getattr(operator, f"__{_name}__")))
+    # Python drops the hash of a class that has an __eq__ of its own; this one is that of int or float.
     _kind.__hash__ = _kind.__mro__[2].__hash__  # type: ignore[assignment]
 
 
