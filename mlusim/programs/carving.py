@@ -118,7 +118,7 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
     # Two runs, since whether a variable holds one place is known at the end of the first alone.
     held = PointerPlaces(kernel)
     call.run([held])
-    extents = Extents(kernel, held)
+    extents = Extents(held)
     launch = call.run([extents]).launch
     parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.offset, p.low or 0))
     arrays = tuple(held.arrays.values())
@@ -142,9 +142,9 @@ class PointerPlaces(Observer):
 
     name = "held"
 
-    def __init__(self, kernel: "BangKernel") -> None:
+    def __init__(self, kernel: "BangKernel", frames: Frames | None = None) -> None:
         self.kernel = kernel
-        self.frames = Frames(kernel)
+        self.frames = Frames(kernel) if frames is None else frames  # reads every function once
         self._starts: dict[str, int] = {}  # the first address of each memory
         self.arrays: dict[tuple[str, int, str], DeclaredArray] = {}
         self.places: dict[PointerVariable, dict[int, set[tuple[DeclaredArray, int]]]] = {}
@@ -224,9 +224,8 @@ class Extents(Checker):
 
     name = "plan"
 
-    def __init__(self, kernel: "BangKernel", held: PointerPlaces) -> None:
+    def __init__(self, held: PointerPlaces) -> None:
         super().__init__()
-        self._frames = Frames(kernel)
         self._held = held
         self.overlaps: list[tuple[ArrayPart, ArrayPart]] = []
         self._parts: dict[tuple[DeclaredArray, str, int], ArrayPart] = {}
@@ -244,7 +243,7 @@ class Extents(Checker):
         """Give each access to the variable that it goes through."""
         if not any(on_chip(access.allocation) for access in (*effect.reads, *effect.writes)):
             return
-        ways = list(self._frames.behind(effect))
+        ways = list(self._held.frames.behind(effect))
         for stores, accesses in ((False, effect.reads), (True, effect.writes)):
             for access in accesses:
                 if on_chip(access.allocation):

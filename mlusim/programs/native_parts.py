@@ -63,7 +63,8 @@ def overlaps_in_c(call: "KernelCall | LaunchAgain", instructions: int) -> Overla
     Of a call with few *instructions* that takes as long as a compiler.
     """
     kernel = call.loaded()
-    if not _Outside(kernel).may_have_parts():
+    frames = Frames(kernel)
+    if not _Outside(kernel, frames).may_have_parts():
         return Overlaps()
     if instructions < FEW or available() is None:
         return None
@@ -71,7 +72,7 @@ def overlaps_in_c(call: "KernelCall | LaunchAgain", instructions: int) -> Overla
     with contextlib.suppress(MlusimError):
         first = PartsQuestion()
         call.run([first])
-        known = _Parts(kernel, first.program, first.tasks)
+        known = _Parts(kernel, frames, first)
         if not known.may_overlap():
             return Overlaps()
         second = PartsQuestion(known.choices())
@@ -83,8 +84,8 @@ def overlaps_in_c(call: "KernelCall | LaunchAgain", instructions: int) -> Overla
 class _Outside:
     """Tells by a kernel's source whether a pointer variable of its functions may lead to on-chip memory."""
 
-    def __init__(self, kernel: "BangKernel") -> None:
-        self._uses = Frames(kernel).uses
+    def __init__(self, kernel: "BangKernel", frames: Frames) -> None:
+        self._uses = frames.uses
         self._own = kernel.form.symbol
         self._pointed = kernel.plan.pointed
         self._asked: set[ir.Local] = set()  # all of them lead elsewhere, as far as is known
@@ -219,14 +220,14 @@ class _Pieces:
 
 
 class _Parts:
-    """The parts of the arrays of a kernel, by what C kept of its *tasks*.  Raises `UnclearPart`."""
+    """The parts of the arrays of a kernel, by what C kept of its tasks in a *run*.  Raises `UnclearPart`."""
 
-    def __init__(self, kernel: "BangKernel", program: "NativeProgram", tasks: "Sequence[TaskParts]") -> None:
-        self._program = program
-        self._tasks = tasks
-        self._frames = Frames(kernel)
+    def __init__(self, kernel: "BangKernel", frames: Frames, run: PartsQuestion) -> None:
+        self._program = run.program
+        self._tasks = tasks = run.tasks
+        self._frames = frames
         self._own = kernel.form.symbol
-        held = PointerPlaces(kernel)
+        held = PointerPlaces(kernel, frames)
         if not all(one.whole for one in tasks):
             raise UnclearPart("there was no room for all")
         self._reached = [(one, list(self._ways(one))) for one in tasks]
@@ -235,7 +236,7 @@ class _Parts:
                 _certain(chain)
                 for task, _ in one.tasks:
                     held.note(chain, task)
-        self._extents = Extents(kernel, held)
+        self._extents = Extents(held)
 
     def may_overlap(self) -> bool:
         """Return whether one part reads bytes that it and another one write, at whatever time."""
