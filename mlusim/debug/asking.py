@@ -11,7 +11,7 @@ from mlusim.debug.look.evaluate import c_scope, evaluate, parse, reasons
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
 from mlusim.debug.look.places import owner_in, resolve
-from mlusim.debug.source.pieces import LOCAL, POINTEE, Read
+from mlusim.debug.source.pieces import LOCAL, POINTEE, Read, spelled
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c
 from mlusim.frontend.bangc.ir import Storage
@@ -131,18 +131,23 @@ def _variable(tree: Tree, scope: "FrameNames", text: str) -> Read | None:
     """Return the variable, or the member of one, that *tree* is; None for memory and for what is computed."""
     path: tuple[str, ...] = ()
     base, arrow = tree, False
-    while isinstance(base, MemberAccess):
-        path, arrow, base = (base.name, *path), base.arrow, base.base
+    while isinstance(base, MemberAccess | Item):
+        if isinstance(base, Item):
+            path, base = (f"[{scope.value_of(base.index).number}]", *path), base.base
+        else:
+            path, arrow, base = (base.name, *path), base.arrow, base.base
     pointed = isinstance(base, Prefix) and base.op == "*"
     inner = base.operand if isinstance(base, Prefix) and pointed else base
     local = scope.local(inner.text) if isinstance(inner, Name) else None
-    if local is None or local.storage is Storage.MEMORY or isinstance(local.type, Array):
+    if local is None or local.storage is Storage.MEMORY or (isinstance(local.type, Array) and not path):
         return None
+    if path and path[0].startswith("[") and not isinstance(local.type, Array):
+        return None  # an element of what a pointer leads to
     reference = getattr(local.type, "reference", False)
     leads = pointed or arrow or reference
     if leads and isinstance(scope.frame.f_locals.get(local.name), Ptr):
         return None
-    shown = text or ".".join((local.source_name, *path))
+    shown = text or spelled(local.source_name, path)
     return Read(POINTEE if leads else LOCAL, local.name, shown, path)
 
 

@@ -7,6 +7,8 @@ from debug_tools import console_on, refuses, says
 
 import mlusim
 from mlusim import bangc
+from mlusim.debug.look import causes
+from mlusim.debug.stop.moments import END
 
 SOURCE = """\
 #include <bang.h>
@@ -34,6 +36,7 @@ __mlu_global__ void K(float *out, const float *in, const int *index, int *sums, 
   int local[4] = {1, 2, 3, 4};
   if (count < 0) odd = 1;
   Tally tally(7);
+  Part parts[4];
   for (int at = 0; at < count; at += TILE) {
     int size = left < TILE ? left : TILE;
     __memcpy(row, stage + at, size * sizeof(float), SRAM2NRAM);
@@ -53,6 +56,8 @@ __mlu_global__ void K(float *out, const float *in, const int *index, int *sums, 
     }
     float picked = (float)small * part.scale + (float)local[1];
     int limit = CLAMP(which, 5);
+    parts[at / TILE].first = limit;
+    int kept = parts[at / TILE].first;
     row[0] = picked + limit;
     __bang_mul_scalar(row, row, factor, TILE);
     __memcpy(out + at, row, size * sizeof(float), NRAM2GDRAM);
@@ -161,6 +166,49 @@ def test_kernels_of_python():
         )
 
 
+FAULT = """\
+#include <bang.h>
+__nram__ float row[64];
+__mlu_func__ float at(int i) { return row[i]; }
+__mlu_global__ void F(float *out, int n) {
+  int k = n * 3;
+  if (n > 3) k += 1;
+  out[0] = at(k);
+}
+"""
+
+
+@pytest.fixture
+def kernel_with_a_fault(tmp_path):
+    """A program whose kernel loads beyond an array, in a function that it calls."""
+    path = tmp_path / "f.mlu"
+    path.write_text(FAULT)
+    made = bangc.load([path])["F"]
+
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        device.launch(
+            made,
+            (1, 1, 1),
+            mlusim.BLOCK,
+            (device.empty((4,), np.float32), 30),
+            observe=observe,
+            engine="python",
+        )
+
+    return program
+
+
+def test_a_fault_has_a_cause(kernel_with_a_fault):
+    """The arguments and locals of the function that was left by a fault, and of its callers."""
+    with console_on(kernel_with_a_fault) as console:
+        says(console, "run")
+        assert [one[1] for one in chain(console, "why i")] == ["i = 91", "k = 91", "k = 90", "n = 30"]
+        says(console, "up")
+        assert "`k += 1`" in says(console, "why k")
+        assert "`n > 3` was true, with n = 30" in says(console, "why branch")
+
+
 @pytest.fixture(scope="module")
 def stopped(kernel):
     """A console in the second turn of the loop of task 0, behind the copy; from here on no other session follows lines."""
@@ -242,6 +290,13 @@ def test_through_a_reference_and_a_switch(stopped):
         ("tally.sum = 7", f"k.mlu:{line('Tally(int start)')}"),
         ("start = 7", f"k.mlu:{line('Tally tally')}"),
     ]
+    assert [one[1:] for one in chain(stopped, "why kept")[1:5]] == [
+        ("at = 64", f"k.mlu:{line('for (int at')}"),
+        ("at = 0", f"k.mlu:{line('for (int at')}"),
+        ("parts[1].first = 5", f"k.mlu:{line('].first = limit')}"),
+        ("limit = 5", f"k.mlu:{line('int limit')}"),
+    ]
+    assert "parts[0].first = 3: set" in says(stopped, "why parts[0].first")
     told = says(stopped, "why tally")
     assert f"because `which` at {_file(stopped)}:{line('switch')} led to case 9, with which = 9" in says(
         stopped, "why done"
@@ -288,6 +343,13 @@ def test_branches(stopped):
     assert found[1][1:] == ("which = 9", f"k.mlu:{line('int which')}")
     assert "no test of line 3 has been decided before this place" in refuses(stopped, "why branch 3")
     assert "takes the number of a line, and 'x' is none" in refuses(stopped, "why branch x")
+
+
+def test_trails_grow_until_they_reach_back(stopped, monkeypatch):
+    """The answer is the same where the first trail begins behind what is looked for."""
+    whole = says(stopped, "why part.first")
+    monkeypatch.setattr(causes, "WINDOWS", (0, 4, END))
+    assert says(stopped, "why part.first") == whole
 
 
 def test_expressions_and_mistakes(stopped):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from mlusim.debug.look.describe import access_text, named, value_text
 from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte, Origin, OriginSearch
@@ -30,6 +30,7 @@ from mlusim.debug.source.pieces import (
     SourcePiece,
     Store,
     reads_in,
+    spelled,
 )
 from mlusim.debug.stop.moments import END, Position
 from mlusim.errors import UsageError
@@ -312,14 +313,13 @@ class CauseSearch(BeyondBytes):
             if piece is None:
                 continue
             stores = [s for s in piece.stores if s.name == name and not s.through and _overlap(s.path, path)]
+            if stores and "[]" in stores[-1].path and not self._changed(followed, where, n, name, path):
+                continue  # another element, or the same value once more
             if stores and not stores[-1].unset:
                 return where, event, stores[-1]
-            for site in piece.calls:
-                for argument, (_, _, root) in enumerate(site.given):
-                    if root is not None and root.kind == LOCAL and root.name == name:
-                        found = self._through_call(followed, where, event, site, argument, root.path, path)
-                        if found is not None:
-                            return found
+            called = self._by_calls(followed, where, event, LOCAL, name, path)
+            if called is not None:
+                return called
             if (
                 name in active.function.watched
                 and name not in active.function.leading
@@ -329,6 +329,19 @@ class CauseSearch(BeyondBytes):
                 return where, event, through
             if stores:  # a declaration, which the constructor that it calls comes behind
                 return where, event, stores[-1]
+        return None
+
+    def _by_calls(
+        self, followed: _Followed, where: int, event: int, kind: str, name: str, path: tuple[str, ...]
+    ) -> "tuple[int, int, Store] | None":
+        """Return the last write by what a statement has called, to which it gave the address of a variable."""
+        piece = followed.trail.events[event].piece
+        for site in () if piece is None else piece.calls:
+            for argument, (_, _, root) in enumerate(site.given):
+                if root is not None and (root.kind, root.name) == (kind, name):
+                    found = self._through_call(followed, where, event, site, argument, root.path, path)
+                    if found is not None:
+                        return found
         return None
 
     def _through_call(
@@ -366,12 +379,9 @@ class CauseSearch(BeyondBytes):
             for store in reversed(piece.stores):
                 if store.name == pointer and store.through and _overlap(store.path, path):
                     return where, event, store
-            for site in piece.calls:
-                for argument, (_, _, root) in enumerate(site.given):
-                    if root is not None and root.kind == POINTEE and root.name == pointer:
-                        found = self._through_call(followed, where, event, site, argument, root.path, path)
-                        if found is not None:
-                            return found
+            called = self._by_calls(followed, where, event, POINTEE, pointer, path)
+            if called is not None:
+                return called
         return None
 
     def _changed(self, followed: _Followed, where: int, n: int, name: str, path: tuple[str, ...]) -> bool:
@@ -442,7 +452,7 @@ class CauseSearch(BeyondBytes):
                 text, note=f"what {read.name} leads to is not followed; ask for the variable itself"
             )
         active = followed.trail.activations[where]
-        outer = Read(root.kind, root.name, ".".join((root.text, *read.path)), (*root.path, *read.path))
+        outer = Read(root.kind, root.name, spelled(root.text, read.path), (*root.path, *read.path))
         return self._read(followed, active.parent, active.called, outer, depth) or Origin(
             text, note="it lies in memory"
         )
@@ -485,6 +495,8 @@ class CauseSearch(BeyondBytes):
         waiting = list(reads_in(reads, lambda name: followed.value(where, name, (), event)))
         while waiting:
             read = waiting.pop(0)
+            if read.at is not None:
+                read = _placed(read, read.at(lambda name: followed.value(where, name, (), event)))
             turn = turns.get(read.name, 0) if read.kind == CALLED else 0
             key = read.kind, read.name, read.path, turn
             if key in known:
@@ -740,9 +752,19 @@ def _inside(piece: SourcePiece | None, outer: SourcePiece) -> bool:
     return piece is not None
 
 
+def _placed(read: Read, index: Any) -> Read:
+    """Return *read* with the element that it is of, where its index is known."""
+    if not isinstance(index, int) or "[]" not in read.path:
+        return read
+    n = read.path.index("[]")
+    path = (*read.path[:n], f"[{index}]", *read.path[n + 1 :])
+    return evolve(read, path=path, text=read.text.replace("[]", f"[{index}]", 1), at=None)
+
+
 def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Return whether one member is the other, or a part of it."""
-    return a[: len(b)] == b[: len(a)]
+    """Return whether one part of a variable is the other, or in it; ``[]`` may be any element."""
+    known = (("[]" in (x, y) and x[0] == y[0] == "[") or x == y for x, y in zip(a, b, strict=False))
+    return all(known)
 
 
 def _member(value: Any, path: tuple[str, ...]) -> Any:
@@ -758,6 +780,6 @@ def _valued(text: str, value: Any) -> str:
     if value is _NONE or not isinstance(value, _FOLLOWED):
         return text
     if isinstance(value, dict):
-        inner = ", ".join(_valued(name, one) for name, one in value.items())
+        inner = ", ".join(_valued(name, one) for name, one in list(value.items())[:SOURCES])
         return f"{text} = {{{inner}}}"
     return f"{text} = {value_text(value)}"

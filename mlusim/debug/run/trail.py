@@ -16,6 +16,7 @@ from mlusim.debug.source.pieces import FunctionPieces, SourcePiece
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import Position, Tracing
 from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object
+from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.kernel_frames import SCOPES, kernel_frame
 from mlusim.machine.events import Effect
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 LEFT = 32  # functions that have returned last, which a fault may have come through
+ITEMS = 64  # elements of an array in registers that are written down
 EVENTS = 400_000  # statements that are remembered; about 300 bytes each
 
 
@@ -289,6 +291,8 @@ def seen(raw: Any) -> Any:
         return seen(raw.v)
     if isinstance(raw, Object):
         return {name: seen(value) for name, value in vars(raw).items() if value is not raw}
+    if isinstance(raw, Items) and len(raw.items) <= ITEMS:
+        return {f"[{n - raw.offset}]": seen(value) for n, value in enumerate(raw.items)}
     if isinstance(raw, FieldPointer):
         return seen(getattr(raw.owner, raw.name))
     return raw

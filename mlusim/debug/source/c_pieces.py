@@ -23,6 +23,7 @@ from mlusim.debug.source.pieces import (
     Test,
     Values,
     merged,
+    spelled,
 )
 from mlusim.frontend.bangc import ir, scalars
 from mlusim.frontend.bangc import types as t
@@ -175,9 +176,7 @@ class _Builder:
         kind = place.type
         if isinstance(kind, t.Pointer | t.Array) and not getattr(kind, "reference", False):
             return ()
-        indices = self._inside(place.index) if isinstance(place, ir.Element) else ()
-        if isinstance(place, ir.Element):
-            indices = self._reads(place.index)
+        indices = tuple(r for index in _indices(place) for r in self._reads(index))
         return (*indices, root)
 
 
@@ -204,26 +203,53 @@ def _jumps(body: Iterable[Any]) -> bool:
 
 
 def root_of(place: Any) -> Read | None:
-    """Return the local, or what a local pointer leads to, that *place* is or is a member of; None for other memory."""
+    """Return the local, or what a local pointer leads to, that *place* is or is a part of; None for other memory."""
     path: tuple[str, ...] = ()
-    while isinstance(place, ir.Member):
-        path, place = (place.name, *path), place.base
+    at = None
+    while True:
+        pointer = place.pointer if isinstance(place, ir.Element) else None
+        while isinstance(pointer, ir.Convert):
+            pointer = pointer.value
+        if isinstance(place, ir.Member):
+            path, place = (place.name, *path), place.base
+        elif isinstance(pointer, ir.AddressOf):
+            constant = isinstance(place.index, ir.Const)
+            at = at if constant else _computing(place.index)
+            path, place = (f"[{place.index.value}]" if constant else "[]", *path), pointer.place
+        else:
+            break
     if isinstance(place, ir.LocalStorage):
         local = place.local
-        return Read(LOCAL, local.name, ".".join((local.source_name or local.name, *path)), path)
-    if isinstance(place, ir.Element):
+        if local.storage is ir.Storage.MEMORY and any(part.startswith("[") for part in path):
+            return None
+        return Read(LOCAL, local.name, spelled(local.source_name or local.name, path), path, at=at)
+    if isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage):
+        local = pointer.place.local
+        name, kind = local.source_name or local.name, local.type
+        if isinstance(kind, t.Pointer) and kind.reference:
+            text = spelled(name, path)
+        else:
+            text = spelled(name, path).replace(".", "->", 1) if path else f"*{name}"
+        return Read(POINTEE, local.name, text, path, at=at)
+    return None
+
+
+def _indices(place: Any) -> Iterator[ir.Expr]:
+    """Yield the indices of the elements on the way to *place*."""
+    while isinstance(place, ir.Member | ir.Element):
+        if isinstance(place, ir.Member):
+            place = place.base
+            continue
+        yield place.index
         pointer = place.pointer
         while isinstance(pointer, ir.Convert):
             pointer = pointer.value
-        if isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage):
-            local = pointer.place.local
-            kind = local.type
-            name = local.source_name or local.name
-            head = name if isinstance(kind, t.Pointer) and kind.reference else f"*{name}" * (not path) or name
-            join = "." if isinstance(kind, t.Pointer) and kind.reference else "->"
-            text = f"{head}{join}{'.'.join(path)}" if path else head
-            return Read(POINTEE, local.name, text, path)
-    return None
+        place = getattr(pointer, "place", None) if isinstance(pointer, ir.AddressOf) else None
+
+
+def _computing(node: ir.Expr) -> Callable[[Values], Any]:
+    """Return a function that computes *node* of the values of locals; None of it where it takes other values."""
+    return lambda held: _value(node, held)
 
 
 def _address(node: Any) -> Any:

@@ -4,7 +4,7 @@ What a kernel does is followed by pieces: which one writes a variable, from what
 """
 
 import dis
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import CodeType
 from typing import Any
@@ -23,7 +23,8 @@ Place = tuple[int, int, int, int]  # line, column, end line, end column; all cou
 class Read:
     """A value that a piece takes: of a local by its *name* in the code, of what a local pointer leads to, of a call.
 
-    ``text`` is what the source calls it, ``path`` the members behind the name; of a call that is not followed ``given`` is
+    ``text`` is what the source calls it, ``path`` the members and elements behind the name, ``[]`` an element that only *at* tells, where
+    it is one; of a call that is not followed ``given`` is
     what its arguments read.
     """
 
@@ -32,11 +33,17 @@ class Read:
     text: str
     path: tuple[str, ...] = ()
     given: "Reads" = ()
+    at: "Callable[[Values], Any] | None" = None
 
     @property
     def key(self) -> str:
         """The name under which a trail keeps its value."""
         return f"*{self.name}" if self.kind == POINTEE else self.name
+
+
+def spelled(name: str, path: Iterable[str]) -> str:
+    """Return a name with members and elements behind it as the source writes them."""
+    return name + "".join(part if part.startswith("[") else f".{part}" for part in path)
 
 
 @frozen
