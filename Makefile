@@ -12,7 +12,6 @@ PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade pip
 
 # One stamp per set of extras: reinstalled when pyproject.toml changes.
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python

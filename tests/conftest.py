@@ -12,7 +12,7 @@ from hypothesis.internal.conjecture import providers
 os.environ["MLUSIM_PARSE_TRIAL"] = "0"
 
 # The suite gives the same answer on every machine; `--hypothesis-profile explore` looks further.
-settings.register_profile("house", deadline=None, derandomize=True)
+settings.register_profile("house", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("house")
 # Constants of all sources are no examples: with them, what a test draws changes with every file, and each process reads all that it imports.
