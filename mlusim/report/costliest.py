@@ -1,12 +1,14 @@
 """The line of the source that costs a launch most, for the head of a page and for a notebook."""
 
 import linecache
+from collections.abc import Sequence
 
 from attrs import frozen
 
 from mlusim.errors import shown_file
 from mlusim.machine.launch import Launch
 from mlusim.report.quantities import percent
+from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES
 
 
@@ -21,10 +23,13 @@ class CostliestLine:
 
 def costliest_line(launch: Launch) -> CostliestLine | None:
     """Return the line that keeps the pipe which sets the time of *launch* busy longest, or else costs most; None without lines."""
-    if not (launch.tasks and launch.timeline.named):
-        return None
-    lines = [line for line in launch.lines if line.line]
-    bound = launch.bound
+    named = launch.tasks and launch.timeline.named
+    return costliest_of(launch.lines, launch.bound) if named else None
+
+
+def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
+    """Return the same of a launch whose time *bound* sets, and of which *every* line is known."""
+    lines = [line for line in every if line.line]
     total = sum(line.busy_us.get(bound, 0.0) for line in lines)
     if bound in PIPES and total > 0:
         line = max(lines, key=lambda one: one.busy_us.get(bound, 0.0))

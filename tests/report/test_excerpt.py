@@ -272,6 +272,25 @@ def test_the_page_begins_with_what_hurts():
     assert '<table class="sorts">' in rest
 
 
+def test_times_of_several_boards_are_not_added_up():
+    """Each board has a row of its own from 0 on, a share of its own, and its name beside each launch."""
+    launch = launched(2)
+    faster = evolve(launch, board="MLU590-H8")
+    page, rows = page_text([launch, faster]), json.loads(queues_data([launch, faster, faster]))
+    starts = [box[:2] for own in rows["boxes"].values() for box in own]
+
+    assert (
+        f"1 launch on each of 2 boards: {launch.time_us:,.2f} us on MLU370-X4, {launch.time_us:,.2f} us on MLU590-H8<"
+        in page
+    )
+    assert page.count(">100%<") >= 2
+    assert "<td>MLU590-H8</td>" in page
+    assert ["MLU370-X4", "MLU590-H8"] == rows["rows"]
+    assert [0, 0.0] in starts
+    assert [1, 0.0] in starts
+    assert "3 launches on 2 boards: " in page_text([launch, faster, faster])
+
+
 def test_queues_are_rows():
     """Where a program has queues; elsewhere launches are one after the other on a row."""
     launch = launched(2)

@@ -1,6 +1,7 @@
 """The parts of a report: numbers as words, sums over cases, reasons, pictures, safe text."""
 
 import csv
+import html
 import io
 import json
 import math
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 
 from mlusim.arch.catalog import find_board
 from mlusim.machine.tally import Usage
+from mlusim.report.advice import Advice
 from mlusim.report.efficiency import efficiency
+from mlusim.report.explain import explained
 from mlusim.report.json_values import json_text, plain
 from mlusim.report.page.html import html_text
 from mlusim.report.page.pictures import roofline
@@ -25,6 +28,7 @@ from mlusim.report.record import NO_COPY, Argument, CallRecord, LaunchRecord
 from mlusim.report.summary import engines, summaries
 from mlusim.report.tables.files import csv_text, document, markdown_text
 from mlusim.report.tables.records import verdict
+from mlusim.time.lines import Line
 from mlusim.time.timing import TaskSpan
 
 BOARD = find_board("MLU370-X4")
@@ -206,6 +210,29 @@ def test_a_timeline_has_a_bar_for_each_task_that_works():
 
     assert 2 == working.count("<title>")
     assert timeline("title", crowded.launches, BOARD).count("M ") < 2000
+
+
+def test_the_page_begins_with_the_call_that_hurts_most():
+    """The dearest of those that miss their rule: why, where, and what would help; how the page was made comes last."""
+    fine, missed = (
+        record(time_us=900.0, ios=200_000_000, case="fine"),
+        record(time_us=50.0, ios=1000, case="slow"),
+    )
+    dear = Line("k.mlu", 7, 3, {"IO-DMA": 2.0}, 0.0, 0.0, 64, ("memcpy",))
+    helps = Advice("overlap", "a second buffer", "line 7", 25.0, 2.0)
+    launch = evolve(missed.launches[0], lines=(dear,), advice=(helps,))
+    head, rest = html_text([fine, evolve(missed, launches=(launch,))], "0", command="mlusim report op").split(
+        "<h1>"
+    )
+
+    assert "op slow on MLU370-X4: " in head
+    assert explained(missed).sentence in html.unescape(head)
+    assert "<b>k.mlu:7</b> keeps the IO-DMA busy for 100%" in head
+    assert "What would help" in head
+    assert "a second buffer" in head
+    assert "mlusim report op" not in head
+    assert "mlusim report op" in rest
+    assert "op fine on MLU370-X4: " in html_text([fine], "0").split("<h1>")[0]
 
 
 def test_every_form_says_which_engine_ran():

@@ -9,10 +9,13 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.counted import plural
+from mlusim.counted import counted, plural
 from mlusim.plan.svg import layout_svg
 from mlusim.report.acceptance import Rule
+from mlusim.report.advice import Advice
 from mlusim.report.compare import BaselineComparison
+from mlusim.report.costliest import CostliestLine, costliest_of
+from mlusim.report.explain import below_the_bar, explained
 from mlusim.report.page.pictures import (
     color,
     memory,
@@ -115,6 +118,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "verdicts": verdicts(records),
         "rules": _rules(records),
         "headline": first_words(verdicts(records)),
+        "dearest": _dearest(records),
         "policies": side_by_side(records),
         "wrong": list(_wrong(records).items()),
         "clean": sum(record.clean for record in records),
@@ -130,6 +134,47 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         },
         "over": any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records),
     }
+
+
+@frozen
+class DearestCall:
+    """The head of the page: of the calls that miss their rule, or of all, the one that takes longest; its place, and what would help."""
+
+    name: str
+    words: str
+    sentence: str
+    place: CostliestLine | None
+    advice: tuple[Advice, ...]
+
+
+def _dearest(records: Sequence[CallRecord]) -> DearestCall | None:
+    timed = [record for record in records if record.launches and record.efficiency is not None]
+    missed = [record for record in timed if below_the_bar(record)]
+    record = max(
+        missed or timed, key=lambda one: sum(launch.time_us for launch in one.launches), default=None
+    )
+    if record is None:
+        return None
+    main = max(record.launches, key=lambda launch: launch.time_us)
+    time_us = sum(launch.time_us for launch in record.launches)
+    told = f"{time_us:,.2f} us"
+    if record.time_band is not None:
+        told += (
+            f", between {record.time_band[0]:,.2f} and {record.time_band[1]:,.2f} by the model's constants"
+        )
+    if len(timed) > 1:
+        told += (
+            f"; no other of the {counted(len(missed), 'call')} that miss their rule takes longer"
+            if missed
+            else "; no other call takes longer"
+        )
+    return DearestCall(
+        f"{record.operator} {record.title} on {record.board}",
+        told,
+        explained(record).sentence,
+        costliest_of(main.lines, main.bound),
+        record.advice,
+    )
 
 
 def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVerdict]]:

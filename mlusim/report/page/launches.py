@@ -1,7 +1,8 @@
 """Launches as one self-contained HTML page: verdict, pipes, traffic, memory, and the source with its heat."""
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
@@ -58,7 +59,8 @@ def page_text(
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """
-    total = sum(launch.time_us for launch in launches)
+    boards = list(dict.fromkeys(launch.board for launch in launches))
+    totals = {name: sum(one.time_us for one in launches if one.board == name) for name in boards}
     number = sum(len(launch.findings) for launch in launches)
     told = f"; {counted(number, 'finding')}" if number else ""
     regressed = found is not None and not found.passed
@@ -66,25 +68,55 @@ def page_text(
         "launches.html.j2",
         mlusim.__version__,
         title=program or ", ".join(dict.fromkeys(launch.kernel for launch in launches)) or "nothing launched",
-        verdict=f"{counted(len(launches), 'launch', 'launches')}, {total:,.2f} us"
+        verdict=_verdict(launches, totals)
         + (f"; {len(found.regressions)} slower than stored" if found is not None and regressed else "")
         + told,
-        headline=_headline(launches, total),
+        headline=_headline(launches, totals),
         dearest=_dearest(launches),
-        share=lambda time_us: percent(time_us / total) if total > 0 else "-",
+        share=functools.partial(_share, totals),
+        several=len(boards) > 1,
         findings=number,
         complaints=bool(number) or regressed,
         launches=sorted(enumerate(launches, 1), key=lambda one: -_time(one[1])),
         parts=[_part(number, launch) for number, launch in _shown(launches)],
-        queues=queues(launches) if len(launches) > 1 and all(launch.tasks for launch in launches) else "",
-        queues_data=queues_data(launches) if len(launches) > 1 else "",
+        **_timeline_of_queues(launches),
         studies=[] if study is None else [study],
         what_if_words="",
         found=found,
         theory=False,
         pipes={name: color(n) for n, name in enumerate(PIPES)},
-        facts=made(mlusim.__version__, command, [launch.board for launch in launches]),
+        facts=made(mlusim.__version__, command, boards),
     )
+
+
+def _timeline_of_queues(launches: Sequence[Launch]) -> dict[str, str]:
+    """Return the picture and the chart of several launches, of which all were timed."""
+    shown = len(launches) > 1 and all(launch.tasks for launch in launches)
+    return {
+        "queues": queues(launches) if shown else "",
+        "queues_data": queues_data(launches) if shown else "",
+    }
+
+
+def _share(totals: Mapping[str, float], launch: Launch) -> str:
+    """Return the part of its board's time that a launch takes."""
+    total = totals[launch.board]
+    return percent(launch.time_us / total) if total > 0 else "-"
+
+
+def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
+    """Return how many launches there are and how long they take; times of several boards are not added up."""
+    if len(totals) < 2:
+        return f"{counted(len(launches), 'launch', 'launches')}, {sum(totals.values()):,.2f} us"
+    boards = counted(len(totals), "board")
+    alike = all(len(totals) * sum(one.board == name for one in launches) == len(launches) for name in totals)
+    each = counted(len(launches) // len(totals), "launch", "launches")
+    head = (
+        f"{each} on each of {boards}"
+        if alike
+        else f"{counted(len(launches), 'launch', 'launches')} on {boards}"
+    )
+    return f"{head}: {', '.join(f'{time_us:,.2f} us on {name}' for name, time_us in totals.items())}"
 
 
 def _time(launch: Launch) -> float:
@@ -120,13 +152,16 @@ def _dearest(launches: Sequence[Launch]) -> Dearest | None:
     return Dearest(launch, told, costliest_line(launch), advice(launch))
 
 
-def _headline(launches: Sequence[Launch], total: float) -> str:
-    """Return the cause that sets the time of the launch that takes most of it."""
+def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
+    """Return the cause that sets the time of the launch that takes most of it on its board."""
     dearest = max(launches, key=_time, default=None)
     told = bottleneck(dearest) if dearest is not None else ""
     if dearest is None or not told or len(launches) == 1:
         return told
-    return f"{dearest.kernel} takes {percent(dearest.time_us / total)}. {told}"
+    where = f" on {dearest.board}" if len(totals) > 1 else ""
+    if sum(one.board == dearest.board for one in launches) == 1:
+        return f"{dearest.kernel}{where}: {told}"
+    return f"{dearest.kernel} takes {percent(dearest.time_us / totals[dearest.board])}{where}. {told}"
 
 
 def _part(number: int, launch: Launch) -> LaunchPart:

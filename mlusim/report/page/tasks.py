@@ -105,19 +105,23 @@ def queues_data(launches: Sequence[Launch]) -> str:
 
 
 def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
-    """Return the names of the queues of *launches*, and a bar for each launch; without a queue they are one after the other."""
-    rows: dict[int | None, int] = {}
-    made, clock = [], 0.0
+    """Return the names of the queues of *launches*, and a bar for each launch; without a queue those of a board are one after the other."""
+    rows: dict[tuple[str, int | None], int] = {}
+    made, clocks = [], dict.fromkeys((launch.board for launch in launches), 0.0)
     for number, launch in enumerate(launches, 1):
         queue = launch.queue
-        row = rows.setdefault(None if queue is None else queue.number, len(rows))
-        start = clock if queue is None else queue.begin()
+        row = rows.setdefault((launch.board, None if queue is None else queue.number), len(rows))
+        start = clocks[launch.board] if queue is None else queue.begin()
         if queue is None:
-            clock += launch.time_us
+            clocks[launch.board] += launch.time_us
         pipe = PIPES.index(launch.bound) if launch.bound in PIPES else 0
         told = f"launch {number}, {launch.kernel}: {launch.time_us:,.2f} us, bound by {launch.bound or 'nothing'}"
         made.append(_Bar(row, start, start + launch.time_us, pipe, told))
-    names = ["launches" if number is None else f"queue {n + 1}" for n, number in enumerate(rows)]
+    own = [
+        board if len(clocks) > 1 else "launches" if number is None else f"queue {n + 1}"
+        for n, (board, number) in enumerate(rows)
+    ]
+    names = [f"{name}, queue {n + 1}" if own.count(name) > 1 else name for n, name in enumerate(own)]
     return names, sorted(made, key=lambda bar: (bar.core, bar.start))
 
 
