@@ -1,5 +1,7 @@
 """The cause of a value and of a branch: variables, conversions, calls, loops, memory, the memory core, back to the host."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from debug_kernels import counting_program, scale_program, staged_program
@@ -7,6 +9,7 @@ from debug_tools import console_on, refuses, says
 
 import mlusim
 from mlusim import bangc
+from mlusim.bang import kernel as bang_kernel
 from mlusim.debug.look import causes
 from mlusim.debug.stop.moments import END
 
@@ -140,6 +143,23 @@ def test_atomics_a_change_by_hand_and_the_end(kernel):
         assert [one[1] for one in chain(console, "why limit")][:2] == ["limit = 1", "which = 1"]
 
 
+@bang_kernel
+def paired(mlu, count):
+    """Hand a pair to itself."""
+    pair = (1, count // 2)
+    _, half = pair
+    mlu.sync()
+    return half
+
+
+HALF_LINE = paired.body.__code__.co_firstlineno + 5
+
+
+def paired_program(observe):
+    """One task with a tuple."""
+    mlusim.Device("MLU370-X4").launch(paired, args=(8,), observe=observe)
+
+
 def test_kernels_of_python():
     """Variables, arguments of functions, loops, and a scalar store's sources; the memory core, too."""
     with console_on(scale_program) as console:
@@ -153,6 +173,13 @@ def test_kernels_of_python():
         assert "from factor = 2.0: given at" in told
         says(console, "up")
         assert "`at = mlu.taskId * share`" in says(console, "why at")
+    with console_on(paired_program) as console:
+        says(console, f"break {Path(__file__).name}:{HALF_LINE}", "run")
+        assert [one[1] for one in links(says(console, "why half"))] == [
+            "half = 4",
+            "pair = (1, 4)",
+            "count = 8",
+        ]
     with console_on(counting_program) as console:
         says(console, "goto end")
         told = links(says(console, "who-wrote out[1]"))

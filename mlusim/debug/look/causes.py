@@ -247,11 +247,12 @@ class CauseSearch(BeyondBytes):
         if read.kind == CALLED:
             return self._returned(followed, where, at, read, depth, turn)
         value = followed.value(where, read.key, read.path, at)
-        if held is not None and read.name in held and (read.kind != LOCAL or isinstance(value, _FOLLOWED)):
+        leading = followed.trail.activations[where].function.leading  # whose values are what they lead to
+        if held is not None and read.name in held and (read.kind != LOCAL or read.name not in leading):
             value = _member(held[read.name], read.path)
         if read.kind == POINTEE and (value is _NONE or isinstance(value, Ptr)):
             return None
-        if held is None and not (value is _NONE or isinstance(value, _FOLLOWED)):
+        if held is None and not (value is _NONE or _is_value(value)):
             return None  # a pointer, whose elements are followed; a vector register, a list: what is in it has no history
         text = _valued(read.text, value)
         if depth <= 0 or self.bytes.nodes <= 0:
@@ -649,7 +650,7 @@ class CauseSearch(BeyondBytes):
         reads = list(reads_in(piece.test.reads, lambda name: followed.value(where, name, (), event)))
         for read in {(r.kind, r.name, r.path): r for r in reads if r.kind in (LOCAL, POINTEE)}.values():
             value = followed.value(where, read.key, read.path, event)
-            if value is not _NONE and isinstance(value, _FOLLOWED):
+            if _is_value(value):
                 values.append(_valued(read.text, value))
         values += [self._load_text(followed, load)[0] for load in self._loads(followed, where, event)]
         given = f", with {', '.join(values[:SOURCES])}" if values else ""
@@ -775,9 +776,16 @@ def _member(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
+def _is_value(value: Any) -> bool:
+    """Return whether *value* is one that is told and followed: a number, a record, a tuple with a number in it."""
+    if isinstance(value, tuple):
+        return any(isinstance(one, int | float) for one in value)
+    return isinstance(value, _FOLLOWED)
+
+
 def _valued(text: str, value: Any) -> str:
     """Return ``text = value``; of what has no value, or is only a place, the text alone."""
-    if value is _NONE or not isinstance(value, _FOLLOWED):
+    if not _is_value(value):
         return text
     if isinstance(value, dict):
         inner = ", ".join(_valued(name, one) for name, one in list(value.items())[:SOURCES])
