@@ -100,7 +100,9 @@ VERBS = (
     Verb("plan", "validate an NRAM partition plan, or find the largest shape that fits"),
     Verb("report", "efficiency of operators x cases x boards", runs_programs=True),
     Verb("what-if", "one call on every board, re-timed where its work is the same", runs_programs=True),
-    Verb("sweep", "a large report that is kept as it comes, on many processes or machines"),
+    Verb(
+        "sweep", "a large report that is kept as it comes, on many processes or machines", runs_programs=True
+    ),
     Verb(
         "tune",
         "a kernel with other macros, arguments, dims and kinds: what fits, is right, and is fastest",

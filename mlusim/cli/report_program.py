@@ -16,7 +16,7 @@ from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.launched import Launched, chosen, launched
 from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import kernel_call, program_on
+from mlusim.cli.programs import kernel_call, program_on, program_to_try
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import is_source
@@ -29,7 +29,19 @@ from mlusim.report.json_values import json_text
 from mlusim.report.launches import launch_facts, launches_view
 from mlusim.report.page.launches import page_text
 from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
-from mlusim.tune.space import ARGUMENT, DIM, KIND, MACRO, Settings, grid, parameters_of, told
+from mlusim.tune.space import (
+    ARGUMENT,
+    DIM,
+    KIND,
+    MACRO,
+    Settings,
+    filled,
+    grid,
+    parameters_of,
+    program_parameters,
+    told,
+    variables_set,
+)
 
 OF_REPORTS = ("case", "group", "policy", "baseline", "write_baseline", "explain")
 OF_STUDIES = ("case", "inputs", "set", "policy")
@@ -72,13 +84,22 @@ def _study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | No
 
 
 def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
-    """Run each candidate of ``--param`` so; one that does not run on *base* has a sentence for an answer."""
+    """Run each candidate of ``--param`` so, of a kernel or a program; one that does not run on *base* has a sentence for an answer."""
     found: list[dict[str, Any]] = []
     works = False
-    for settings in grid(parameters_of(args.param, kernel_call(args, base))):
+    program = program_to_try(args, base or DEFAULT_BOARDS[0])
+    parameters = (
+        parameters_of(args.param, kernel_call(args, base))
+        if program is None
+        else program_parameters(args.param, program)
+    )
+    for settings in grid(parameters):
         study, failure = None, ""
         try:
-            study, _ = _study(_with_words(args, settings), base)
+            with variables_set(settings):
+                study, code = _study(_with_words(args, settings), base)
+            if study is None:
+                failure = f"it ends with exit code {code}" if code else "it launches no kernel"
         except (Fault, UsageError) as error:
             failure = said(error)
         works = works or (study is not None and study.works)
@@ -94,10 +115,13 @@ def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
 
 
 def _with_words(args: argparse.Namespace, settings: Settings) -> argparse.Namespace:
-    """*args* as they are where *settings* are typed as -D, --arg, --dim and --kind."""
+    """*args* as they are where *settings* are typed as -D, --arg, --dim, --kind, and in the words of a program."""
     words = {role: [f"{s.name}={s.value}" for s in settings if s.role == role] for role in (MACRO, ARGUMENT)}
     launch = {s.role: s.value for s in settings if s.role in (DIM, KIND)}
     changes = {"define": [*args.define, *words[MACRO]], "arg": [*args.arg, *words[ARGUMENT]], "param": []}
+    changes |= {
+        name: [filled(word, settings) for word in getattr(args, name, ())] for name in ("arguments", "behind")
+    }
     return argparse.Namespace(**{**vars(args), **changes, **launch})
 
 

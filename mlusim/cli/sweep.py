@@ -9,6 +9,7 @@ import mlusim
 from mlusim.cli.campaign import exit_code, jobs, show
 from mlusim.cli.collected import collected
 from mlusim.cli.dask import cluster
+from mlusim.cli.programs import is_native
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, progress
 from mlusim.cli.sources import is_source, refuse_call_arguments
@@ -24,9 +25,14 @@ SOURCE = "mlusim.cli.tune"
 
 def run(args: argparse.Namespace) -> int:
     """Run what is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
-    if args.operators and is_source(args.operators[0]):
+    args.operators = [*args.operators, *args.arguments]
+    if args.operators and (is_source(args.operators[0]) or (args.param and is_native(args.operators[0]))):
         return importlib.import_module(SOURCE).sweep(args)  # type: ignore[no-any-return]
     refuse_call_arguments(args)
+    if args.behind:
+        raise UsageError(
+            f"an operator takes no {args.behind[0]!r}; words behind -- go to a program with --param"
+        )
     if args.restart and args.output is None:
         raise UsageError("--restart starts a file over; name it with -o")
     if args.dask is not None and args.jobs is not None:

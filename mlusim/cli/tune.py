@@ -31,10 +31,10 @@ from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
-from mlusim.tune.programs import ProgramTask, program_parameters, program_task
+from mlusim.tune.programs import ProgramTask, program_task
 from mlusim.tune.ranking import able, alike, notes, ranked, settings_told
 from mlusim.tune.search import HALVING, RANDOM, TPE, drawn, halved, proposed
-from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of
+from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
 from mlusim.tune.tuning import Criterion, SearchFile, TriedTask, TuneTask, compared_to, task_of, tune
 from mlusim.tune.verdicts import REFUSED
 

@@ -6,14 +6,12 @@ A candidate is right where the program ends with exit code 0: it compares its re
 import contextlib
 import hashlib
 import io
-import os
-import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, LimitReached, UsageError, said
@@ -28,57 +26,11 @@ from mlusim.report.explain import because
 from mlusim.report.json_values import plain
 from mlusim.report.profiled import Profiled
 from mlusim.tune.mechanisms import mechanisms
-from mlusim.tune.space import MACRO, Settings, TuneParameter, refuse_unused, word_of
+from mlusim.tune.space import MACRO, Settings, filled, variables_set, with_macros
 from mlusim.tune.verdicts import FAULT, LIMIT, REFUSED, WRONG
 
 if TYPE_CHECKING:
     from mlusim.tune.tuning import Criterion, TuneJob
-
-WORD, VARIABLE = "word", "variable"
-ENVIRONMENT = "env:"
-"""Before the name of a variable of the environment."""
-BEHIND = "write it as {NAME} behind --, or as env:NAME"
-
-
-def program_parameters(
-    words: Sequence[str], program: HostProgram | CommandProgram
-) -> tuple[TuneParameter, ...]:
-    """Return the parameters that *words* of ``--param`` name of *program*: macros, words behind ``--`` and variables.
-
-    ``{NAME}`` in a word stands for a value, ``env:NAME`` is a variable of the environment; any other name is a macro of the sources.
-    Raises `UsageError` for anything else.
-    """
-    made: list[TuneParameter] = []
-    for text in words:
-        variable = text.startswith(ENVIRONMENT)
-        word = word_of(text.removeprefix(ENVIRONMENT))
-        name = f"{ENVIRONMENT}{word.name}" if variable else word.name
-        if any(name == one.name for one in made):
-            raise UsageError(f"--param gives {name} twice; give it once, with all of its values")
-        if variable:
-            role = VARIABLE
-        elif not word.macro and any(f"{{{word.name}}}" in one for one in program.arguments):
-            role = WORD
-        elif isinstance(program, HostProgram):
-            role = MACRO
-            if name in program.sources.define:
-                raise UsageError(f"--param and -D both give {name}; leave the -D out")
-        else:
-            raise UsageError(f"--param {name}: no word of {program.name} has {{{name}}}; {BEHIND}")
-        made.append(TuneParameter(name, role, word.values))
-    macros = {one.name: one.values[0] for one in made if one.role == MACRO}
-    if isinstance(program, HostProgram) and macros:
-        compiled = _with_macros(program, macros)
-        for name in macros:
-            refuse_unused(name, (), compiled)
-    return tuple(made)
-
-
-def _with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
-    sources = evolve(program.sources, define={**program.sources.define, **macros})
-    return HostProgram(
-        sources, program.arguments, program.checks, program.seed, program.effects, program.engine
-    )
 
 
 @frozen
@@ -99,7 +51,7 @@ class ProgramTask:
 
     def program(self, settings: Settings, board: str) -> HostProgram | CommandProgram:
         """Return the program with *settings* on *board*."""
-        words = tuple(_filled(one, settings) for one in self.words)
+        words = tuple(filled(one, settings) for one in self.words)
         options = dict(self.options)
         if not self.main:
             return CommandProgram(self.paths[0], words, (), (board,), options)
@@ -111,7 +63,7 @@ class ProgramTask:
         """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
         found, kept, printed = job.empty(), Profiled(lines=False), io.StringIO()
         try:
-            with limiting(self.limit), _variables(job.settings), _printing_to(printed):
+            with limiting(self.limit), variables_set(job.settings), _printing_to(printed):
                 self.program(job.settings, job.board).run([kept])
         except LimitReached as fault:
             found |= {"verdict": LIMIT, "fits": False, "why": said(fault)}
@@ -139,7 +91,7 @@ def program_task(
     """Return the task of trying *wanted* of *program*, each launch under *limit*."""
     if isinstance(program, HostProgram):
         macros = {one.name: one.value for one in wanted[0] if one.role == MACRO}
-        digests = _with_macros(program, macros).recorded()[0]["sources"]["digests"]
+        digests = with_macros(program, macros).recorded()[0]["sources"]["digests"]
         options = {"seed": program.seed, "effects": program.effects, "engine": program.engine}
         sources = program.sources
         paths, include, define = sources.paths, sources.include, tuple(sources.define.items())
@@ -171,32 +123,10 @@ def _why(printed: str) -> str:
     return f": {said_first or lines[-1]}" if lines else ""
 
 
-def _filled(word: str, settings: Settings) -> str:
-    """*word* with the values of *settings* for the names that stand in braces."""
-    values = {one.name: one.value for one in settings if one.role == WORD}
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), word)
-
-
 @contextlib.contextmanager
 def _printing_to(printed: io.StringIO) -> Iterator[None]:
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         yield
-
-
-@contextlib.contextmanager
-def _variables(settings: Settings) -> Iterator[None]:
-    """Set the variables of *settings* for the block."""
-    values = {one.name.removeprefix(ENVIRONMENT): one.value for one in settings if one.role == VARIABLE}
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _timed(launches: Sequence[Launch]) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """The parameters of a tuning run: which words of ``--param`` are macros, arguments, dims or kinds, and all their combinations."""
 
+import contextlib
 import itertools
 import math
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -16,10 +19,20 @@ from mlusim.near import near
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, dim_of, kind_of
 
+if TYPE_CHECKING:
+    from mlusim.programs.command_program import CommandProgram
+
+
 MACRO, ARGUMENT, DIM, KIND = "macro", "argument", "dim", "kind"
 MOST = 10_000  # candidates of a grid, and values of a range
 FORM = "write NAME=V,V,... as TILE=64,128,256, or with ; between values that have commas: dim=4,1,1;4,8,1"
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?::(\d+))?")
+
+
+WORD, VARIABLE = "word", "variable"
+ENVIRONMENT = "env:"
+"""Before the name of a variable of the environment."""
+BEHIND = "write it as {NAME} behind --, or as env:NAME"
 
 
 @frozen
@@ -211,3 +224,70 @@ def with_settings(call: KernelCall, settings: Settings) -> KernelCall:
 def told(settings: Settings) -> str:
     """*settings* as one would type them."""
     return " ".join(f"{'-D' if s.role == MACRO else ''}{s.name}={s.value}" for s in settings)
+
+
+# -- programs with a main --------------------------------------------------------------------------
+
+
+def program_parameters(
+    words: Sequence[str], program: "HostProgram | CommandProgram"
+) -> tuple[TuneParameter, ...]:
+    """Return the parameters that *words* of ``--param`` name of *program*: macros, words behind ``--`` and variables.
+
+    ``{NAME}`` in a word stands for a value, ``env:NAME`` is a variable of the environment; any other name is a macro of the sources.
+    Raises `UsageError` for anything else.
+    """
+    made: list[TuneParameter] = []
+    for text in words:
+        variable = text.startswith(ENVIRONMENT)
+        word = word_of(text.removeprefix(ENVIRONMENT))
+        name = f"{ENVIRONMENT}{word.name}" if variable else word.name
+        if any(name == one.name for one in made):
+            raise UsageError(f"--param gives {name} twice; give it once, with all of its values")
+        if variable:
+            role = VARIABLE
+        elif not word.macro and any(f"{{{word.name}}}" in one for one in program.arguments):
+            role = WORD
+        elif isinstance(program, HostProgram):
+            role = MACRO
+            if name in program.sources.define:
+                raise UsageError(f"--param and -D both give {name}; leave the -D out")
+        else:
+            raise UsageError(f"--param {name}: no word of {program.name} has {{{name}}}; {BEHIND}")
+        made.append(TuneParameter(name, role, word.values))
+    macros = {one.name: one.values[0] for one in made if one.role == MACRO}
+    if isinstance(program, HostProgram) and macros:
+        compiled = with_macros(program, macros)
+        for name in macros:
+            refuse_unused(name, (), compiled)
+    return tuple(made)
+
+
+def with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
+    """Return *program* with *macros* beside its own."""
+    sources = evolve(program.sources, define={**program.sources.define, **macros})
+    return HostProgram(
+        sources, program.arguments, program.checks, program.seed, program.effects, program.engine
+    )
+
+
+def filled(word: str, settings: Settings) -> str:
+    """*word* with the values of *settings* for the names that stand in braces."""
+    values = {one.name: one.value for one in settings if one.role == WORD}
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), word)
+
+
+@contextlib.contextmanager
+def variables_set(settings: Settings) -> Iterator[None]:
+    """Set the variables of *settings* for the block."""
+    values = {one.name.removeprefix(ENVIRONMENT): one.value for one in settings if one.role == VARIABLE}
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

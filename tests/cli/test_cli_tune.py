@@ -325,6 +325,11 @@ def test_a_program_with_a_main_is_tried_whole(cli, tmp_path, monkeypatch):
     assert [(row["verdict"], row["rank"]) for row in rows[2:]] == [("wrong", None)] * 2
     assert rows[2]["why"].startswith("it ends with exit code 1: __memcpy: ")
     assert "TASKS" not in os.environ
+    other = ("--param", "env:TASKS=4,1", "--board", "MLU370-X4", "--json")
+    swept = cli("sweep", "lab.mlu", *other, "--jobs", 1, "--", "1024").json()["candidates"]
+    asked = cli("what-if", "lab.mlu", *other, "--param", "n=1024", "--", "{n}").json()["candidates"]
+    assert [one["time_us"] for one in rows[:2]] == [one["time_us"] for one in swept]
+    assert [one["time_us"] for one in rows[:2]] == [one["rows"][0]["time_us"] for one in asked]
     for wrong, sentence in (
         (("--param", "N=1", "lab.mlu"), "its source uses no such macro"),
         (
