@@ -38,21 +38,26 @@ else:
     (sources,) = lazy("mlusim.frontend.bangc.errors")
 
 
+FEW = "few"  # the file that declares the arguments of verbs that take few
+
+
 @frozen
 class Verb:
     """A verb: its name, what it does in a few words, and whether it runs programs, which take what it has no option for.
 
-    Its arguments are declared in a file of its name in `mlusim.cli.arguments`, which imports little; it is imported when it
-    runs.
+    Its arguments are declared in a file of its name in `mlusim.cli.arguments`, which imports little, or with ``few`` in the
+    file of verbs that take few; it is imported when it runs.
     """
 
     name: str
     summary: str
     runs_programs: bool = False
+    few: bool = False
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments, with ``-v`` where host functions run."""
-        importlib.import_module(f"mlusim.cli.arguments.{self._file}").add_arguments(parser)
+        declared = importlib.import_module(f"mlusim.cli.arguments.{FEW if self.few else self._file}")
+        (getattr(declared, self._file) if self.few else declared.add_arguments)(parser)
         if self.name in TALKATIVE:
             parser.add_argument(
                 "-v",
@@ -75,9 +80,9 @@ class Verb:
 
 
 VERBS = (
-    Verb("boards", "the boards: memory, clusters, clock, bandwidth, force, and sources"),
-    Verb("isa", "the intrinsics: signature, extents, rules, pipe, cost"),
-    Verb("ops", "the operators: parameters, cases, limits"),
+    Verb("boards", "the boards: memory, clusters, clock, bandwidth, force, and sources", few=True),
+    Verb("isa", "the intrinsics: signature, extents, rules, pipe, cost", few=True),
+    Verb("ops", "the operators: parameters, cases, limits", few=True),
     Verb(
         "run", "run an operator on its cases or on your arrays; accuracy and efficiency", runs_programs=True
     ),
@@ -89,8 +94,8 @@ VERBS = (
     Verb(
         "fuzz", "calls of a kernel drawn where faults live, under checkers, until one fails: made small, kept"
     ),
-    Verb("compile", "what is in BANG C files, and what of it does not translate"),
-    Verb("toolkit", "a folder with cncc, headers and libraries: your own build on the simulator"),
+    Verb("compile", "what is in BANG C files, and what of it does not translate", few=True),
+    Verb("toolkit", "a folder with cncc, headers and libraries: your own build on the simulator", few=True),
     Verb(
         "profile",
         "every launch of a script, operator, BANG C file or test: time, bound, why, lines",
@@ -112,8 +117,8 @@ VERBS = (
     Verb(
         "debug", "the kernel debugger: breakpoints, steps, memory, and going back in time", runs_programs=True
     ),
-    Verb("dap", "the debugger for editors: a server of the Debug Adapter Protocol"),
-    Verb("demo", "every operator at network scale on two boards, checked, with a report"),
+    Verb("dap", "the debugger for editors: a server of the Debug Adapter Protocol", few=True),
+    Verb("demo", "every operator at network scale on two boards, checked, with a report", few=True),
 )
 
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from mlusim.counted import counted
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.ahead import first_stop
-from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
-from mlusim.debug.run.launches import DEFAULT_HISTORY
+from mlusim.debug.run.launches import DEFAULT_HISTORY, Edit
 from mlusim.debug.run.program_run import FAILED, INTERRUPTED, LAUNCH, ProgramRun
 from mlusim.debug.run.reach import reaching
 from mlusim.debug.run.runs import LOOKBACK, RunMaker

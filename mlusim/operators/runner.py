@@ -248,8 +248,7 @@ def attempt(
     complete = _complete(spec, {} if params is None else params)
     if policy is not None:
         policy_of(spec.name, spec.policies, policy)
-    if handle is None:
-        handle = _handle(board, policy, options)
+    handle = handle or _handle(board, policy, options)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     # Here, not in a function of its own: each frame of ours between would be back in the traceback that is shown.
     try:

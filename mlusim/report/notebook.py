@@ -26,10 +26,9 @@ from mlusim.plan.plan import Plan
 from mlusim.plan.render import plan_view
 from mlusim.plan.svg import layout_svg
 from mlusim.report.advice import advice
-from mlusim.report.costliest import costliest_line
 from mlusim.report.explain import bottleneck
+from mlusim.report.highlights import costliest_line, memories_of
 from mlusim.report.launches import launch_view, launches_view, time, title
-from mlusim.report.memories import memories_of
 from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.page.pipes import chart_html
 from mlusim.report.profiled import Profiled

@@ -14,7 +14,7 @@ from mlusim.bang import GDRAM2NRAM, float32, kernel
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.queue_place import QueuePlace
 from mlusim.operators.campaign import Job, perform
-from mlusim.report.costliest import costliest_line
+from mlusim.report.highlights import costliest_line
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
 from mlusim.report.page.launches import page_text

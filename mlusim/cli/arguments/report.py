@@ -56,12 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"policies of the operators that declare them, or {EVERY}, side by side (default: the usual one)",
     )
     add_gate(parser)
-    add(
-        "--what-if",
-        action="store_true",
-        help="one case of each operator on every board; the HTML page has it anyway",
-    )
-    add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
+    _add_parts(parser)
     add_engine(parser)
     add_threads(parser)
     add_jobs(parser)
@@ -73,3 +68,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_limit(parser, USUAL)
     parser.epilog = EXAMPLES
+
+
+def _add_parts(parser: ArgumentParser) -> None:
+    """Declare what a report may have besides its tables."""
+    add = parser.add_argument
+    add(
+        "--what-if",
+        action="store_true",
+        help="one case of each operator on every board; the HTML page has it anyway",
+    )
+    add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")

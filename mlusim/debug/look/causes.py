@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from mlusim.debug.look.describe import access_text, named, value_text
 from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte, Origin, OriginSearch
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.run.edits import Edit
+from mlusim.debug.run.launches import Edit
 from mlusim.debug.run.trail import EVENTS, LoadedBytes, LoadLog, Trail, TrailEnd
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of

@@ -1,19 +1,19 @@
 """The launches of a program as the debugger keeps them: everything that running one again needs."""
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.debug.run.bindings import Pins
-from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.milestones import Mark, Milestones, Snapshot
 from mlusim.debug.run.output import ShownOutput
 from mlusim.debug.run.passed import PassedLaunch
 from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction, reachable
+from mlusim.debug.stop.moments import Position
 from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import Choices
 from mlusim.machine.tensor import DeviceTensor
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Session
 
 DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
+
+
+@frozen(eq=False)
+class Edit:
+    """A change at *position*; ``apply`` makes it in the run that a tracer listens to, ``text`` says what it is."""
+
+    position: Position
+    text: str
+    apply: Callable[[Any], None]
 
 
 @define(eq=False)

@@ -109,10 +109,8 @@ def link(
     *checked* code reports values that change without a word, *covered* code the outcomes of tests.
     """
     how = {"checked": checked, "covered": covered}
-    plain = not (checked or covered)
-    plan = LinkPlan(
-        symbol, again=(lambda a, b: link(files, file, symbol, checked=a, covered=b)) if plain else None
-    )
+    again = None if checked or covered else lambda a, b: link(files, file, symbol, checked=a, covered=b)
+    plan = LinkPlan(symbol, again=again)
     parts: dict[int, FilePart] = {}
     work = [(file, symbol)]
     done: set[str] = set()
@@ -127,12 +125,11 @@ def link(
         if found is None or found[1].problem is not None:
             plan.absent[wanted] = _absent(unit, wanted, None if found is None else found[1])
             continue
-        owner = found[0]
-        part = parts.setdefault(id(owner), FilePart(owner))
-        rendered = owner.function(wanted, **how)
+        part = parts.setdefault(id(found[0]), FilePart(found[0]))
+        rendered = part.file.function(wanted, **how)
         part.code[wanted] = rendered.code
         calls[wanted] = tuple(_met(plan, part, rendered.uses))
-        work += [(owner, s) for s in calls[wanted]]
+        work += [(part.file, s) for s in calls[wanted]]
         if rendered.uses.invokes:
             invoking.append(wanted)
     for caller in invoking:

@@ -97,6 +97,19 @@ class _Piece:
     begins: float  # us from the start of the launch
 
 
+def _bar(piece: _Piece, n: int, row: int, window: tuple[float, float], cause: Arrow | None) -> ExcerptBar:
+    """Return the bar of span *n*, as far as it lies in *window* (us), in *row*."""
+    span, (start, end) = piece.spans[n], window
+    return ExcerptBar(
+        row,
+        span.where,
+        piece.begins + max(start, span.start_us),
+        piece.begins + min(end, span.end_us),
+        _cause(piece, cause) if span.where == WAIT else "",
+        _tip(piece, n, cause),
+    )
+
+
 def excerpt_of(launch: "Launch") -> Excerpt | None:
     """Return the piece of *launch* that stands for it; None where it does nothing.
 
@@ -121,17 +134,7 @@ def excerpt_of(launch: "Launch") -> Excerpt | None:
         launch.kernel,
         bottleneck(launch),
         tuple((names[core], PLACES[where]) for core, where in rows),
-        tuple(
-            ExcerptBar(
-                at[n],
-                piece.spans[n].where,
-                piece.begins + max(start, piece.spans[n].start_us),
-                piece.begins + min(end, piece.spans[n].end_us),
-                _cause(piece, causes.get(n)) if piece.spans[n].where == WAIT else "",
-                _tip(piece, n, causes.get(n)),
-            )
-            for n in shown
-        ),
+        tuple(_bar(piece, n, at[n], (start, end), causes.get(n)) for n in shown),
         tuple(_arrows(piece, at, end)),
         0.0 if whole else piece.begins + start,
         piece.begins + end,

@@ -14,8 +14,8 @@ from mlusim.plan.svg import layout_svg
 from mlusim.report.acceptance import Rule
 from mlusim.report.advice import Advice
 from mlusim.report.compare import BaselineComparison
-from mlusim.report.costliest import CostliestLine, costliest_of
 from mlusim.report.explain import below_the_bar, explained
+from mlusim.report.highlights import CostliestLine, costliest_of
 from mlusim.report.page.pictures import (
     color,
     memory,

@@ -13,10 +13,9 @@ from mlusim.machine.launch import Launch
 from mlusim.report.achieved import Achieved, achieved
 from mlusim.report.advice import Advice, advice
 from mlusim.report.compare import BaselineComparison
-from mlusim.report.costliest import CostliestLine, costliest_line
 from mlusim.report.explain import because, bottleneck
 from mlusim.report.figures import figures
-from mlusim.report.memories import memories_of
+from mlusim.report.highlights import CostliestLine, costliest_line, memories_of
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
 from mlusim.report.page.pictures import color
 from mlusim.report.page.render import made, rendered

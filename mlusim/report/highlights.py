@@ -1,4 +1,4 @@
-"""The line of the source that costs a launch most, for the head of a page and for a notebook."""
+"""The highlights of a launch for a page and a notebook: the line that costs most, the map of what it declared on the chip."""
 
 import linecache
 from collections.abc import Sequence
@@ -7,6 +7,9 @@ from attrs import frozen
 
 from mlusim.errors import shown_file
 from mlusim.machine.launch import Launch
+from mlusim.plan.declared import declared_region, layout_of_regions
+from mlusim.plan.layout import Layout
+from mlusim.plan.svg import memories_svg
 from mlusim.report.quantities import percent
 from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES
@@ -42,3 +45,24 @@ def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
         return None
     text = linecache.getline(line.file, line.line).strip()
     return CostliestLine(f"{shown_file(line.file)}:{line.line}", text, words)
+
+
+def layouts_of_launch(launch: Launch) -> list[Layout]:
+    """Return a layout of each memory in which the first task to end declared something."""
+    return [
+        layout_of_regions(
+            launch.kernel,
+            launch.board,
+            space,
+            launch.memory[space].capacity,
+            (declared_region(allocation, base) for allocation in declared),
+        )
+        for base, declared in launch.declared
+        if (space := declared[0].space.name) in launch.memory
+    ]
+
+
+def memories_of(launch: Launch) -> str:
+    """Return the maps as one SVG picture, empty where nothing was declared."""
+    layouts = layouts_of_launch(launch)
+    return memories_svg(layouts) if layouts else ""
