@@ -82,7 +82,7 @@ class Corpus:
         return {
             name: read_array(str(place / f"{name}.npy"), "it belongs to the call beside it")
             for name, text in call.arguments.items()
-            if text.removeprefix("inout:") == f"{name}.npy"
+            if text.removeprefix("host:").removeprefix("inout:") == f"{name}.npy"
         }
 
     def state(self) -> CorpusState | None:

@@ -1,5 +1,6 @@
 """The draws for each argument of a kernel: the forms of ``--arg``, ranges of floats besides, and alternatives."""
 
+import re
 from collections.abc import Mapping
 from math import isfinite
 
@@ -63,7 +64,8 @@ def specified(texts: Mapping[str, str]) -> tuple[DrawnArgument, ...]:
 
 
 def _option(text: str, what: str) -> ArgumentDraw:
-    back = "inout:" if text.startswith(f"inout:{REAL}:") else ""
+    found = re.match(rf"((?:host:)?(?:inout:)?){REAL}:", text)
+    back = "" if found is None else found[1]
     word, _, rest = text.removeprefix(back).partition(":")
     if word != REAL:
         return ArgumentDraw(value_of(text, what))

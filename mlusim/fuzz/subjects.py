@@ -200,8 +200,9 @@ def _argument_words(call: KeptCall, place: Path) -> list[str]:
     """Return the arguments, files of arrays where they are kept."""
     words = []
     for name, text in call.arguments.items():
-        back, file = ("inout:", text[len("inout:") :]) if text.startswith("inout:") else ("", text)
-        words += ["--arg", f"{name}={back}{place / file}" if file == f"{name}.npy" else f"{name}={text}"]
+        file = f"{name}.npy"
+        alone = text.removeprefix("host:").removeprefix("inout:") == file
+        words += ["--arg", f"{name}={text.removesuffix(file)}{place / file}" if alone else f"{name}={text}"]
     return words
 
 

@@ -239,17 +239,17 @@ class TrialDraws:
         arrays: dict[str, Array] = {}
         for name, here in self.options(trial).items():
             value = here.value
-            back = "inout:" if value.comes_back and value.form.goes_in else ""
+            prefix = value.prefix
             if here.is_number:
                 texts[name] = repr(trial.numbers[name])
             elif name in parameters and value.form == NUMBER and not _is_written(value.text):
                 texts[name] = str(scope.whole(name))
             elif here.is_filled:
                 arrays[name] = self._filled(scope, trial, here, name)
-                texts[name] = f"{back}{name}.npy"
+                texts[name] = f"{prefix}{name}.npy"
             elif value.is_array and value.form not in (FILE, MEMBER):
                 shape = scope.sizes(value, f"--arg {name}")
-                texts[name] = f"{back}{value.form.word}:{value.dtype}:{','.join(map(str, shape))}"
+                texts[name] = f"{prefix}{value.form.word}:{value.dtype}:{','.join(map(str, shape))}"
             else:
                 texts[name] = value.text
         return MadeCall({name: text for name, text in texts.items() if name in parameters}, arrays)

@@ -90,13 +90,20 @@ INOUT = ArgumentForm(
     "y=inout:F.npy",
     ("VALUE",),
 )
+HOST = ArgumentForm(
+    "host",
+    "host:VALUE",
+    "an array, given as above, in memory of the host, for a pointer of a host function that is none of the device, as `size_t *`",
+    "size=host:out:uint64:1",
+    ("VALUE",),
+)
 NULL = ArgumentForm("null", "null", "a null pointer", "mask=null")
 
 REAL = "float"
 REAL_FORMS = f"{REAL}:LOW..HIGH or {REAL}:LOW..HIGH:TYPE:SIZES"
 """What `mlusim fuzz` takes besides: floats that are drawn in a range."""
 
-FORMS = (NUMBER, FILE, MEMBER, ZEROS, ONES, RAND, RANDN, ARANGE, IN, DRAW, DRAWS, OUT, INOUT, NULL)
+FORMS = (NUMBER, FILE, MEMBER, ZEROS, ONES, RAND, RANDN, ARANGE, IN, DRAW, DRAWS, OUT, INOUT, HOST, NULL)
 """Every form, in the order of the documents."""
 
 SIZES = (
@@ -126,4 +133,4 @@ def spellings(forms: Sequence[ArgumentForm]) -> str:
 ARRAYS = tuple(form for form in FORMS if form.goes_in)
 POINTERS = (*ARRAYS, OUT, INOUT, NULL)
 """What a pointer takes."""
-HELP = f"an argument: {spellings((NUMBER, FILE, MEMBER))}; zeros, ones, rand, randn, arange or in:TYPE:SIZES; int:LOW..HIGH or int:LOW..HIGH:TYPE:SIZES; out:TYPE:SIZES, inout:VALUE or null"
+HELP = f"an argument: {spellings((NUMBER, FILE, MEMBER))}; zeros, ones, rand, randn, arange or in:TYPE:SIZES; int:LOW..HIGH or int:LOW..HIGH:TYPE:SIZES; out:TYPE:SIZES, inout:VALUE, host:VALUE or null"

@@ -19,6 +19,7 @@ from mlusim.errors import UsageError
 from mlusim.files.arrays import LARGEST, read_array, read_member
 from mlusim.files.paths import shown
 from mlusim.lazy import lazy
+from mlusim.memory.allocation import POISON
 from mlusim.near import near
 from mlusim.programs import argument_forms as forms
 from mlusim.programs.argument_forms import ArgumentForm
@@ -40,7 +41,7 @@ _WIDEST = 1 << 63
 class ArgumentValue:
     """A value as it is written: its *form*, and the parts that the form has, each as text.
 
-    ``comes_back`` says that the array is an output.  ``low`` and ``high`` are the range of a draw.
+    ``comes_back`` says that the array is an output, ``on_host`` that it is in memory of the host.  ``low`` and ``high`` are the range of a draw.
     """
 
     text: str
@@ -52,6 +53,7 @@ class ArgumentValue:
     file: str | None = None
     member: str | None = None
     comes_back: bool = False
+    on_host: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -62,6 +64,12 @@ class ArgumentValue:
     def is_null(self) -> bool:
         """Return whether it is the null pointer."""
         return self.form is forms.NULL
+
+    @property
+    def prefix(self) -> str:
+        """What stands before an array that goes in: that it is the host's, and that it comes back."""
+        back = f"{forms.INOUT.word}:" if self.comes_back and self.form.goes_in else ""
+        return f"{forms.HOST.word}:" * self.on_host + back
 
 
 def value_of(text: str, what: str) -> ArgumentValue:
@@ -92,6 +100,15 @@ def _worded(text: str, word: str, rest: str, what: str) -> ArgumentValue:
         if not inner.form.goes_in:
             raise _unread(what, text, f"behind inout: stands what goes in, {forms.spellings(forms.ARRAYS)}")
         return evolve(inner, text=text, comes_back=True)
+    if word == forms.HOST.word:
+        inner = value_of(rest, what)
+        if not inner.is_array or inner.on_host:
+            raise _unread(
+                what,
+                text,
+                f"behind host: stands an array, {forms.spellings((*forms.ARRAYS, forms.OUT, forms.INOUT))}",
+            )
+        return evolve(inner, text=text, on_host=True)
     if word == forms.IN.word and rest.endswith((".npy", ".npz")):
         return evolve(value_of(rest, what), text=text)
     if word == forms.DRAW.word:
@@ -271,6 +288,10 @@ class ArgumentScope:
             raise UsageError(
                 f"{what} is given {value.text!r}; a pointer takes {forms.spellings(forms.POINTERS)}"
             )
+        if value.on_host:
+            raise UsageError(
+                f"{what} is given {value.text!r}; memory of the host goes to pointers of host functions alone (--function)"
+            )
         if not value.form.goes_in:
             made = device.empty(self.sizes(value, what), self.dtype_of(value, what))
         else:
@@ -282,6 +303,21 @@ class ArgumentScope:
             made = device.put(array) if value.comes_back else device.share(array)
         made.allocation.declared = evolve(made.allocation.declared, name=name)
         return made
+
+    def host_array(
+        self, name: str, what: str, usual: DType | None, given: Mapping[str, Array], arrays: dict[str, Array]
+    ) -> Array:
+        """Make the array of argument *name* in memory of the host, as `tensor` makes one of the device."""
+        value = self.value(name, what)
+        if not value.form.goes_in:
+            made = np.empty(self.sizes(value, what), self.dtype_of(value, what).dtype)
+            made.view(np.uint8).fill(POISON)
+            return made
+        array = given.get(name)
+        if array is None:
+            array = self.array(name, value, what, usual)
+        arrays[f"input.{name}"] = array
+        return array.copy()
 
     @staticmethod
     def dtype_of(value: ArgumentValue, what: str) -> DType:

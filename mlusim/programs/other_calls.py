@@ -131,9 +131,11 @@ class TextCall:
         """Return the outputs among *tensors*."""
         return Came(
             {
-                name: device.elements(made)  # of a device that nothing uses again
+                name: made
+                if isinstance(made, np.ndarray)
+                else device.elements(made)  # which nothing uses again
                 for name, made in tensors.items()
-                if isinstance(made, DeviceTensor) and scope.value(name, name).comes_back
+                if isinstance(made, DeviceTensor | np.ndarray) and scope.value(name, name).comes_back
             }
         )
 
@@ -303,12 +305,12 @@ class HostFunctionCall(TextCall):
         form, scope = self.form(), self.scope()
         handle = self._kept.setdefault("handle", Handle(self.board))
         device = handle.device
-        tensors: dict[str, DeviceTensor | None] = {}
+        tensors: dict[str, DeviceTensor | Array | None] = {}
         try:
             for p in form.parameters:
                 if by_itself(p) is None and isinstance(p.type, t.Pointer):
                     name = self._needed_name(p)
-                    tensors[name] = self.tensor(device, scope, name, self._what(p), _elements(p))
+                    tensors[name] = self._pointed(device, scope, p)
             values = [self._value(scope, p, tensors, handle) for p in form.parameters]
             self.refuse_unknown(scope)
             first: tuple[Any, ...] = () if handle in values else (device,)
@@ -322,7 +324,7 @@ class HostFunctionCall(TextCall):
             handle.launches.clear()
             self.module.launches.clear()
             for made in tensors.values():
-                if made is not None:
+                if isinstance(made, DeviceTensor):
                     device.free(made)
 
     def _directed(self) -> AbstractContextManager[Any]:
@@ -332,6 +334,19 @@ class HostFunctionCall(TextCall):
         director = Director(self.seed)
         director.effects = self.effects
         return directing(director)
+
+    def _pointed(self, device: Device, scope: ArgumentScope, p: ir.Local) -> DeviceTensor | Array | None:
+        """Return what a pointer points to: a tensor, or an array of the host.  Raises `UsageError` for a tensor where a size goes."""
+        name, what, usual = p.source_name, self._what(p), _elements(p)
+        value = scope.value(name, what)
+        if value.on_host:
+            return scope.host_array(name, what, usual, self.given, self._arrays)
+        if value.is_array and p.spelling.replace("const", "").replace(" ", "") == "size_t*":
+            raise UsageError(
+                f"{what} points to memory of the host, and is given {value.text!r}; write host: before it, as "
+                f"--arg {name}=host:out:uint64:1"
+            )
+        return self.tensor(device, scope, name, what, usual)
 
     def _what(self, parameter: ir.Local) -> str:
         span = parameter.span
@@ -349,7 +364,7 @@ class HostFunctionCall(TextCall):
         self,
         scope: ArgumentScope,
         parameter: ir.Local,
-        tensors: Mapping[str, DeviceTensor | None],
+        tensors: Mapping[str, DeviceTensor | Array | None],
         handle: Handle,
     ) -> Any:
         """Return the value of a parameter; of a tensor that of *tensors*."""
@@ -376,7 +391,7 @@ class HostFunctionCall(TextCall):
         return self._plain[name]
 
     def _described(
-        self, parameter: ir.Local, tensors: Mapping[str, DeviceTensor | None]
+        self, parameter: ir.Local, tensors: Mapping[str, DeviceTensor | Array | None]
     ) -> TensorDescriptor | None:
         """Return the descriptor of the tensor whose name that of *parameter* has, as ``x_desc`` of ``x``, or of the next one."""
         names = [p.source_name for p in self.form().parameters]

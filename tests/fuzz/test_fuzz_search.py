@@ -208,7 +208,7 @@ def halve(x, n, by=0.5):
 
 
 def doubled(data, n):
-    return {"data": data * 2}
+    return {"data": data * 2, "size": [n * 4]}
 """
 HOST = """\
 #include <bang.h>
@@ -219,7 +219,8 @@ __mlu_global__ void Scale(float *data, int n, float factor) {
   __bang_mul_scalar(part, part, factor, n);
   __memcpy(data + taskId * n, part, n * sizeof(float), NRAM2GDRAM);
 }
-void KernelScale(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue, void *data, int n) {
+void KernelScale(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue, void *data, int n, size_t *size) {
+  *size = n * sizeof(float);
   Scale<<<dim, kind, queue>>>((float *)data, n / dim.x, 2.0f);
 }
 """
@@ -248,19 +249,24 @@ def test_kernels_in_python_are_searched_and_checked(fuzzed, tmp_path, capsys):
         assert said in capsys.readouterr().err
 
 
-def test_host_functions_are_searched_and_checked(fuzzed, tmp_path):
-    """The grid is given to them, a wrong share shows in their output, and one process calls them all."""
+def test_host_functions_are_searched_and_checked(fuzzed, tmp_path, capsys):
+    """The grid is given to them, a wrong share shows in their output, a size comes back, and one process calls them all."""
     (tmp_path / "scale.mlu").write_text(HOST)
     (tmp_path / "of_host.py").write_text(REFERENCES)
-    drawn = ["--arg", "n=int:1..3000", "--arg", "data=inout:float:1..2:float32:n", "--dim", "1|2"]
+    drawn = ["--arg", "n=int:2..3000", "--arg", "data=inout:float:1..2:float32:n", "--dim", "1|2"]
+    size = ["--arg", "size=host:out:uint64:1"]
     call = ["scale.mlu", "--function", "KernelScale", *drawn, "--reference", "of_host:doubled"]
 
-    code, found = fuzzed("fuzz", *call, "--runs", "40")
+    code, found = fuzzed("fuzz", *call, *size, "--runs", "40")
     again, report = fuzzed(*shlex.split(found["failing"]["command"])[1:])
 
     assert [1, 1, "3"] == [code, again, found["failing"]["arguments"]["n"]]
     assert [2, 1, 1] == found["failing"]["dim"]
     assert "against of_host:doubled, data" in report["runs"][0]["problem"]
+    words = ("n=1", "data=inout:zeros:float32:1", "size=out:uint64:1")
+    given = [word for one in words for word in ("--arg", one)]
+    assert 2 == main(["check", "scale.mlu", "--function", "KernelScale", *given])
+    assert "points to memory of the host" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
