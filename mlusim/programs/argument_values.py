@@ -67,7 +67,7 @@ class ArgumentValue:
 
     @property
     def prefix(self) -> str:
-        """What stands before an array that goes in: that it is the host's, and that it comes back."""
+        """Return the words before an array that goes in: that it is the host's, and that it comes back."""
         back = f"{forms.INOUT.word}:" if self.comes_back and self.form.goes_in else ""
         return f"{forms.HOST.word}:" * self.on_host + back
 
