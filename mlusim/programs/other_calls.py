@@ -343,7 +343,7 @@ class HostFunctionCall(TextCall):
             return scope.host_array(name, what, usual, self.given, self._arrays)
         if value.is_array and p.spelling.replace("const", "").replace(" ", "") == "size_t*":
             raise UsageError(
-                f"{what} points to memory of the host, and is given {value.text!r}; write host: before it, as "
+                f"{what} is a pointer to memory of the host, and is given {value.text!r}; write host: before it, as "
                 f"--arg {name}=host:out:uint64:1"
             )
         return self.tensor(device, scope, name, what, usual)

@@ -266,7 +266,7 @@ def test_host_functions_are_searched_and_checked(fuzzed, tmp_path, capsys):
     words = ("n=1", "data=inout:zeros:float32:1", "size=out:uint64:1")
     given = [word for one in words for word in ("--arg", one)]
     assert 2 == main(["check", "scale.mlu", "--function", "KernelScale", *given])
-    assert "points to memory of the host" in capsys.readouterr().err
+    assert "pointer to memory of the host" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
