@@ -34,6 +34,8 @@ DIM, KIND, QUEUE = "cnrtDim3_t", "cnrtFunctionType_t", "cnrtQueue_t"
 HANDLE, DESCRIPTOR = "mluOpHandle_t", "mluOpTensorDescriptor_t"
 BY_ITSELF = (DIM, KIND, QUEUE, HANDLE, DESCRIPTOR)
 """Types of a host function's parameters that are known from the rest of a call."""
+RUNTIME_STATUS = "cnrtRet_t"
+"""The type of what the functions of the runtime return: 0 where all went well."""
 
 
 @frozen(eq=False)
@@ -318,6 +320,8 @@ class HostFunctionCall(TextCall):
                 status = self.module.functions[self.function](*first, *values)
             if isinstance(status, Status) and status != Status.MLUOP_STATUS_SUCCESS:
                 raise StatusError(status, f"{status.name}: {handle.last_error or self.function}")
+            if getattr(form.result, "name", "") == RUNTIME_STATUS and status:
+                raise StatusError(status, f"{self._status_name(status)}: {self.function}")
             launches = len(self.module.launches)
             return evolve(self.came_back(device, scope, tensors), launches=launches, returned=status)
         finally:
@@ -334,6 +338,13 @@ class HostFunctionCall(TextCall):
         director = Director(self.seed)
         director.effects = self.effects
         return directing(director)
+
+    def _status_name(self, status: object) -> str:
+        """Return the name of a status of the runtime, or its number."""
+        names = (file.form.enumerations.get(RUNTIME_STATUS, {}) for file in self.module.files)
+        return next(
+            (name for found in names for name, number in found.items() if number == status), str(status)
+        )
 
     def _pointed(self, device: Device, scope: ArgumentScope, p: ir.Local) -> DeviceTensor | Array | None:
         """Return what a pointer points to: a tensor, or an array of the host.  Raises `UsageError` for a tensor where a size goes."""

@@ -219,9 +219,11 @@ __mlu_global__ void Scale(float *data, int n, float factor) {
   __bang_mul_scalar(part, part, factor, n);
   __memcpy(data + taskId * n, part, n * sizeof(float), NRAM2GDRAM);
 }
-void KernelScale(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue, void *data, int n, size_t *size) {
+cnrtRet_t KernelScale(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue, void *data, int n, size_t *size) {
   *size = n * sizeof(float);
+  if (n > 2000) return cnrtErrorArgsInvalid;
   Scale<<<dim, kind, queue>>>((float *)data, n / dim.x, 2.0f);
+  return cnrtGetLastError();
 }
 """
 
@@ -263,6 +265,9 @@ def test_host_functions_are_searched_and_checked(fuzzed, tmp_path, capsys):
     assert [1, 1, "3"] == [code, again, found["failing"]["arguments"]["n"]]
     assert [2, 1, 1] == found["failing"]["dim"]
     assert "against of_host:doubled, data" in report["runs"][0]["problem"]
+    large = [word.replace("n=int:2", "n=int:2001") for word in call]
+    _, refused = fuzzed("fuzz", *large, *size, "--runs", "3", "--corpus", "large")
+    assert [None, 3] == [refused["failing"], refused["refused"]]
     words = ("n=1", "data=inout:zeros:float32:1", "size=out:uint64:1")
     given = [word for one in words for word in ("--arg", one)]
     assert 2 == main(["check", "scale.mlu", "--function", "KernelScale", *given])
