@@ -1,6 +1,7 @@
 """The server of the Debug Adapter Protocol, driven by a client that holds every message against the schema."""
 
 import base64
+import re
 import textwrap
 
 import numpy as np
@@ -180,9 +181,10 @@ def test_what_there_is_to_see(script):
             instructionOffset=-3,
             instructionCount=4,
         )["instructions"]
-        assert any(
-            "bang_mul_scalar" in one["instruction"] or "bang_add" in one["instruction"] for one in operations
-        )
+        shown = [one["instruction"] for one in operations if "on the" in one["instruction"]]
+        assert any("bang_mul_scalar" in text or "bang_add" in text for text in shown)
+        assert all(re.search(r"; 0\.\d{3} us from \d\.\d{3} us$", text) for text in shown)
+        assert not all("; 0.000 us" in text for text in shown)
         assert "nothing" in editor.refused("evaluate", expression="nothing", frameId=frame["id"])
         assert "belongs to an earlier stop" in editor.refused("scopes", frameId=999)
 
@@ -270,7 +272,17 @@ def test_a_fault_is_an_exception(tmp_path):
         assert "exception" == stop["reason"]
         info = editor.ask("exceptionInfo", threadId=stop["threadId"])
         assert "OutOfBounds" == info["exceptionId"]
-        assert line("store") == editor.top(stop["threadId"])["line"]
+        frame = editor.top(stop["threadId"])
+        assert line("store") == frame["line"]
+        rows = {"memoryReference": frame["instructionPointerReference"], "instructionOffset": -4}
+        assert [] == [
+            one["instruction"]
+            for one in editor.ask("disassemble", **rows, instructionCount=5)["instructions"]
+            if "us from" in one["instruction"]
+        ]
+        assert (
+            "launch 1 ends with OutOfBounds, so it has no predicted time" in editor.event("output")["output"]
+        )
         editor.go("stepBack", threadId=stop["threadId"])
         assert line("add") <= editor.top(stop["threadId"])["line"] <= line("store")
 

@@ -11,6 +11,7 @@ from mlusim.debug.asking import cause_of, search_from
 from mlusim.debug.console.command import find_command
 from mlusim.debug.dap.moving import moved
 from mlusim.debug.dap.naming import FrameAt, VariableGroup, child_of, memory_reference, name_in, span_at
+from mlusim.debug.dap.progress import progressing
 from mlusim.debug.dap.state import (
     ENDED_THREAD,
     Arguments,
@@ -21,12 +22,15 @@ from mlusim.debug.dap.state import (
     thread_name,
     thread_number,
 )
+from mlusim.debug.look.clock import PredictedTimes, clock_of
 from mlusim.debug.look.describe import op_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin
 from mlusim.debug.look.places import locate, resolve
+from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of, variables_of
+from mlusim.debug.stop.moments import ISSUE, Op
 from mlusim.errors import Fault, UsageError
 
 if TYPE_CHECKING:
@@ -256,8 +260,9 @@ def _write_memory(state: State, arguments: Arguments) -> Body:
 
 
 def _disassemble(state: State, arguments: Arguments) -> Body:
-    """Return operations as instructions: the address of each is its moment; future ones are not known."""
+    """Return operations as instructions with their predicted cost: the address of each is its moment; future ones are not known."""
     session = state.session
+    clock = _clock(state)
     first = int(str(arguments["memoryReference"]), 0) + int(arguments.get("instructionOffset") or 0)
     paused = session.watched(history=True)
     known = {op.moment: op for op in paused.recent}
@@ -268,11 +273,38 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
         if op is None:
             body["presentationHint"] = "invalid"
         else:
-            body["instruction"] = op_text(paused, op).removeprefix("about to execute ") or op.name
+            text = op_text(paused, op).removeprefix("about to execute ") or op.name
+            body["instruction"] = text + _cost(clock, op)
             if op.effect is not None:
                 body |= {"location": source_of(op.effect.site.file), "line": op.effect.site.line}
         found.append(body)
     return {"instructions": found}
+
+
+def _clock(state: State) -> PredictedTimes | None:
+    """Return the predicted times of the launch; where it has none the editor is told why, once."""
+    recorded = state.session.recorded
+    if recorded.index in state.untimed and not recorded.edits:
+        return None
+    try:
+        with progressing(state, "predicting the time of each instruction"):
+            return clock_of(state.session.runs, recorded.index)
+    except UsageError as error:
+        reason = str(error)
+    except KeyboardInterrupt:  # a launch that does not end: the editor gets the instructions all the same
+        reason = f"the prediction of launch {recorded.index} was interrupted, so its instructions are shown without time"
+    if state.untimed.get(recorded.index) != reason:
+        state.connection.event("output", {"category": "important", "output": f"{reason}\n"})
+    state.untimed[recorded.index] = reason
+    return None
+
+
+def _cost(clock: PredictedTimes | None, op: Op) -> str:
+    """Return what an instruction takes by itself and when it begins, as the end of its line; "" where that is not known."""
+    if clock is None or op.kind is not ISSUE or op.core is None:
+        return ""
+    known = clock.cost(name_of(op.core), op.moment)
+    return f"; {known[1]:.3f} us from {known[0]:.3f} us" if known is not None else ""
 
 
 # -- sources, faults, origins ------------------------------------------------------------------------

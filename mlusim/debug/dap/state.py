@@ -46,6 +46,7 @@ class State:
     begun: bool = False
     lines_from_1: bool = True
     shows_progress: bool = False
+    untimed: dict[int, str] = field(factory=dict)  # launches without a predicted time, and why
     slow: int = 0  # works whose progress the editor was or could have been shown
 
     @property

@@ -33,10 +33,14 @@ Key = tuple[str, str, str, int]  # the core, the instruction, and its line
 
 @frozen
 class PredictedTimes:
-    """Moments and the predicted times in us at which they begin, by the core's name, both ascending; and the launch's."""
+    """Moments and the predicted times in us at which they begin, by the core's name, both ascending; and the launch's.
+
+    ``costs`` says beside them what each takes by itself, in us: of an asynchronous instruction, its flight.
+    """
 
     moments: dict[str, list[int]]
     times: dict[str, list[float]]
+    costs: dict[str, list[float]]
     whole_us: float
     unknown: int
 
@@ -45,6 +49,14 @@ class PredictedTimes:
         known = self.moments.get(core, [])
         at = bisect_right(known, moment) - 1
         return (known[at], self.times[core][at]) if at >= 0 else None
+
+    def cost(self, core: str, moment: int) -> tuple[float, float] | None:
+        """Return when the instruction that *core* issues at *moment* begins and what it takes, in us; None where it is not known."""
+        known = self.moments.get(core, [])
+        at = bisect_left(known, moment)
+        if at == len(known) or known[at] != moment:
+            return None
+        return self.times[core][at], self.costs[core][at]
 
     def first(self, core: str, time_us: float) -> int | None:
         """Return the first moment of *core* that begins at *time_us* or later; None behind its last."""
@@ -98,8 +110,8 @@ def clock_of(runs: "RunMaker", launch: int) -> PredictedTimes:
     return clock
 
 
-def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
-    """Return when every instruction begins, by core, name and line, each in turn; and how long the launch takes."""
+def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, list[TimeSpan]], float]:
+    """Return the issue of every instruction by core, name and line, each in turn, the flights alike, and the launch's time."""
     session, _ = recorded.again([EveryStep()], timing=True)
     ear = Ear(ShownOutput())
     ear.loud = False
@@ -112,19 +124,18 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
         ) from None
     unions, tasks = session.kind.unions, session.tally.tasks
     predicted = predict(GroupedTasks(tasks, session.board), session.board, session.board.places(unions))
-    found: dict[Key, list[float]] = {}
+    found: dict[Key, list[TimeSpan]] = {}
+    flights: dict[Key, list[TimeSpan]] = {}
     for scene in Timeline(predicted.spans, tasks, session.board, unions).scenes():
         for span in scene.spans:
-            if _is_issue(span):
+            if span.where != "wait" and span.line:
                 key = (_label(scene.cores[span.member]), span.name, span.file, span.line)
-                found.setdefault(key, []).append(span.start_us)
-    return found, predicted.time_us
+                (found if _is_issue(span) else flights).setdefault(key, []).append(span)
+    return found, flights, predicted.time_us
 
 
 def _is_issue(span: TimeSpan) -> bool:
-    """Return whether an instruction begins with this span: not a wait, nor the flight of an asynchronous copy."""
-    if span.where == "wait" or not span.line:
-        return False
+    """Return whether an instruction begins with this span of a line: not the flight of an asynchronous copy."""
     return span.where == "scalar" or not span.name.endswith("_async")
 
 
@@ -132,20 +143,29 @@ def _label(core: CoreSpan) -> str:
     return f"task {core.task}{'m' * core.memory_core}"
 
 
-def _clock(issues: dict[Key, Any], times: dict[Key, list[float]], whole_us: float) -> PredictedTimes:
+def _clock(
+    issues: dict[Key, Any],
+    spans: dict[Key, list[TimeSpan]],
+    flights: dict[Key, list[TimeSpan]],
+    whole_us: float,
+) -> PredictedTimes:
     """Match the n-th issue of an instruction at a line with its n-th span, where there are as many of both."""
-    pairs: dict[str, list[tuple[int, float]]] = {}
+    found: dict[str, list[tuple[int, float, float]]] = {}
     unknown = 0
     for key, moments in issues.items():
-        begun = times.get(key, [])
-        if len(begun) == len(moments):
-            pairs.setdefault(key[0], []).extend(zip(moments, begun, strict=True))
-        else:
+        begun = spans.get(key, [])
+        if len(begun) != len(moments):
             unknown += len(moments)
-    ordered = {core: sorted(found) for core, found in pairs.items()}
+            continue
+        flown = flights.get(key, [])
+        lasting = flown if len(flown) == len(moments) else begun
+        rows = zip(moments, begun, lasting, strict=True)
+        found.setdefault(key[0], []).extend((m, issue.start_us, work.busy_us) for m, issue, work in rows)
+    ordered = {core: sorted(rows) for core, rows in found.items()}
     return PredictedTimes(
-        {core: [moment for moment, _ in found] for core, found in ordered.items()},
-        {core: _ascending(time for _, time in found) for core, found in ordered.items()},
+        {core: [moment for moment, _, _ in rows] for core, rows in ordered.items()},
+        {core: _ascending(time for _, time, _ in rows) for core, rows in ordered.items()},
+        {core: [cost for _, _, cost in rows] for core, rows in ordered.items()},
         whole_us,
         unknown,
     )
