@@ -26,8 +26,14 @@ def show_kernel(error: BaseException) -> None:
     kept = [entries[n] for n in foreign] if on_purpose else entries[foreign[0] :]
     shown = None
     for entry in reversed(kept):
-        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, _line(entry))
     error.__traceback__ = shown
+
+
+def _line(entry: TracebackType) -> int:
+    """Return the line of *entry*, or its function's first: an alarm may come at an instruction that belongs to no line."""
+    line: int | None = entry.tb_lineno  # typeshed leaves None out
+    return entry.tb_frame.f_code.co_firstlineno if line is None else line
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:

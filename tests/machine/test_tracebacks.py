@@ -181,3 +181,14 @@ def test_the_switch_of_the_page_shows_all_frames(tmp_path):
 
     assert shown[0] == 4
     assert shown[1] > 8
+
+
+def test_an_instruction_of_no_line_is_shown_at_its_function():
+    def plain(mlu):
+        mlu.bang_add(mlu.nram(float32, 8), mlu.nram(float32, 8), mlu.nram(float32, 8), 80)
+
+    first = plain.__code__.co_firstlineno
+    plain.__code__ = plain.__code__.replace(co_linetable=b"")
+    with pytest.raises(Fault) as caught:
+        mlusim.Device().launch(kernel(plain), 1)
+    assert [line for _, line in traceback.walk_tb(caught.value.__traceback__)][-1] == first
