@@ -9,8 +9,9 @@ from typing import Any
 
 from mlusim.cli import programs
 from mlusim.cli.arguments.debug import add_arguments as add_debug_arguments
+from mlusim.cli.cases import applied, one_case
 from mlusim.cli.exits import CLEAN
-from mlusim.cli.sources import is_source
+from mlusim.cli.sources import is_cases, is_source
 from mlusim.cli.split_words import divide
 from mlusim.debug.dap.server import serve, serve_socket
 from mlusim.errors import UsageError
@@ -55,6 +56,8 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
         own, named, behind = divide(parser, words)
         args = parser.parse_args(own)
         args.arguments, args.behind = named, behind
+        if is_cases(args.program):
+            args = applied(args, one_case(args))
         return programs.program_of(args)
     except argparse.ArgumentError as error:
         raise UsageError(str(error)) from None
@@ -88,7 +91,7 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
     words += [f"--check={arguments['check']}"] if isinstance(arguments.get("check"), str) else []
     words += [f"--check={name}" for name in _many(arguments, "check")]
     words += [f"--set={pair}" for pair in _many(arguments, "set")]
-    if is_source(words[0]):
+    if is_source(words[0]) or is_cases(words[0]):
         words += [f"--{name}={arguments[name]}" for name in ("kernel", "dim", "kind") if arguments.get(name)]
         words += [f"--arg={one}" for one in _pairs(arguments, "arg")]
         words += [f"-D{one}" for one in _pairs(arguments, "define")]

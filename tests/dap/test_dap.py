@@ -427,6 +427,18 @@ def test_bang_c_is_debugged_like_python(tmp_path):
     editing(scenario)
 
 
+def test_a_launch_names_a_case_of_a_file(tmp_path):
+    """Its call, with what the launch says before what the case says; a file of several wants a name."""
+    cases = tmp_path / "cases.toml"
+    cases.write_text('program = "k.mlu"\nkernel = "K"\n[case.small]\nargs = { n = 3, m = 4 }\n[case.large]\n')
+    call = program_of({"program": str(cases), "case": "small", "dim": "4", "arg": {"n": "5"}})
+
+    assert ((str(tmp_path / "k.mlu"),), "K", (4, 1, 1)) == (call.sources.paths, call.kernel, call.dim)
+    assert {"n": "5", "m": "4"} == call.arguments
+    with pytest.raises(UsageError, match="name one with --case: small, large"):
+        program_of({"program": str(cases)})
+
+
 @pytest.mark.parametrize(
     ("words", "key"),
     [(["--arg", "n=3"], '"arg": ["n=3"]'), (["--dim=4"], '"dim": "4"'), (["-DN=2"], '"define": ["N=2"]')],
