@@ -2,6 +2,8 @@
 import * as fs from "fs";
 import * as path from "path";
 import * as vscode from "vscode";
+import { explorer } from "./explorer";
+import { inlineValues } from "./inlineValues";
 
 interface Word {
   prototype: string;
@@ -32,6 +34,8 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.languages.registerHoverProvider(["bangc", "cpp", "python"], {
       provideHover: (document, position) => hover(words, document, position),
     }),
+    vscode.languages.registerInlineValuesProvider("bangc", inlineValues),
+    explorer(python),
   );
 }
 
