@@ -362,11 +362,24 @@ def test_slow_work_shows_its_progress_and_is_cancelled(tmp_path):
         if one.get("body", {}).get("progressId", start["progressId"]) == start["progressId"]
         and one["event"] in {"progressStart", "progressEnd", "stopped"}
     ]
+    here = editor.top(stop["threadId"])["instructionPointerReference"]
+    asked = editor.send("disassemble", memoryReference=here, instructionCount=1)
+    predicting = editor.event("progressStart")
+    editor.ask("cancel", progressId=predicting["progressId"])
+    rows = editor.response(asked)["body"]["instructions"]
+    told = editor.event("output")["output"]
+    while "prediction" not in told:
+        told = editor.event("output")["output"]
+    again = editor.ask("disassemble", memoryReference=here, instructionCount=1)["instructions"]
     editor.close()
 
     assert start["cancellable"]
     assert ["progressStart", "progressEnd", "stopped"] == ended
     assert "pause" == stop["reason"]
+    assert "predicting the time of each instruction" == predicting["title"]
+    assert "launch 1 was interrupted, so its instructions are shown without time" in told
+    assert [here] == [row["address"] for row in rows]
+    assert rows == again
 
 
 def test_an_operator_over_tcp():
