@@ -11,21 +11,30 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import report_of
 from mlusim.check.findings_text import renderables
 from mlusim.cli.arguments.fuzz import USUAL_SECONDS
+from mlusim.cli.cases import applied, one_case
 from mlusim.cli.dask import cluster
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import CALL_OPTIONS, defines, is_source
+from mlusim.cli.sources import CALL_OPTIONS, defines, is_cases, is_source
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, KeptCall
 from mlusim.fuzz.searching import FuzzResult, FuzzTask, refuse_unfit, search
 from mlusim.fuzz.specification import CallDraw, specified
-from mlusim.fuzz.subjects import FuzzedFunction, FuzzedKernel, FuzzedOperator, FuzzedPython, FuzzSubject
+from mlusim.fuzz.subjects import (
+    CaseReference,
+    FuzzedFunction,
+    FuzzedKernel,
+    FuzzedOperator,
+    FuzzedPython,
+    FuzzSubject,
+)
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Operator
+from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import dim_of, kind_of, named_values
 from mlusim.report.coverage import coverage_lines
 
@@ -43,6 +52,12 @@ def run(args: argparse.Namespace) -> int:
     # The record is in memory: processes would each count for themselves.
     if args.record_of_lines is not None and (args.jobs or args.dask):
         raise UsageError("--coverage counts lines in one process; leave --jobs and --dask out")
+    if is_cases(args.program):
+        args = _of_case(args)
+    elif args.case is not None:
+        raise UsageError(
+            "--case names a case of a file of cases, as in `mlusim fuzz cases.toml --case small`"
+        )
     task = _task(args)
     subject = task.subject
     where = Path(subject.files[0]).with_suffix(".fuzz") if subject.files else f"{subject.label}.fuzz"
@@ -70,6 +85,24 @@ def run(args: argparse.Namespace) -> int:
     return CLEAN if found.failing is None else FINDINGS
 
 
+def _of_case(args: argparse.Namespace) -> argparse.Namespace:
+    """Return *args* with the call of the case that they name, whose seed stands where none is typed.
+
+    Raises `UsageError` for what does not go with calls that are drawn.
+    """
+    case = one_case(args)
+    if args.function is not None:
+        raise UsageError(f"a case calls a kernel; leave --function out, or {case.path}")
+    if case.expect and args.reference is None:
+        raise UsageError(
+            f"case {case.name} at {case.place} has expect, arrays for one call, and others are drawn; "
+            "give a --reference, or run `mlusim check` for this call"
+        )
+    found = applied(args, case)
+    found.seed = found.draws
+    return found
+
+
 def _task(args: argparse.Namespace) -> FuzzTask:
     if args.program is None:
         raise UsageError(f"name a BANG C file, {EXAMPLE}, or an operator")
@@ -86,7 +119,7 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         given, subject = {**operator.draws, **given}, FuzzedOperator(operator.name)
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
     boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
-    return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed, args.limit)
+    return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed or 0, args.limit)
 
 
 def _source(args: argparse.Namespace) -> FuzzedKernel | FuzzedFunction:
@@ -98,10 +131,18 @@ def _source(args: argparse.Namespace) -> FuzzedKernel | FuzzedFunction:
     files, include = (args.program, *args.arguments), tuple(args.include)
     define, around = tuple(defines(args.define).items()), (kind_of(args.kind).name, args.reference)
     if args.function is None:
-        return FuzzedKernel(files, include, define, args.kernel, *around)
+        return FuzzedKernel(files, include, define, args.kernel, *around, case=_reference_of_case(args))
     if args.kernel is not None:
         raise UsageError("--kernel and --function exclude each other; the function launches by itself")
     return FuzzedFunction(files, args.function, include, define, *around)
+
+
+def _reference_of_case(args: argparse.Namespace) -> CaseReference | None:
+    """Return the reference of the case; None where it has none, or one was typed."""
+    case: KernelCase | None = getattr(args, "named_case", None)
+    if case is None or case.reference is None or args.reference is not None:
+        return None
+    return CaseReference(case.path, case.name, case.reference, case.close)
 
 
 def _python(args: argparse.Namespace) -> FuzzedPython:

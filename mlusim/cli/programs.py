@@ -167,7 +167,10 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
     how = (checks, seed, effects, engine)
     draws = getattr(args, "draws", None)
     given = calls.named_values(args.arg, "--arg")
-    return calls.KernelCall(sources, args.kernel, dim, kind, given, *how, draws=draws)
+    case = getattr(args, "named_case", None)
+    # A number that the case's own sizes use is no slip where sizes that were typed stand before these.
+    formulas = () if case is None else (*case.args.values(), *given.values())
+    return calls.KernelCall(sources, args.kernel, dim, kind, given, *how, draws=draws, formulas=formulas)
 
 
 def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":

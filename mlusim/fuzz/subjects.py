@@ -20,7 +20,7 @@ from mlusim.fuzz.corpus import BUNDLE, KeptCall
 from mlusim.fuzz.numbers import Landmarks, landmarks, memory_limits, whole_constants
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.operators.registry import find_operator
-from mlusim.operators.spec import Scalar, Tensor
+from mlusim.operators.spec import Scalar, Tensor, Thresholds
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import Expectation, function_of
 from mlusim.programs.kernel_call import KernelCall, Sources
@@ -101,8 +101,26 @@ class _OfSources:
 
 
 @frozen
+class CaseReference:
+    """The *reference* of the case *name* in the file *path*, and how *close* it wants the outputs."""
+
+    path: str
+    name: str
+    reference: str
+    close: Thresholds
+
+    def expectation(self) -> Expectation:
+        """Return the expectation.  Raises `UsageError` where the reference is not found beside the file."""
+        folder = str(Path(self.path).parent)
+        return Expectation(self.reference, function_of(self.reference, folder), {}, self.close)
+
+
+@frozen
 class FuzzedKernel(_OfSources):
-    """A kernel of BANG C sources; *kind* is the name of a task type, *reference* ``module:function``."""
+    """A kernel of BANG C sources; *kind* is the name of a task type, *reference* ``module:function``.
+
+    A *case* of a file gives the reference in place of *reference*, from beside that file.
+    """
 
     files: tuple[str, ...]
     include: tuple[str, ...] = ()
@@ -112,10 +130,13 @@ class FuzzedKernel(_OfSources):
     reference: str | None = None
     operators: tuple[str, ...] = ()
     bundled: bool = False
+    case: CaseReference | None = None
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = _source_words(self)
+        # By its case where that has the reference: a module beside the file of cases is found from nowhere else.
+        files = self.files if self.case is None else (self.case.path, "--case", self.case.name)
+        words = [*files, *_source_options(self)]
         if self.kernel is not None:
             words += ["--kernel", self.kernel]
         words += _launch_words(call)
@@ -132,7 +153,7 @@ class OpenKernel(OpenSubject):
 
     def __init__(self, subject: FuzzedKernel) -> None:
         self._subject = subject
-        self._expected = expected_of(subject.reference)
+        self._expected = subject.case.expectation() if subject.case else expected_of(subject.reference)
         self._calls: dict[str, KernelCall] = {}
 
     def _base(self, board: str) -> KernelCall:
@@ -180,9 +201,9 @@ def _kind(name: str) -> Kind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
-def _source_words(subject: "FuzzedKernel | FuzzedFunction") -> list[str]:
-    """Return the files of BANG C with their options."""
-    words = list(subject.files)
+def _source_options(subject: "FuzzedKernel | FuzzedFunction") -> list[str]:
+    """Return the options with which its files of BANG C are compiled."""
+    words: list[str] = []
     for folder in subject.include:
         words += ["-I", folder]
     for name, value in subject.define:
@@ -416,7 +437,7 @@ class FuzzedFunction(_OfSources):
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = [*_source_words(self), "--function", self.function]
+        words = [*self.files, *_source_options(self), "--function", self.function]
         words += [*_launch_words(call), *_argument_words(call, place)]
         return words if self.reference is None else [*words, "--reference", self.reference]
 

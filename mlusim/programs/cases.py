@@ -1,4 +1,4 @@
-"""Named calls of kernels in a TOML file, which `run`, `check`, `profile` and pytest take in place of a program.
+"""Named calls of kernels in a TOML file, which the verbs and pytest take in place of a program.
 
 ::
 

@@ -1,5 +1,7 @@
 """A file of cases in place of a program: run, check, profile and debug, and what is said of a wrong file."""
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,27 @@ def test_other_verbs_take_cases(project, cli):
     assert "--format md goes with one case; name it with --case" in unfit.err
     assert "holds several cases; name one with --case: small, file, wrong, large" in several.err
     assert (0, True) == (debugged.code, "32" in debugged.out)
+
+
+def test_a_case_is_searched(project, cli):
+    """With its reference, from beside its file, and its tolerance; the line that fails again names the case."""
+    file = project / "cases.toml"
+    words = ("--only", "memcheck", "--corpus", "kept", "--json")
+    clean = cli("fuzz", file, "--case", "small", "--runs", "2", *words)
+    wrong = cli("fuzz", file, "--case", "wrong", "--arg", "n=int:1..9", "--runs", "9", *words)
+    again = cli(*shlex.split(wrong.json()["failing"]["command"])[1:])
+    refused = {
+        "holds several cases; name one with --case: small, file, wrong, large": (),
+        "case file at {}:12 has expect, arrays for one call": ("--case", "file"),
+        "a case calls a kernel; leave --function out": ("--case", "small", "--function", "F"),
+    }
+
+    assert (0, 7, 2) == (clean.code, clean.json()["seed"], clean.json()["draws"])
+    assert (1, "wrong-result", 1) == (wrong.code, wrong.json()["failing"]["id"], again.code)
+    assert "reference:wrong" in wrong.json()["failing"]["message"]
+    assert "against reference:wrong, dst: diff1" in again.out
+    for sentence, more in refused.items():
+        assert sentence.format(file) in cli("fuzz", file, *more).err
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ EXAMPLES = """examples:
   mlusim fuzz tin_shift_forward --board MLU370-X4 MLU590-H8 --arg 'T=int:1..5'
   mlusim fuzz scale.mlu --function KernelScale --arg 'n=int:1..9000' --arg 'data=inout:in:float32:n'
   mlusim fuzz my_kernels.py --kernel scale --arg 'n=int:1..9000' --arg 'x=in:float32:n' --arg 'y=out:float32:n'
+  mlusim fuzz cases.toml --case small --arg 'n=int:1..64'
   mlusim fuzz scale.mlu --arg 'n=int:0..9000' --arg 'x=float:-8..8:float32:n' --arg 'weight=null|in:float32:n' --arg 'y=out:float32:n' --runs 500 --seed 7"""
 USUAL_SECONDS = 60.0
 USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
@@ -34,8 +35,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim fuzz``."""
     add = parser.add_argument
     add_program(
-        parser, "PROGRAM", "a BANG C file, a Python file with a kernel, or an operator", "more BANG C files"
+        parser,
+        "PROGRAM",
+        "a BANG C file, a Python file with a kernel, an operator, or cases.toml",
+        "more BANG C files",
     )
+    add("--case", metavar="NAME", help="one case of cases.toml")
     add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
     add(
         "--dim",
@@ -63,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"time for the search (default without --runs: {USUAL_SECONDS:g})",
     )
     add("--runs", metavar="N", type=workers, help="calls to draw, at most")
-    add("--seed", metavar="N", type=whole, default=0, help="draw other calls (default: 0)")
+    add("--seed", metavar="N", type=whole, help="draw other calls (default: 0, or that of the case)")
     add(
         "--corpus",
         metavar="DIR",
