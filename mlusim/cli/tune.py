@@ -32,7 +32,7 @@ from mlusim.text_grid import table
 from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
 from mlusim.tune.programs import ProgramTask, program_task
-from mlusim.tune.ranking import able, alike, notes, ranked, settings_told
+from mlusim.tune.ranking import OBJECTIVES, TIME, able, alike, notes, ranked, settings_told
 from mlusim.tune.search import HALVING, RANDOM, TPE, drawn, halved, proposed
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
 from mlusim.tune.tuning import Criterion, SearchFile, TriedTask, TuneTask, compared_to, task_of, tune
@@ -95,9 +95,11 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
     if not first:
         console.print("")
     if able:
+        # What is ranked by is shown: by time it is there already.
+        share = [] if document["objective"] == TIME else [document["objective"]]
         made = table(
-            "rank", "candidate", "time us", "band us", "cores", "bound by", "chiefly, against the best",
-            right=("rank", "time us", "cores"), fold=("candidate", "chiefly, against the best"),
+            "rank", "candidate", *share, "time us", "band us", "cores", "bound by", "chiefly, against the best",
+            right=("rank", *share, "time us", "cores"), fold=("candidate", "chiefly, against the best"),
             title=f"{document['kernel'] or document['program']} on {document['board']}, by {document['objective']}",
         )  # fmt: skip
         best = able[0]
@@ -106,6 +108,7 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
             made.add_row(
                 str(one["rank"]),
                 settings_told(one),
+                *(percent(one[OBJECTIVES[name]]) for name in share),
                 f"{one['time_us']:,.2f}",
                 "{:,.2f} to {:,.2f}".format(*one["time_band"]),
                 f"{one['mechanisms']['cores']:.0f}",

@@ -117,6 +117,9 @@ def test_results_are_kept_and_reused(cli, scale):
     assert "kept.jsonl: 1 of 2 candidates are there already\n" == more.err
     assert "kept.jsonl: 2 of 2 candidates are there already\n" == again.err
     assert more.out == again.out
+    shares = cli(*words[:-1], "--param", "TILE=64,512", "--objective", "io").out
+    largest = max(one["io_efficiency"] for one in again.json()["candidates"])
+    assert f" {largest:.1%} " in next(line for line in shares.splitlines() if line.startswith("   1"))
     assert 2 == other.code
     assert "are of other sources" in other.err
 
