@@ -146,8 +146,9 @@ def test_a_cell_of_bang_c():
     device.launch(shell.names["twice"]["Twice"], args=(x,))
 
     assert device.get(x).tolist() == [2.0] * 64
-    with pytest.raises(SourceError, match=r"twice\.mlu:1:1: expected"):
+    with pytest.raises(SourceError, match=r"twice\.mlu:1:1: expected") as caught:
         magic("twice", "this is no C")
+    assert caught.value._render_traceback_() == str(caught.value).splitlines()
     for line in ("", "two-times", "twice MLU370-X4 more"):
         with pytest.raises(UsageError, match="write %%mlu NAME or %%mlu NAME BOARD"):
             magic(line, SOURCE)

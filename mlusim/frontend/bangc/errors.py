@@ -59,6 +59,10 @@ class SourceError(UsageError):
         self.shown = "\n".join(filter(None, (first.below, more)))
         self.file, self.line, self.column = first.file, first.line, first.column
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows instead of a traceback: the mistake is in the cell, not in what read it."""
+        return str(self).splitlines()
+
     def __str__(self) -> str:
         return "\n".join(filter(None, (super().__str__(), self.shown)))
 
