@@ -82,7 +82,7 @@ def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
                 "parameters": [{"name": name, "type": kind} for name, kind in kernel.parameters],
                 "translated": kernel.translated,
                 "interpreted": kernel.interpreted,
-                "memory": kernel.memory,
+                "memory": kernel.declared.nbytes,
                 "too_large": list(kernel.too_large(arch)),
                 "intrinsics": list(kernel.intrinsics),
             }
@@ -112,7 +112,7 @@ def _show(facts: FileFacts, arch: Arch) -> None:
         console.print(f"  kernel {called}({parameters}), line {kernel.line}{mark}", soft_wrap=True)
         used = [
             f"{n} {kib(b)} of {kib(limits[n])} KiB{arch.stack_taken(n, b)}"
-            for n, b in kernel.memory.items()
+            for n, b in kernel.declared.nbytes.items()
             if b
         ]
         if used:

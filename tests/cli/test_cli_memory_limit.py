@@ -50,6 +50,7 @@ def test_the_whole_memory_may_be_declared_and_not_a_float_more(cli, kernel, boar
     assert [1, 2, 2, 2] == [done.code for done in over]
     sentence = f"error: K declares {4 * floats + 4:,} bytes of NRAM, 4 more than the {4 * floats:,}"
     assert all(sentence in done.out + done.err for done in over)
+    assert all(", most for " in done.out + done.err for done in over)
 
 
 @pytest.mark.parametrize("board", BOARDS)

@@ -11,7 +11,7 @@ from mlusim.arch.board import Arch
 from mlusim.errors import LaunchError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.declared_memory import declared_memory, too_large
+from mlusim.frontend.bangc.declared_memory import declared_memory
 from mlusim.frontend.bangc.fitting import Fitting
 from mlusim.frontend.bangc.ir.walk import branches, steps
 from mlusim.frontend.bangc.link import LinkPlan
@@ -171,7 +171,7 @@ class BangKernel(Kernel):
     def oversize(self, arch: Arch) -> str | None:
         """Return why *arch* has too little memory for what the kernel declares; None where it has enough."""
         if arch.name not in self._oversize:
-            told = next(too_large(self.name, declared_memory(self.plan), arch), None)
+            told = next(declared_memory(self.plan).too_large(self.name, arch), None)
             span = self.form.span
             self._oversize[arch.name] = told and f"{told} ({shown_file(span.file)}:{span.line})"
         return self._oversize[arch.name]

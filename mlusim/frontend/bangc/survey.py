@@ -6,7 +6,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Arch
 from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc.declared_memory import declared_memory, too_large
+from mlusim.frontend.bangc.declared_memory import DeclaredMemory, declared_memory
 from mlusim.frontend.bangc.kernel_names import named_kernels
 from mlusim.frontend.bangc.link import File, LinkPlan, link
 from mlusim.frontend.bangc.module import Module
@@ -30,21 +30,21 @@ class Untranslated:
 
 @frozen
 class KernelFacts:
-    """A kernel: ``parameters`` are (name, type), ``memory`` the bytes that it declares of each on-chip space."""
+    """A kernel: ``parameters`` are (name, type), ``declared`` what it declares of each on-chip space."""
 
     name: str
     file: str
     line: int
     parameters: tuple[tuple[str, str], ...]
     translated: bool
-    memory: dict[str, int]
+    declared: DeclaredMemory
     intrinsics: tuple[str, ...]
     missing: tuple[str, ...] = ()  # functions that it calls and that are not there
     interpreted: str | None = None  # what in it has no C, so that the Python engine runs it
 
     def too_large(self, arch: Arch) -> Iterator[str]:
         """Return a sentence for each memory of which it declares more than *arch* has, which the compiler refuses."""
-        return too_large(self.name, self.memory, arch)
+        return self.declared.too_large(self.name, arch)
 
 
 @frozen
