@@ -65,8 +65,9 @@ def test_every_form_reads_its_own_example(form):
     """What the documents show is what is read, and gives the form that it is shown for."""
     read = value_of(form.example.partition("=")[2], "x")
 
-    assert read.form is (forms.FILE if form is forms.INOUT else form)
-    assert read.comes_back is (form in (forms.INOUT, forms.OUT))
+    assert read.form is {forms.INOUT: forms.FILE, forms.HOST: forms.OUT}.get(form, form)
+    assert read.on_host == (form is forms.HOST)
+    assert read.comes_back is (form in (forms.INOUT, forms.OUT, forms.HOST))
 
 
 def test_arrays_are_made_as_written():

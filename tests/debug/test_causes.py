@@ -12,6 +12,7 @@ from mlusim import bangc
 from mlusim.bang import kernel as bang_kernel
 from mlusim.debug.look import causes
 from mlusim.debug.stop.moments import END
+from mlusim.errors import shown_file
 
 SOURCE = """\
 #include <bang.h>
@@ -262,7 +263,7 @@ def test_a_value_through_a_macro_and_a_load(stopped):
 
 
 def _file(console):
-    return console.session.site()[0]
+    return shown_file(console.session.site()[0])
 
 
 def test_through_an_address_a_call_and_a_result(stopped):
