@@ -15,7 +15,7 @@ SPACES = ("NRAM", "WRAM", "SRAM")
 
 @frozen
 class DeclaredMemory:
-    """What a kernel declares of each on-chip space: ``nbytes``, and ``largest``, the words for the variable that takes most."""
+    """The memory that a kernel declares: ``nbytes`` of each on-chip space, and ``largest``, the words for the variable that takes most."""
 
     nbytes: dict[str, int]
     largest: dict[str, str]
