@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import mlusim
+from mlusim.operators import shipped
 from mlusim.operators.registry import find_operator
-from mlusim.operators.shipped import INSTALLED
 from mlusim.operators.spec import Operator
 
 
@@ -35,12 +35,17 @@ def _packages(operator: Operator) -> set[str]:
     parts += [case.make for case in operator.cases] + [policy.rule for policy in operator.policies]
     inner = [getattr(part, "func", part) for part in parts]  # that of a functools.partial
     names = {str(getattr(part, "__module__", None) or "mlusim") for part in inner}
-    return {INSTALLED if name.startswith(f"{INSTALLED}.") else name.partition(".")[0] for name in names}
+    return {shipped.INSTALLED if _is_shipped(name) else name.partition(".")[0] for name in names}
+
+
+def _is_shipped(name: str) -> bool:
+    """Return whether the module *name* is of mlusim's own operators, which may have been found under either of two names."""
+    return shipped.package().__name__ == name.partition(".")[0] or name.startswith(f"{shipped.INSTALLED}.")
 
 
 def _files(package: str) -> Iterator[tuple[str, Path]]:
     """Yield the source files of *package* by the names that they have in it, in their order; none for a typed-in module."""
-    module = sys.modules.get(package)
+    module = shipped.package() if package == shipped.INSTALLED else sys.modules.get(package)
     for folder in getattr(module, "__path__", ()):
         for path in sorted(Path(folder).rglob("*.py")):
             yield f"{package}/{path.relative_to(folder).as_posix()}", path

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sweep_jobs import DEADLY, JOBS, clumsy, deadly, foreign
 
 from mlusim.errors import UsageError
+from mlusim.operators import shipped
 from mlusim.operators import sweep as module
 from mlusim.operators.campaign import Job, perform
 from mlusim.operators.source_digest import sources_of
@@ -292,7 +293,7 @@ def test_sources_are_those_of_the_operators_too(tmp_path, monkeypatch):
     sources_of.cache_clear()
     again = sources_of(("tin_shift_forward",))
     (tmp_path / "more.py").write_text("x = 1\n")
-    monkeypatch.setattr(sys.modules["ops"], "__path__", [*sys.modules["ops"].__path__, str(tmp_path)])
+    monkeypatch.setattr(shipped.package(), "__path__", [*shipped.package().__path__, str(tmp_path)])
     sources_of.cache_clear()
     other = sources_of(("tin_shift_forward",))
     sources_of.cache_clear()

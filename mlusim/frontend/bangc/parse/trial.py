@@ -109,7 +109,15 @@ def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
         os.dup2(said, 2)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        for number in (signal.SIGALRM, signal.SIGXCPU):
+        # A library of the process may have taken the faults, and have turned them into an exit that nothing tells apart.
+        for number in (
+            signal.SIGALRM,
+            signal.SIGXCPU,
+            signal.SIGSEGV,
+            signal.SIGBUS,
+            signal.SIGILL,
+            signal.SIGABRT,
+        ):
             signal.signal(number, signal.SIG_DFL)
         content = make()
         with os.fdopen(made, "wb", closefd=False) as file:
