@@ -12,6 +12,7 @@ from mlusim.errors import UsageError
 
 INSTALLED = "mlusim.ops"
 REPOSITORY = "ops"
+BESIDE = Path(mlusim.__file__).parents[1] / REPOSITORY / "__init__.py"
 
 
 def package() -> ModuleType:
@@ -22,12 +23,17 @@ def package() -> ModuleType:
     """
     if importlib.util.find_spec(INSTALLED) is not None:
         return importlib.import_module(INSTALLED)
-    start = Path(mlusim.__file__).parents[1] / REPOSITORY / "__init__.py"
-    if not start.is_file():
+    if not BESIDE.is_file():
         raise UsageError("the operators of mlusim are not installed; install mlusim again")
-    if _found() == start:
+    if _found() == BESIDE:
         return importlib.import_module(REPOSITORY)
-    return _loaded(start)
+    return _loaded(BESIDE)
+
+
+def owns(module: str) -> bool:
+    """Return whether the module of this name is one of the package, under either of the names that the package may have."""
+    top = module.partition(".")[0]
+    return module.startswith(f"{INSTALLED}.") or (top == REPOSITORY and _found() == BESIDE)
 
 
 def _found() -> Path | None:

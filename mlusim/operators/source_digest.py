@@ -35,12 +35,7 @@ def _packages(operator: Operator) -> set[str]:
     parts += [case.make for case in operator.cases] + [policy.rule for policy in operator.policies]
     inner = [getattr(part, "func", part) for part in parts]  # that of a functools.partial
     names = {str(getattr(part, "__module__", None) or "mlusim") for part in inner}
-    return {shipped.INSTALLED if _is_shipped(name) else name.partition(".")[0] for name in names}
-
-
-def _is_shipped(name: str) -> bool:
-    """Return whether the module *name* is of mlusim's own operators, which may have been found under either of two names."""
-    return shipped.package().__name__ == name.partition(".")[0] or name.startswith(f"{shipped.INSTALLED}.")
+    return {shipped.INSTALLED if shipped.owns(name) else name.partition(".")[0] for name in names}
 
 
 def _files(package: str) -> Iterator[tuple[str, Path]]:

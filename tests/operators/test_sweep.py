@@ -303,6 +303,14 @@ def test_sources_are_those_of_the_operators_too(tmp_path, monkeypatch):
     assert word != other
 
 
+def test_the_operators_are_known_by_both_of_their_names():
+    """In the repository they are ``ops``, where mlusim is installed ``mlusim.ops``; a team's own ``operators`` are another's."""
+    assert shipped.owns("ops.tin_shift.host")
+    assert shipped.owns("mlusim.ops.tin_shift.host")
+    assert not shipped.owns("operators.tin_shift")
+    assert not shipped.owns("mlusim.operators.shipped")
+
+
 def test_policies_multiply_the_jobs_of_those_who_declare_them():
     """Named, all of them, or none: an operator without the policy runs as usual."""
     jobs = [Job("three_interpolate_backward", "case_16", "MLU370-X4"), JOBS[0]]

@@ -45,6 +45,8 @@ WINDOWS = (1 << 12, 1 << 14, 1 << 16, END)
 """Moments before a place from which statements are followed, one after the other, until they reach back far enough."""
 FAR, MANY = 8, 48  # links behind each other, and in all, that `why` follows
 SOURCES = 8  # values that one statement took which are followed
+ISSUED_WITHIN = 5000
+"""Statements before a write among which the one that issued it is looked for: one that is not in the trail costs no walk through all."""
 ABOVE = "as above"
 _VALUES = ("any", "either", "value")  # kinds of parameters that an instruction computes with
 _FOLLOWED = (int, float, str, dict, np.generic, type(None))
@@ -87,6 +89,14 @@ class _Followed:
         events = self.trail.activations[where].events
         at = bisect_right(events, event)
         return events[at] if at < len(events) else len(self.trail.events)
+
+    def before(self, where: int, at: int) -> Iterator[tuple[int, int, SourcePiece]]:
+        """Yield the statements of an activation before *at*, the last first: the place among its own, the event and the piece."""
+        events = self.trail.activations[where].events
+        for n in range(bisect_left(events, at) - 1, -1, -1):
+            piece = self.trail.events[events[n]].piece
+            if piece is not None:
+                yield n, events[n], piece
 
     def value(self, where: int, name: str, path: tuple[str, ...], at: int) -> Any:
         """Return the value of a local, or a member of it, where the statement *at* began; `_NONE` where it has none."""
@@ -141,9 +151,8 @@ class CauseSearch(BeyondBytes):
             followed, here = self._stand()
             where = here.where
             events = followed.trail.activations[where].events
-            for n in range(bisect_left(events, here.before) - 1, -1, -1):
-                piece = followed.trail.events[events[n]].piece
-                if piece is None or piece.test is None or (line is not None and piece.line != line):
+            for n, _, piece in followed.before(where, here.before):
+                if piece.test is None or (line is not None and piece.line != line):
                     continue
                 first = self._entry(followed, events, n, piece)
                 pieces = (followed.trail.events[one].piece for one in events[first + 1 :])
@@ -306,13 +315,8 @@ class CauseSearch(BeyondBytes):
         self, followed: _Followed, where: int, name: str, path: tuple[str, ...], at: int
     ) -> "tuple[int, int, Store | None] | None":
         """Return the last write of a local before *at*: the activation, the statement, and what it stores; no store where it is by a pointer."""
-        trail = followed.trail
-        active = trail.activations[where]
-        for n in range(bisect_left(active.events, at) - 1, -1, -1):
-            event = active.events[n]
-            piece = trail.events[event].piece
-            if piece is None:
-                continue
+        active = followed.trail.activations[where]
+        for n, event, piece in followed.before(where, at):
             stores = [s for s in piece.stores if s.name == name and not s.through and _overlap(s.path, path)]
             if stores and "[]" in stores[-1].path and not self._changed(followed, where, n, name, path):
                 continue  # another element, or the same value once more
@@ -370,13 +374,7 @@ class CauseSearch(BeyondBytes):
         self, followed: _Followed, where: int, pointer: str, path: tuple[str, ...], at: int
     ) -> "tuple[int, int, Store] | None":
         """Return the last write before *at* through a pointer or reference of an activation."""
-        trail = followed.trail
-        active = trail.activations[where]
-        for n in range(bisect_left(active.events, at) - 1, -1, -1):
-            event = active.events[n]
-            piece = trail.events[event].piece
-            if piece is None:
-                continue
+        for _, event, piece in followed.before(where, at):
             for store in reversed(piece.stores):
                 if store.name == pointer and store.through and _overlap(store.path, path):
                     return where, event, store
@@ -604,9 +602,8 @@ class CauseSearch(BeyondBytes):
                 tests.append(piece.parent)
             piece = piece.parent
         events = followed.trail.activations[where].events
-        for n in range(bisect_left(events, event) - 1, -1, -1):
-            found = followed.trail.events[events[n]].piece
-            if found is not None and found in tests:
+        for n, _, found in followed.before(where, event):
+            if found in tests:
                 first = self._entry(followed, events, n, found)
                 return self._outcome(
                     followed, where, events[first], found, self._role(followed, where, first), with_place=True
@@ -728,7 +725,7 @@ class CauseSearch(BeyondBytes):
         """Return the statement that issued the write *made*: its activation and itself; None where it is not in the trail."""
         events = followed.trail.events
         last = bisect_left(events, made.moment, key=lambda one: one.moment) - 1
-        for event in range(last, max(last - 5000, -1), -1):
+        for event in range(last, max(last - ISSUED_WITHIN, -1), -1):
             where = events[event].where
             active = followed.trail.activations[where]
             piece = events[event].piece
