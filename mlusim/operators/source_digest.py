@@ -14,14 +14,24 @@ from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Operator
 
 
-@functools.cache
 def sources_of(operators: tuple[str, ...]) -> str:
     """Return a word of 16 digits that changes with any source file that the *operators* (names) are run by.
 
     These are the packages of mlusim and of the operators' functions, as they lie on the disk at the first
     call in this process; the version of NumPy counts too.
     """
-    packages = {"mlusim"} | {name for operator in operators for name in _packages(find_operator(operator))}
+    return word_of(
+        frozenset({"mlusim"}.union(*(_packages(find_operator(operator)) for operator in operators)))
+    )
+
+
+@functools.cache
+def word_of(packages: frozenset[str]) -> str:
+    """Return the word of the files of *packages*.
+
+    It is kept by packages, not by names of operators: the same name may be another operator later, where
+    another distribution gives it.
+    """
     found = hashlib.sha256(f"mlusim {mlusim.__version__}, numpy {np.__version__}\n".encode())
     for package in sorted(packages):
         for name, path in _files(package):

@@ -6,17 +6,20 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sweep_jobs import DEADLY, JOBS, clumsy, deadly, foreign
 
 from mlusim.errors import UsageError
-from mlusim.operators import shipped
+from mlusim.operators import registry, shipped
 from mlusim.operators import sweep as module
 from mlusim.operators.campaign import Job, perform
-from mlusim.operators.source_digest import sources_of
+from mlusim.operators.registry import find_operator
+from mlusim.operators.source_digest import sources_of, word_of
 from mlusim.operators.sweep import jobs_of, sweep
 from mlusim.report.json_values import plain
 
@@ -92,8 +95,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The bytes of a finished sweep of `FEW`, of the sources as they are now: the word is kept, and other files have operators of their own."""
-    sources_of.cache_clear()
+    """The bytes of a finished sweep of `FEW`."""
     path = tmp_path_factory.mktemp("finished") / "few.jsonl"
     list(sweep(FEW, workers=1, keep=path))
     return path.read_bytes()
@@ -286,17 +288,27 @@ def test_restart_starts_over(finished, tmp_path):
     assert "notes" == other.read_text()
 
 
+def test_the_word_is_not_kept_by_the_name_of_an_operator(only_entries):
+    """Another distribution's operator of the same name has its own sources, which are gone with it."""
+    mine = find_operator("tin_shift_forward")
+    word = sources_of(("tin_shift_forward",))
+    other = evolve(mine, call=documents)
+    only_entries(registry, [SimpleNamespace(name="x", value="x:y", load=lambda: other)])
+
+    assert word != sources_of(("tin_shift_forward",))
+
+
 def test_sources_are_those_of_the_operators_too(tmp_path, monkeypatch):
     """One word for all files; it changes with any of them, and not with where they lie."""
-    sources_of.cache_clear()
+    word_of.cache_clear()
     word = sources_of(("tin_shift_forward",))
-    sources_of.cache_clear()
+    word_of.cache_clear()
     again = sources_of(("tin_shift_forward",))
     (tmp_path / "more.py").write_text("x = 1\n")
     monkeypatch.setattr(shipped.package(), "__path__", [*shipped.package().__path__, str(tmp_path)])
-    sources_of.cache_clear()
+    word_of.cache_clear()
     other = sources_of(("tin_shift_forward",))
-    sources_of.cache_clear()
+    word_of.cache_clear()
 
     assert word == again
     assert 16 == len(word)
