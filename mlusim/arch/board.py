@@ -54,7 +54,7 @@ KIB = 1024
 STACK_RESERVE = 128 * KIB
 """Bytes of NRAM (per core) and of SRAM (per cluster) that the vendor's kernels leave to the compiler."""
 
-UNION_LIMITS = (0, 1, 2, 4, 8, 16)
+UNION_LIMITS = (0, 1, 2, 4, 8, 16)  # 0: Block alone; the vendor's function types end with Union16
 
 SOURCES: Mapping[str, str] = FrozenMap(
     {
@@ -189,11 +189,13 @@ class Arch:
     sram: int = field(validator=_not_negative)
     cores_per_cluster: int = field(validator=_positive)
     memory_core: bool = field(validator=_flag)
+    # Device addresses; the windows of __is_nram and its kin.
     nram_base: int = field(default=0x200000, validator=_positive)
     wram_base: int = field(default=0x300000, validator=_positive)
     sram_base: int = field(default=0x400000, validator=_positive)
     vector_ops: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
     vector_flops: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
+    # A shorter operand takes a whole cycle, too.
     vector_bytes_per_cycle: int = field(default=128, validator=_positive)
     tensor_macs: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
     max_dim: tuple[int, int, int] = field(default=(65535, 65535, 65535), validator=_grid)
@@ -201,6 +203,7 @@ class Arch:
 
     def __attrs_post_init__(self) -> None:
         """Check what takes more than one field to see."""
+        # Something has to be left above the reserve: `max_nram` is what kernels divide among their buffers.
         if self.nram <= STACK_RESERVE:
             raise UsageError(
                 f"nram of arch {self.name!r} is {self.nram} bytes; give more than {STACK_RESERVE}"
@@ -209,8 +212,10 @@ class Arch:
             raise UsageError(
                 f"sram of arch {self.name!r} is {self.sram} bytes; give 0 or more than {STACK_RESERVE}"
             )
+        # A memory core does nothing but copy between GDRAM and SRAM, and meet barriers (develop guide 3.3.2).
         if self.memory_core != (self.sram > 0):
             raise UsageError(f"arch {self.name!r} must have SRAM and a memory core together, or neither")
+        # An address has to tell which memory it is in: kernels ask `__is_nram`, and cast pointers to integers and back.
         if self.nram_base + self.nram > self.wram_base or self.wram_base + self.wram > self.sram_base:
             raise UsageError(
                 f"the address windows of arch {self.name!r} overlap; put NRAM, WRAM and SRAM one after the other"
@@ -255,6 +260,7 @@ class Arch:
     def stack_taken(self, space: str, declared: int) -> str:
         """Return what to say of *declared* bytes of *space* that reach into the stack's share; empty where none do."""
         over = declared - self.limits(compiled=False).get(space, declared)
+        # More than the whole memory does not fit at all, which is a fault with a sentence of its own.
         if over <= 0 or declared > self.limits(compiled=True)[space]:
             return ""
         return f" ({over / KIB:.1f} KiB of them from the {STACK_RESERVE // KIB} KiB that the compiler keeps for its stack)"
@@ -315,7 +321,7 @@ class Board(Presented):
     @property
     def large_tensor(self) -> bool:
         """Return whether the vendor's operators take tensors of 2^31 elements and more (592 onwards)."""
-        return self.arch.bang_arch >= 592
+        return self.arch.bang_arch >= 592  # ARCH_SUPPORT_LARGE_TENSOR in mlu-ops' kernel.h
 
     @property
     def max_dim(self) -> tuple[int, int, int]:

@@ -30,6 +30,7 @@ _ARCH_SOURCES: Mapping[str, str] = FrozenMap(
     }
 )
 _NO_REMARKS: Mapping[str, str] = FrozenMap({})
+# The columns of the driver's device_computing_power.
 _TENSOR_TYPES = ("int4", "int8", "int16", "half", "bfloat16", "float")
 
 
@@ -56,6 +57,7 @@ def _arch(
         sram=sram,
         cores_per_cluster=cores,
         memory_core=sram > 0,
+        # "other" is 64 whatever its width: mlu-ops has no constant for int8.
         vector_ops={"half": 64, "float": 32, "other": 64},
         vector_flops=dict(zip(("half", "float"), flops, strict=True)),
         tensor_macs=dict(zip(_TENSOR_TYPES, macs, strict=False)),
@@ -214,7 +216,7 @@ _BOARD_ROWS = (
     _board("MLU590-M9C", "mtp_592", 10, 8, 1600, 2048, 5120, 40),
     _board("MLU585", "mtp_592", 10, 8, 1500, 2048, 5120, 40),
     _board("MLU580-H5", "mtp_592", 8, 8, 1500, 1228.8, 3072, 24),
-    _board("MLU580", "mtp_592", 12, 8, 1500, 768, 384, 96),
+    _board("MLU580", "mtp_592", 12, 8, 1500, 768, 384, 96),  # C50S in the driver's tables: without HBM
     _board("MLU570", "mtp_592", 10, 8, 1600, 640, 320, 80),
     _board("MLU560", "mtp_592", 10, 8, 1500, 384, 192, 48),
     _board("CE3226-V101", "tp_322", 1, 0, 1000, 29.86, 64, 0, remarks=_EDGE),

@@ -55,9 +55,10 @@ def _of_list(values: object) -> np.ndarray[Any, Any] | None:
 
 def _of_whole(value: int, dtype: "DType") -> Any:
     if dtype.kind != "float":
-        return dtype(value)
+        return dtype(value)  # an integer type wraps, see `DType.__call__`
     if -(1 << 63) <= value < 1 << 64:
         return np.asarray(value).astype(dtype.dtype)  # rounded once
+    # No integer of NumPy holds it: double first, then the type.
     return np.asarray(float(value)).astype(dtype.dtype)
 
 
@@ -105,6 +106,7 @@ class DType:
             number = self._whole(value)
         except (TypeError, ValueError, OverflowError):
             raise UsageError(f"{value!r:.80} is no number that {self.name} can hold") from None
+        # Two's complement by hand: Python's integers have no width, and NumPy raises for one that does not fit.
         bits = 8 * self.size
         wrapped = number & ((1 << bits) - 1)
         if self.kind == "int" and wrapped >> (bits - 1):
@@ -156,6 +158,7 @@ _BY_NAME: Mapping[str, DType] = MappingProxyType(
     | {d.dtype.name: d for d in DTYPES}
     | {"fp16": half, "fp32": float32, "bf16": bfloat16, "char": int8, "short": int16, "int": int32}
 )
+# Without double: a host array of it is refused, as narrowing it in silence would change its numbers.
 _BY_NUMPY: Mapping[np.dtype[Any], DType] = MappingProxyType({d.dtype: d for d in DTYPES})
 
 
