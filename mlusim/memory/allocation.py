@@ -158,6 +158,7 @@ class Arena:
 
         Raises `OutOfMemory` with the bytes asked, the bytes left and the limit.
         """
+        # The unit is what operands there need: 64 bytes on MLU2xx, 8 in WRAM.
         align = max(align, self.unit)
         start = -(-self.top // align) * align
         if start + nbytes > self.capacity:
@@ -210,6 +211,7 @@ class Pool:
     def take(self, space: Space, nbytes: int) -> Bytes:
         """Return a byte array of *nbytes* bytes with unspecified contents."""
         free = self._free.get((space, nbytes))
+        # With what the core before left there: `Arena.allocate` poisons each declaration.
         return free.pop() if free else fresh_bytes(nbytes)
 
     def give(self, space: Space, raw: Bytes) -> None:
@@ -274,6 +276,7 @@ class Heap:
 
     def free(self, allocation: Allocation) -> None:
         """Give the bytes of *allocation* back; its address is never used again."""
+        # A pointer that outlives its tensor would otherwise read the next tensor's bytes without a fault.
         if allocation.live:
             self.used -= allocation.nbytes
             self.kept.pop(allocation.address, None)

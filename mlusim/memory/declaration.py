@@ -65,6 +65,7 @@ class StackVariable:
 def elements(space: Space, count: Any) -> int:
     """*count* as a number of elements to declare in *space*; a `RuleFault` where it is none."""
     try:
+        # NumPy's integers have `__index__`; floats, even whole ones, and text have none.
         number: int = count.__index__()
     except (AttributeError, TypeError):
         number = 0

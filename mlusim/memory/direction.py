@@ -118,6 +118,7 @@ def grain(direction: Direction, generation: int, *, strided: bool) -> tuple[int,
 
     The vendor declaration header; that 5xx is as 3xx is inferred.
     """
+    # On MLU2xx a copy inside NRAM belongs to the compute stream (decision 0016), and is aligned as vectors are.
     if direction is NRAM2NRAM and generation == 2 and not strided:
         return 64, 64, 128
     if WRAM not in (direction.src, direction.dst):

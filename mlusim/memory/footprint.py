@@ -156,15 +156,14 @@ class Access(NamedTuple):
         if shared is None or self == other:
             return 0
         to, frm = self.starts, other.starts
+        # One row: in ascending order only a destination behind its source overwrites what is still to be read.
         if len(to) == 1:
             return 0 if to[0] <= frm[0] else shared[1] - shared[0]
         order = np.argsort(to, kind="stable")
         first = np.searchsorted(to[order], frm - self.size, side="right")
         found = 0
-        for beside in (
-            0,
-            1,
-        ):  # as the repetitions are apart, no more than two of them reach into one of *other*
+        # As the repetitions are apart, no more than two of them reach into one of *other*.
+        for beside in (0, 1):
             near = first + beside
             writer = order[np.minimum(near, len(to) - 1)]
             apart = np.abs(to[writer] - frm)
@@ -224,6 +223,7 @@ class ByteRuns:
 
     def __and__(self, other: "ByteRuns") -> "ByteRuns":
         """Return the bytes that both touch."""
+        # Both are sorted and apart, so that each run here meets a range [first, behind) of the other's runs.
         first = np.searchsorted(other.highs, self.lows, side="right")
         behind = np.searchsorted(other.lows, self.highs, side="left")
         count = np.maximum(behind - first, 0)
@@ -241,6 +241,7 @@ class ByteRuns:
         """Return these bytes without those of *other*."""
         if not self.lows.size or not other.lows.size:
             return self
+        # What lies between the other's runs, out to the ends of both, met with these.
         gap_lows = np.r_[min(self.lows[0], other.lows[0]), other.highs]
         gap_highs = np.r_[other.lows, max(self.highs[-1], other.highs[-1])]
         kept = gap_lows < gap_highs
@@ -261,6 +262,7 @@ def _reach(steps: Steps) -> tuple[int, int]:
 def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bool:
     """Return whether combs of runs of *size* bytes, which reach into each other, lie in each other's gaps."""
     (near, few), (far, many) = inner, outer
+    # The distance of each outer start from the inner run before it and, where there is one, from the run behind it.
     rest = np.arange(1, many) * far
     steps_back = np.minimum(rest // near, few - 1)
     rest -= steps_back * near

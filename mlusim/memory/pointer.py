@@ -51,6 +51,7 @@ LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = MappingProxyType(
 """By element type: the classes of numbers that NumPy converts as C does, the lowest and the highest of them."""
 
 
+# Kernels move and cast pointers in every loop, so that a new one is made without the call of `__init__`.
 _new = object.__new__
 
 
@@ -128,18 +129,24 @@ class View:
         self.space = allocation.space
         self.kind = KINDS[allocation.space, dtype]
         self.itemsize = dtype.size
+        # mlu-ops counts 64 elements a cycle for one byte, as for two.
         self.lane = max(dtype.size, 2)  # bytes of the vector unit that an element takes
         self.raw = allocation.raw
         self.nbytes = allocation.nbytes
         self.size = max(allocation.nbytes - phase, 0) // dtype.size
         self.array: np.ndarray[Any, Any] = np.ndarray(
-            (self.size,), dtype.dtype, allocation.raw, phase if self.size else 0
+            # NumPy refuses an offset behind the last byte, even for no elements.
+            (self.size,),
+            dtype.dtype,
+            allocation.raw,
+            phase if self.size else 0,
         )
         if not allocation.writable:
             self.array.flags.writeable = False
         self.siblings = {} if siblings is None else siblings  # by type, and phase where there is one
         self.siblings[(dtype, phase) if phase else dtype] = self
         self.read = 0  # bytes that copies took from here, for the last-level cache
+        # Integers wrap in C, where NumPy's type raises.
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
         self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
         self.accepts, self.low, self.high = LEGAL[dtype]
@@ -165,6 +172,7 @@ class View:
         return view
 
 
+# Less than half of the 48 signed bits that the C engine has for an offset, so that a sum of two cannot wrap.
 REACH = 1 << 46
 """Bytes that a pointer leads away from its memory at most; beyond that all places are one, outside of everything."""
 
@@ -204,6 +212,7 @@ class Ptr(Presented):
         view = self.view
         at = self.index + (i if i.__class__ is int else self._elements(i))
         port = view.port
+        # The common case in line: memory of this core alone, whose loads no observer has asked to hear (`direct`).
         if (
             view.own
             and port is not None
@@ -226,6 +235,7 @@ class Ptr(Presented):
             raise self._refused(at, "store")
         if value.__class__ not in NUMBERS:
             value = self._number(value)
+        # As in `__getitem__`; a float into float memory needs no conversion by hand, an integer would have to wrap first.
         if (
             value.__class__ is float
             and view.own
@@ -282,6 +292,7 @@ class Ptr(Presented):
                 moved.view = seen
                 moved.index = index
                 return moved
+        # To a wider type at an odd address: the view of that type begins *phase* bytes into the allocation.
         element, phase = divmod(view.phase + self.index * view.itemsize, dtype.size)
         return Ptr(view.recast(dtype, phase), element)
 

@@ -7,7 +7,7 @@ import numpy as np
 from mlusim.memory.footprint import Access
 
 WORD = 8  # bytes of the record for each byte: two numbers of 16 bits and one of 32
-MOST_WRITERS = (1 << 16) - 1
+MOST_WRITERS = (1 << 16) - 1  # what 16 bits can name; 0 is no writer
 
 
 class WrittenBytes:
@@ -26,6 +26,7 @@ class WrittenBytes:
         """Let *who* write the bytes at *place*."""
         at = _indices(access)
         last = self.last[at]
+        # A second store by the same writer must not hide whose bytes its first one took.
         self.lost_of[at] = np.where(last == who, self.lost_of[at], last)
         self.last[at] = who
         self.place[at] = place
