@@ -58,6 +58,7 @@ def to_c(expr: Expr, leaf: Callable[[Expr], str] = c_leaf) -> str:
         return to_c(part, leaf)
 
     if isinstance(expr, Amount):
+        # A plain constant is an int of 32 bits, and sizes in bytes exceed them.
         return f"INT64_C({expr.value})"
     if isinstance(expr, Word):
         return f"KIND_{expr.word.upper()}"
@@ -77,6 +78,7 @@ def to_c(expr: Expr, leaf: Callable[[Expr], str] = c_leaf) -> str:
 
 
 def _logic(expr: Logic, parts: list[str]) -> str:
+    # `or` of numbers gives one of them (stride or width); rows use `and` for conditions alone.
     if is_condition(expr) or expr.word == "and":
         return f"({(' && ' if expr.word == 'and' else ' || ').join(parts)})"
     *before, text = parts

@@ -22,7 +22,7 @@ from mlusim.errors import UsageError
 if TYPE_CHECKING:
     from mlusim.arch.dtypes import DType
 
-INT32_MAX = 2**31 - 1
+INT32_MAX = 2**31 - 1  # counts and sizes of kernels are `int` in BANG C
 
 
 class Unit(Enum):
@@ -61,6 +61,7 @@ ADD = FormulaOp("+", 1, lambda a, b: a + b, "{} + {}", "{} + {}")
 SUB = FormulaOp("-", 1, lambda a, b: a - b, "{} - {}", "{} - {}")
 MUL = FormulaOp("*", 2, lambda a, b: a * b, "{} * {}", "{} * {}")
 DIV = FormulaOp("/", 2, _divide, "{} // {}", "{} // {}")
+# -(-a // b) rounds up with each operand written once; (a + b - 1) // b would compute b twice.
 CEIL = FormulaOp("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
 MOD = FormulaOp("%", 2, _remainder, "{} % {}", "{} % {}")
 MIN = FormulaOp("min", 4, min, "min({}, {})", "np.minimum({}, {})")
@@ -118,6 +119,7 @@ class Expr:
         return Constraint(as_expr(other), self)
 
     def __lt__(self, other: "Size") -> "Constraint":
+        # Of whole numbers, < is <= of one less; on the side of a constant, where it reads best.
         right = as_expr(other)
         if isinstance(right, Amount):
             return Constraint(self, Amount(right.value - 1, right.unit))
@@ -127,6 +129,7 @@ class Expr:
         return as_expr(other) < self
 
     def __bool__(self) -> NoReturn:
+        # Python's min and max decide by truth, and cannot be overloaded (decision 0010).
         raise UsageError(f"{self} has no truth value; for min and max of formulas use minimum and maximum")
 
     def __repr__(self) -> str:
@@ -188,6 +191,7 @@ class Var(Expr):
 
     @name.validator
     def _is_a_name(self, _: object, value: str) -> None:
+        # Environments hold the sizes of types by names that begin with sizeof_, see `symbol`.
         if not value.isidentifier() or value in RESERVED or value.startswith("sizeof_"):
             raise UsageError(f"{value!r} cannot name a variable of a plan; use an identifier that is free")
 
@@ -225,6 +229,7 @@ class BoardConst(Expr):
     meaning: str = field(default="", eq=False)
 
 
+# `compiled` looks up every operation to write it once; without the cache each look-up would hash the whole tree below.
 @frozen(repr=False, order=False, cache_hash=True)
 class Operation(Expr):
     """An operation on formulas; ``min`` and ``max`` take two arguments or more, the others two."""
@@ -272,6 +277,7 @@ class Constraint:
         return self.left.evaluate(env) <= self.right.evaluate(env)
 
 
+# The board's constants, and the parameters of the methods that take a plan's variables by name.
 RESERVED = frozenset({"NRAM", "SRAM", "WRAM", "CLUSTERS", "CORES", "base", "board", "dtype", "self"})
 
 NRAM = BoardConst("NRAM", meaning="bytes of NRAM that a kernel may use on one core")

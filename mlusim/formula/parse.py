@@ -33,6 +33,7 @@ from mlusim.formula.expr import (
     sizeof,
 )
 
+# Characters, and levels: far above the formulas of documents, and below where the recursions here would end.
 _LONGEST, _DEEPEST = 2000, 200
 _CONSTANTS: tuple[Expr, ...] = (NRAM, SRAM, WRAM, CLUSTERS, CORES)
 
@@ -70,7 +71,7 @@ class FormulaReader:
 
     def formula(self, node: ast.expr) -> Expr:
         """Return the formula of one node."""
-        if isinstance(node, ast.Constant) and type(node.value) is int:
+        if isinstance(node, ast.Constant) and type(node.value) is int:  # True is an int to isinstance
             return Amount(node.value)
         if isinstance(node, ast.Name):
             if node.id not in self.names:
@@ -123,6 +124,7 @@ def reader(
     try:
         with unwarned():
             tree = ast.parse(text.strip(), mode="eval")
+    # MemoryError: what the parser raises where its own stack is full.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise found.fail("its parentheses or operators do not match up") from None
     if _depth(tree) > _DEEPEST:
@@ -140,6 +142,7 @@ def unwarned() -> Iterator[None]:
 
 def _depth(tree: ast.AST) -> int:
     """Return how many nodes lie between the root and the farthest leaf, both counted."""
+    # Level by level: a recursion would fail on what it is to measure.
     depth, level = 0, [tree]
     while level:
         depth += 1

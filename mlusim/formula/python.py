@@ -100,5 +100,6 @@ class _Source:
         return f"{self.at(left, own)} {sign} {self.at(right, own + 1)}", own
 
     def _rounded_up(self, left: Expr, right: Expr) -> str:
+        # The sign binds to the first factor, and -a * b is -(a * b): a product needs no parentheses behind it.
         product = not isinstance(left, Operation) or left.op is MUL
         return f"-(-{self.at(left, PRODUCT if product else ATOM)} // {self.at(right, SIGN)})"
