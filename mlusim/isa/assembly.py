@@ -65,7 +65,7 @@ def _call(text: str) -> AssemblyCall:
     for known, read in INSTRUCTIONS.items():
         if mnemonic == known or mnemonic.startswith(f"{known}."):
             try:
-                return read(mnemonic[len(known) :].lstrip("."), _operands(rest))
+                return read(mnemonic[len(known) :].lstrip("."), _operands(rest))  # what is left is the type
             # The readers below unpack operands without looking first; what does not unpack is another
             # instruction.
             except (KeyError, IndexError, ValueError):

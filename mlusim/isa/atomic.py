@@ -29,11 +29,12 @@ Change = Callable[[Tile, Any], Any]  # (what is there, the source) to what will 
 
 
 def _increment(old: Tile, limit: Any) -> Any:
+    # The formula of CUDA's atomicInc, as the vendor's is not public.
     return np.where(old >= limit, 0, old + old.dtype.type(1))
 
 
 def _decrement(old: Tile, limit: Any) -> Any:
-    return np.where((old == 0) | (old > limit), limit, old - old.dtype.type(1))
+    return np.where((old == 0) | (old > limit), limit, old - old.dtype.type(1))  # that of CUDA's atomicDec
 
 
 def _exchange(old: Tile, new: Any) -> Any:

@@ -232,7 +232,7 @@ def _formatted(fmt: str, values: Sequence[Any]) -> str:
         return start + ("s" if letter == "p" else letter)
 
     text = _DIRECTIVE.sub(directive, fmt)
-    return text % (*made, *given)
+    return text % (*made, *given)  # values that are left over make Python raise; C would drop them
 
 
 def _sized(value: int, size: str | None, *, signed: bool) -> int:
@@ -243,7 +243,7 @@ def _sized(value: int, size: str | None, *, signed: bool) -> int:
 
 
 def _address(value: Any) -> str:
-    place = getattr(value, "address", value)
+    place = getattr(value, "address", value)  # a pointer, or an integer that stands for one
     return hex(place) if isinstance(place, int) and place else "(nil)"
 
 
@@ -324,6 +324,7 @@ def breakdump_vector(core: Control, pointer: Pointer, size: int, space: Unspelle
             else "a pointer to memory with bytes behind it"
         )
         raise Refused(f"size = {size!r}", operand="size", legal=legal)
+    # In words of four bytes, as a memory dump.
     text = pointer.view.raw[pointer.offset : pointer.offset + size].tobytes().hex(" ", 4)
     raise Refused(
         f"dump of {size} {plural(size, 'byte')} of {pointer.space} from {pointer.address:#x} on: {text}"
@@ -386,6 +387,7 @@ def bang_unlock(core: Control, id0: int, id1: int) -> None:
 
 
 def _check_lock(core: Control, id0: int, id1: int) -> None:
+    # The only pairs that the vendor's kernels give; what another one means is unknown.
     if core.place.memory_core == (id0 == id1):
         legal = "id0 != id1 on a memory core" if core.place.memory_core else "id0 == id1 on an IPU core"
         raise Refused(f"id0 = {id0} and id1 = {id1}", legal=legal)

@@ -26,7 +26,7 @@ def cycle(
     dtypes_2xx: tuple[DType, ...] = FLOATS,
     **properties: Any,
 ) -> Intrinsic:
-    """``(dst, src, seg, src_elem_num, seg_elem_num)``."""
+    """Declare a row of ``(dst, src, seg, src_elem_num, seg_elem_num)``."""
 
     def predicate(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
         dst.reshape(-1, seg_elem_num)[...] = ufunc(src.reshape(-1, seg_elem_num), seg)
@@ -79,6 +79,7 @@ def bang_cycle_add_tz(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_el
     *dst* may be exactly *src*, not *seg*.
     """
     first, second = src.astype(np.float64).reshape(-1, seg_elem_num), seg.astype(np.float64)
+    # The exact sum may need more than the 53 bits of a double: rounded to odd it narrows toward zero as the exact one does.
     total = first + second
     narrowed = narrow(odd_sum(first, np.broadcast_to(second, first.shape), total), dst.dtype, "tz")
     dst[...] = narrowed.reshape(-1)

@@ -75,7 +75,7 @@ class Approximation:
 FLOATS = (half, bfloat16, float32)
 INTS = (int8, int16, int32, uint8, uint16, uint32)
 NUMBERS = FLOATS + INTS
-ANY = (*NUMBERS, int64, uint64)
+ANY = (*NUMBERS, int64, uint64)  # 64-bit integers are moved; a row that computes with them names them
 
 
 class Flow(Enum):
@@ -421,6 +421,7 @@ class RowDeclaration:
             access, extent = extents[name]
             types = self.dtypes if isinstance(self.dtypes, tuple) else self.dtypes[name]
             known = self.dtypes_2xx
+            # No 2xx has bfloat16: the driver lists a rate for it from 3xx on.
             old = tuple(d for d in types if d is not bfloat16 and (known is None or d in known))
             where = (self.spaces or {}).get(name, (NRAM,))
             step, rows = (self.steps or {}).get(name, ONE), (self.strides or {}).get(name, ())

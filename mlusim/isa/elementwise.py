@@ -43,7 +43,7 @@ def binary(
     dtypes: tuple[DType, ...] = FLOATS,
     **properties: Any,
 ) -> Intrinsic:
-    """``(dst, src0, src1, elem_count)``."""
+    """Declare a row of ``(dst, src0, src1, elem_count)``."""
 
     def shape(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
         """Give the parameters their names and kinds."""
@@ -87,7 +87,7 @@ def with_scalar(
     dtypes: tuple[DType, ...] = FLOATS,
     **properties: Any,
 ) -> Intrinsic:
-    """``(dst, src, value, elem_count)``; *value* is converted to the element type, as C does."""
+    """Declare a row of ``(dst, src, value, elem_count)``; *value* is converted to the element type, as C does."""
 
     def shape(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
         """Give the parameters their names and kinds."""

@@ -31,10 +31,12 @@ def _extreme(choose: np.ufunc, ties: np.ufunc, doc: str) -> Callable[..., Any]:
         if loses and getattr(a, "dtype", None) == _SINGLE and np.count_nonzero(np.isnan(np.maximum(a, b))):
             a, b = _quiet(a), _quiet(b)
         equal = np.equal(a, b)
+        # Equal integers have the same bits.
         if not np.count_nonzero(equal) or np.result_type(a, b).kind in "iu":
             return choose(a, b, out=out)
         dtype = np.result_type(a, b)
         word = np.dtype(f"u{dtype.itemsize}")
+        # Equal floats differ in their bits only as +0 and -0: `and` gives -0 of two, `or` of one.
         joined = ties(np.asarray(a, dtype).view(word), np.asarray(b, dtype).view(word))
         made = np.asarray(choose(a, b, out=out))
         np.copyto(made.view(word), joined, where=equal)

@@ -25,10 +25,13 @@ def factor(values: Tile, generation: int, dtype: Any = np.float32) -> Tile:
     if values.dtype.kind in "iu":
         return values.astype(dtype)
     wide = _wide(values)
+    # From MLU5xx on floats become tf32 first, 10 bits of mantissa (inferred, see `mlusim.isa.tensor`).
     if generation < 5 or values.dtype != np.float32:
         return wide
     bits = wide.view(np.uint32)
+    # To nearest even, at the 13 bits that tf32 lacks.
     rounded = (bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)
+    # The sum above may carry the bits of a NaN over into a number.
     return np.where(np.isfinite(wide), rounded.view(np.float32), wide)
 
 
@@ -38,6 +41,7 @@ def _wide(values: Tile) -> Tile:
     What lies at odd places is copied here: NumPy would turn the copy of a matrix that it makes, and add up in another order.
     """
     if values.dtype == bfloat16.dtype:
+        # bfloat16 is the upper half of a float.
         return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     return values.astype(np.float32, copy=not values.flags.aligned)
 
@@ -77,6 +81,7 @@ class KeptWeight:
             dtype,
         ):
             return False
+        # As integers: a NaN has to equal itself, and -0 is another factor than +0.
         mine, theirs = (values.view(f"i{values.itemsize}") for values in (own, weight))
         return mine[:FIRST].tobytes() == theirs[:FIRST].tobytes() and bool((mine == theirs).all())
 
@@ -90,6 +95,7 @@ class WeightStore:
 
     def rows(self, weight: Tile, count: int, generation: int, dtype: Any) -> Tile:
         """Return the *count* filters of *weight* as the tensor unit multiplies them, one a row; not to be written to."""
+        # Of the others a conversion takes no longer than to compare: a shift, or none at all.
         dear = weight.dtype == np.float16 or (weight.dtype == np.float32 and generation >= 5)
         if not dear or weight.size < KEPT:
             return factor(filters(weight, count, generation), generation, dtype)

@@ -46,6 +46,7 @@ bang_log2 = unary(
     since=322,
     passes=Passes.FUNCTION,
 )
+# By the vendor's older header it is the binary logarithm, whatever its name says.
 bang_log = alias("__bang_log", bang_log2)
 bang_sqrt = unary(
     "__bang_sqrt",
@@ -135,6 +136,7 @@ def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
     Half is taken too, as newer toolkits do (inferred).
     """
     # In double, so that the result is rounded once, as that of one instruction is.
+    # Infinity for 0, without a warning: the scheduler sets NumPy so.
     dst[...] = 1 / np.sqrt(src.astype(np.float64))
 
 
@@ -283,6 +285,7 @@ def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     Half is within 1e-2, as hstu_mask_var_len_fwd and lstm_cell_forward show, kernels accepted on MLU370.  bfloat16 is taken too,
     as public kernels for MLU590 do (inferred).
     """
+    # In double: rounded once, and e ** -x of a half below -11 would be infinity.
     sigmoid = 1 / (1 + np.exp(-src.astype(np.float64)))
     dst[...] = np.where(src < -7.75, 0, np.where(src > 7.75, 1, sigmoid))
 
@@ -315,7 +318,7 @@ def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
 
     Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is inferred.
     """
-    x = src.astype(np.float64)
+    x = src.astype(np.float64)  # in double, so that the steps of the formula round once, at the end
     dst[...] = x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 

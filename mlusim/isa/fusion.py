@@ -30,6 +30,7 @@ def fused(a: Tile, b: Tile, c: Tile, dtype: np.dtype[Any]) -> Any:
     wide = np.asarray(c).astype(np.float64)
     total = np.add(product, wide)
     low = np.bitwise_and(total.view(np.int64), BELOW_TIE[dtype.name])
+    # Where no sum can be a tie, the passes of `odd_sum` are saved.
     if np.count_nonzero(low) != low.size:
         total = odd_sum(product, wide, total)
     return to_nearest(total, dtype)

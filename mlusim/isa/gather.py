@@ -2,8 +2,7 @@
 
 All of these are inferred from how vendor kernels for arch 592 use them.  *offset* holds *count* uint32
 byte offsets in NRAM, which are read when the instruction is issued, by ``__gather`` behind the copies before it on its
-pipe; a bit of *bitmask* that is 0 leaves
-its piece out: ``bitmask[i / 8] >> i % 8 & 1``.  *stride* is in bytes.
+pipe; a bit of *bitmask* that is 0 leaves its piece out: ``bitmask[i / 8] >> i % 8 & 1``.  *stride* is in bytes.
 """
 
 from collections.abc import Callable

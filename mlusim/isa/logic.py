@@ -86,6 +86,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
             ufunc(src0, src1, out=dst)
         else:
             word = f"u{dst.itemsize}"
+            # NumPy has no bitwise operation of floats.
             ufunc(src0.view(word), src1.view(word), out=dst.view(word))
 
     body.__doc__ = f"Bitwise {formula}; floats by their bits (inferred)."
@@ -125,6 +126,7 @@ bang_bnot = unary(
 def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
     """Bitwise and with a scalar: ``dst[i] = src[i] & value``; floats by the bits of both."""
     word = np.dtype(f"u{dst.itemsize}")
+    # A mask of all ones keeps the number, and 0 makes +0 even of a NaN.
     np.bitwise_and(src.view(word), value.view(word), out=dst.view(word))
 
 

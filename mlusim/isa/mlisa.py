@@ -49,6 +49,7 @@ OF_FLOATS: Mapping[str, Operation] = MappingProxyType(
     {
         "div": np.divide,
         "sqrt": lambda x, _: np.sqrt(x),
+        # In double: rounded once, as of one instruction.
         "rsqrt": lambda x, _: (1 / np.sqrt(x.astype(np.float64))).astype(x.dtype),
         "abs": lambda x, _: np.absolute(x),
     }
@@ -78,6 +79,7 @@ def _fuse(steps: int) -> Intrinsic:
         annotations |= {f"op{n}": FuseOp, f"value{n}": TileOrValue}
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind, annotation=given) for name, given in annotations.items()]
+    # The chain is *args; a row's parameters have names and kinds, which are read from the signature.
     body.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
     chain = "".join(f".op{n}(value{n})" for n in range(steps))
     body.__doc__ = (

@@ -64,7 +64,7 @@ def memcpy_async(dst: Tile, src: Tile, size: int, direction: Direction, *shape: 
     np.copyto(dst, src)
 
 
-BOX = {"dst": (("stride1", "iter2"), ("stride0", "iter1"))}
+BOX = {"dst": (("stride1", "iter2"), ("stride0", "iter1"))}  # outermost first
 _THREE_D = (
     "With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* "
     "bytes, and that ``iter2 + 1`` times at *stride1*."

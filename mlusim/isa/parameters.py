@@ -78,8 +78,7 @@ class Parameter:
     """A parameter in order: ``kind`` is "tile", "count", "value", "either", "generation", "rest" or "any".
 
     ``c`` are the C types that it may have, none where no form in C has it; of a tile (None) they follow from
-    the operand.  Those of "rest" are whole
-    lists of parameters, one for each form of the row: "int stride, int count".
+    the operand.  Those of "rest" are whole lists of parameters, one for each form of the row: "int stride, int count".
     """
 
     name: str
@@ -100,6 +99,7 @@ def parameters_of(
     body: Callable[..., Any], *, control: bool, c: Mapping[str, str | tuple[str, ...]]
 ) -> tuple[Parameter, ...]:
     """Return the parameters of *body*, without the core that a *control* row is handed; *c* overrides their C types."""
+    # A bool as a number: True skips the core.
     return tuple(_parameter(p, c.get(p.name)) for p in _annotated(body)[0][control:])
 
 

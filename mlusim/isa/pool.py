@@ -108,6 +108,7 @@ def _combined(
     (high, wide), (down, right) = (
         (
             (size - (k - 1) * d - 1) // step + 1
+            # strict=False: the picture has channels, too.
             for size, k, d, step in zip(picture.shape, kernel, dilations, steps, strict=False)
         ),
         steps,
@@ -196,6 +197,7 @@ def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, ri
     height, width, channel = picture.shape
     high = (height - kernel_height) // down + 1
     wide = min(-(-(width - kernel_width) // right) + 1, (width - 1) // right + 1)
+    # A NaN loses against every number, so that the last window shrinks to the columns that are there.
     room = np.full((height, (wide - 1) * right + kernel_width, channel), np.nan, picture.dtype)
     room[:, :width] = picture[:, : room.shape[1]]
     parts = np.stack(
@@ -206,7 +208,7 @@ def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, ri
         ]
     )
     best = functools.reduce(maximum, parts)
-    return best, np.argmax(parts == best, axis=0)
+    return best, np.argmax(parts == best, axis=0)  # in a window of NaN no part equals the best one: place 0
 
 
 @intrinsic(
@@ -386,6 +388,7 @@ def bang_maxpool_bp(
     down, right = stride_h or kernel_height, stride_w or kernel_width
     row, column, c = _places(index, (height, width, channel), (kernel_height, kernel_width), down, right)
     dst[...] = 0
+    # Unlike dst[...] += src it adds at a place that comes twice.
     np.add.at(dst.reshape(height, width, channel), (row, column, c), src)
 
 

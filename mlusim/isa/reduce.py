@@ -183,8 +183,9 @@ def _extreme(
         at = find(keys)
         if keys[at] != keys[at]:  # a NaN comes first with NumPy; here it loses against every number
             at = find(np.where(np.isnan(keys), worst, keys))
+            # Where the numbers are as bad as what stands for NaN, a NaN may have been found first.
             at = at if keys[at] == keys[at] else np.argmin(np.isnan(keys))
-        value = keys[at]
+        value = keys[at]  # before anything is stored: dst may begin at src
         dst[1:].view(np.uint64)[0] = at
         dst[0] = value
 

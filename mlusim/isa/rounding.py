@@ -21,7 +21,7 @@ Vector = np.ndarray[Any, np.dtype[Any]]
 
 
 def _away(x: Vector) -> Vector:
-    return np.copysign(np.ceil(np.abs(x)), x)
+    return np.copysign(np.ceil(np.abs(x)), x)  # ceil of the magnitude, and the sign back, that of -0.0 too
 
 
 def _ties_away(x: Vector) -> Vector:
@@ -66,6 +66,7 @@ def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:
     What NaN becomes is unknown; 0 is the default chosen.
     """
     limits = np.iinfo(dtype)
+    # nan_to_num makes infinities finite as well; double has every int32.
     clipped = np.clip(np.nan_to_num(whole.astype(np.float64), nan=0.0), limits.min, limits.max)
     return clipped.astype(np.int64).astype(dtype)
 
@@ -94,6 +95,7 @@ def narrow(exact: Vector, dtype: np.dtype[Any], mode: str) -> Vector:
     if mode == "rn":
         return nearest
     magnitude = np.abs(exact)
+    # The neighbour toward zero: rounding to nearest may have gone beyond *exact*.
     near = np.where(
         np.abs(nearest.astype(np.float64)) > magnitude, np.nextafter(nearest, dtype.type(0)), nearest
     ).astype(dtype)
@@ -125,6 +127,7 @@ def odd_sum(first: Vector, second: Vector, total: Vector) -> Vector:
     That is exact enough for every later rounding to a type of some bits less: an inexact sum ends in an
     odd bit, so that it never looks like a tie or like a number of that type.
     """
+    # Knuth's two-sum: no assumption about which of both is larger.
     part = total - first
     rest = (first - (total - part)) + (second - part)  # exactly what the sum lost
     lost = (rest != 0) & np.isfinite(rest)

@@ -7,6 +7,7 @@ def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()
     """*name* must be a multiple of *divisor* (a number or a parameter)."""
     shown = f"{divisor} ({{{divisor}}})" if isinstance(divisor, str) else str(divisor)
     return OperandRule(
+        # Of a divisor of 0 another rule speaks: this one must not divide by it.
         f"{name} % {divisor} != 0"
         if not isinstance(divisor, str)
         else f"{divisor} > 0 and {name} % {divisor} != 0",

@@ -74,7 +74,7 @@ def _to_int(spelling: str, source: DType, mode: str, certainty: str = "I") -> In
     def body(value: Any) -> int:
         given = float(number(value, source))
         if -2147483648.0 < given < 2147483647.0:
-            return min(max(whole(given), low), high)
+            return min(max(whole(given), low), high)  # rounding up may leave the range again
         return 0 if math.isnan(given) else high if given > 0 else low
 
     body.__doc__ = (

@@ -37,6 +37,7 @@ _BITS = (multiple_of("elem_count", 8, (3, 5, 6)), multiple_of("elem_count", 1024
 def _compact(dst: Tile, chosen: Tile, generation: int) -> int:
     """Store *chosen* at the start of *dst*; MLU2xx fills the last line of 128 bytes with zeros."""
     count: int = chosen.size
+    # -count * size % LINE: the bytes that are missing to a whole line.
     end = count if generation > 2 else count + -count * dst.itemsize % LINE // dst.itemsize
     if end > dst.size:
         raise Refused(

@@ -123,7 +123,7 @@ def bang_pad(
     """
     top, left = pad_top, pad_bottom if pad_left is None else pad_left
     rows = height + (2 * pad_top if pad_left is None else pad_top + pad_bottom)
-    dst.fill(value[()])
+    dst.fill(value[()])  # a scalar operand arrives as an array without dimensions
     picture = dst.reshape(rows, -1, channel)
     picture[top : top + height, left : left + width] = src.reshape(height, width, channel)
 
@@ -223,7 +223,7 @@ def _tiling_in_c(size: int, *, transposed: bool) -> str:
 
 def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
     """``(dst, src, height, width, dst_stride, src_stride)`` for elements of *bits* bits."""
-    word = _WORDS[min(bits, 64)]
+    word = _WORDS[min(bits, 64)]  # NumPy has no wider one: 128 bits and more are several words
     words = bits // (8 * word.size)
     long, count = ("height", "width") if transposed else ("width", "height")
 

@@ -87,7 +87,7 @@ ISA: Mapping[str, Intrinsic] = MappingProxyType({row.name: row for family in FAM
 def is_intrinsic(name: str) -> bool:
     """Return whether there is a row called *name*, with or without leading underscores, in any case."""
     bare = name.lstrip("_").lower()
-    return bare in ISA or bare + "_" in ISA
+    return bare in ISA or bare + "_" in ISA  # not_ and the like: Python's keywords
 
 
 def find_intrinsic(name: str) -> Intrinsic:

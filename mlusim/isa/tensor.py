@@ -52,8 +52,10 @@ def finish(sums: Tile, dtype: np.dtype[Any], *, whole: bool = False) -> Tile:
     """*sums* as elements of *dtype*; *whole*: they are integers."""
     if dtype.kind == "i":
         limits = np.iinfo(dtype)
+        # Sums that float32 holds exactly are below EXACT, and cannot leave the range of such a type.
         if whole and sums.dtype == np.float32 and limits.max >= EXACT:
             return sums.astype(dtype)
+        # NaN becomes 0; an infinity is clipped.
         sums = np.clip(np.rint(np.nan_to_num(sums)), limits.min, limits.max)
     return sums.astype(dtype, copy=False)
 
@@ -105,6 +107,7 @@ def bang_matmul(
     whole = left.dtype.kind == "i" and not fix_pos
     wide = _sums_type(left, right, k, whole=whole)
     rows, taps = factor(left.reshape(m, k), generation, wide), WEIGHTS.rows(right, n, generation, wide).T
+    # Nothing is left to round: the product goes into dst without a copy.
     if dst.dtype == wide and not fix_pos:
         np.matmul(rows, taps, out=dst.reshape(m, n))
         return
@@ -170,6 +173,7 @@ def _convolved(
         writeable=False,
     )
     sums = np.empty((high, wide, len(rows)), src.dtype)
+    # The copy that reshape makes of the windows stays in the cache.
     lines = max(1, TOGETHER // (wide * rows.shape[1]))
     for at in range(0, high, lines):
         part = windows[at : at + lines].reshape(-1, rows.shape[1])

@@ -30,6 +30,7 @@ def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Int
             return
         narrowed = narrow(src.astype(np.float64), dst.dtype, mode)
         if generation == 2:
+            # MLU2xx has no infinity.
             narrowed = np.clip(narrowed, np.finfo(dst.dtype).min, np.finfo(dst.dtype).max)
         dst[...] = narrowed
 
@@ -89,6 +90,7 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
 
     def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
         if not pos and (
+            # NumPy's own conversion is right where nothing is rounded, or where it rounds as asked.
             always
             or nearest
             or np.count_nonzero(np.less(np.absolute(src).view(magnitude), exact)) == elem_count
@@ -197,6 +199,7 @@ def bang_float2tf32_sr(dst: Tile, src: Tile, elem_count: int) -> None:
     The nearer of both neighbours is the likelier one.  The hardware's random numbers are unknown; the default
     chosen is a fixed sequence by index, so that results repeat.
     """
+    # A multiplicative hash by 2^32 over the golden ratio; its upper 13 bits, as many as tf32 lacks.
     draws = (np.arange(elem_count, dtype=np.uint32) * np.uint32(0x9E3779B1)) >> np.uint32(19)
     bits = src.view(np.uint32)
     rounded = (bits + draws) & np.uint32(0xFFFFE000)

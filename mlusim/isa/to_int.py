@@ -21,9 +21,11 @@ def to_int(spelling: str, source: DType, target: DType, mode: str, /, **properti
     to_whole = TO_WHOLE[mode]
     widen = source is half
     truncates = mode == "tz"
+    # 0 for unsigned types: the quick test below looks at magnitudes, and would let negative numbers pass.
     limit = np.array(np.iinfo(target.dtype).max + 1 if target.kind == "int" else 0, np.float32)
 
     def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
+        # NumPy's functions of halves convert each element by itself.
         wide = src.astype(np.float32) if widen else src
         if pos:
             wide = np.ldexp(wide.astype(np.float64), -pos)

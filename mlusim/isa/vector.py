@@ -121,6 +121,7 @@ def bang_sub_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
 )
 def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     """Multiply and round toward zero: ``dst[i] = truncate(src0[i] * src1[i])``."""
+    # A product of two floats is exact in double.
     dst[...] = narrow(src0.astype(np.float64) * src1, dst.dtype, "tz")
 
 
@@ -170,6 +171,7 @@ def bang_div_addition(dst: Tile, src0: Tile, src1: Tile, src_addition: Tile, ele
     The form of ``__bang_div`` with five arguments, of low precision, on every architecture; what is left in
     *src_addition*, and that the error is that of the approximate reciprocal, is inferred.
     """
+    # Both before either is stored: a destination may be a source.
     reciprocal = np.reciprocal(src1)
     quotient = src0 * reciprocal
     src_addition[...] = reciprocal

@@ -53,6 +53,7 @@ def vv_move(dst: Target, src: Source) -> None:
 def vv_index(dst: Target, start: Number, step: Number) -> None:
     """Count: ``dst[i] = start + i * step``."""
     target = target_of(dst)
+    # In the register's type from the start, so that the lanes wrap and round as the device's would (inferred).
     lane = np.arange(target.lanes).astype(target.dtype.dtype)
     first, distance = source_of("start", start, target.dtype), source_of("step", step, target.dtype)
     target.values = first + lane * distance
@@ -74,7 +75,7 @@ def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bo
 def _high(a: Tile, b: Tile) -> Any:
     """Return the upper half of the products' bits."""
     dtype = np.asarray(a).dtype
-    wide = np.int64 if dtype.kind == "i" else np.uint64
+    wide = np.int64 if dtype.kind == "i" else np.uint64  # the whole product has twice the bits
     return np.multiply(a, b, dtype=wide) >> wide(8 * dtype.itemsize)
 
 
