@@ -85,9 +85,8 @@ class Core(Port, Protocol):
     def union(self) -> Any:
         """The cores that may meet it at a barrier."""
 
-    away: dict[
-        tuple[View, int], View
-    ]  # SRAM of other clusters, by the core's view of its own and their number
+    # SRAM of other clusters, by the core's view of its own and their number.
+    away: dict[tuple[View, int], View]
 
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
         """Return a pointer into *allocation* that accounts to the core."""

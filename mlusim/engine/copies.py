@@ -140,7 +140,7 @@ def _plan(
     asynchronous: bool,
 ) -> tuple[Pipe, Any, Any, Access, Access, int] | None:
     """Return both byte views of a strided copy, or None when some check fails."""
-    if len(shape) in (1, 4, 9):
+    if len(shape) in (1, 4, 9):  # one number more than a form has: the destination's cluster
         if direction is not SRAM2SRAM:
             return None
         dst, shape = other_cluster(mlu, dst, shape[-1]), shape[:-1]
@@ -169,6 +169,7 @@ def _aligned(mlu: "Mlu", direction: Direction, writes: Access, reads: Access) ->
     of_dst, of_src, of_size = grain(direction, generation, strided=bool(writes.steps))
     if writes.start % of_dst or reads.start % of_src or writes.size % of_size:
         return False
+    # `grain` speaks of addresses and sizes alone.
     return direction.dst is not WRAM or not any(stride % 8 for stride, _ in writes.steps)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
     from mlusim.isa.declare import Intrinsic
 
+# By the numbers behind the direction; 1, 4 and 9 end with a cluster.
 FORMS = {0: "1-D", 1: "1-D", 3: "2-D", 4: "2-D", 8: "3-D", 9: "3-D"}
 
 
@@ -184,7 +185,7 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
             legal=f"a dst_stride of {size} {plural(size, 'byte')} or more",
             hint="dst_stride comes before src_stride, both in bytes",
         )
-    (far, many), (near, few) = writes.steps
+    (far, many), (near, few) = writes.steps  # no stride is too short, so that there are two, which interlace
     return RuleFault(
         f"destination segments of {size} {plural(size, 'byte')} overlap: {few} of them {near} {plural(near, 'byte')} apart, and that {many} {plural(many, 'time')} "
         f"{far} {plural(far, 'byte')} apart",

@@ -31,6 +31,7 @@ def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callab
     idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
 
     def copy(mlu: Mlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
+        # What is no direction is for the method to refuse.
         if direction.__class__ is not Direction or direction not in idle:
             if shape:
                 method(mlu, dst, src, size, direction, *shape)
@@ -54,4 +55,4 @@ def has_no_effect(row: Intrinsic, policy: LaunchPolicy, arguments: Sequence[Any]
 def _others(direction: Direction, *, memory_core: bool) -> bool:
     """Return whether the other kind of core makes the copies of *direction*."""
     ends = {direction.src, direction.dst}
-    return bool(ends & {NRAM, WRAM}) if memory_core else ends == {GDRAM, SRAM}
+    return bool(ends & {NRAM, WRAM}) if memory_core else ends == {GDRAM, SRAM}  # decision 0016

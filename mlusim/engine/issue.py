@@ -52,6 +52,7 @@ class Later:
 def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
     """Return the `Mlu` of a launch with *policy*: the *base* class of the machine with one method per intrinsic."""
     methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
+    # What the policy puts before a method wraps the plain one, which launches share.
     plain = evolve(policy, compiled=False, noted=False)
     inner = None if policy == plain else mlu_class(base, plain)
     for number, row in enumerate(ISA.values()):

@@ -37,6 +37,7 @@ def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., 
     def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
         lanes = given[place] if 0 <= place < len(given) else 0
         if lanes.__class__ is not int:
+            # Below 0 is a direction, from 0 on a number of lanes.
             lanes = -1 - lanes.value if lanes.__class__ is Direction else 0
         mlu.core.log.begin(caller(1), number, lanes)
         return method(mlu, *given, **named)

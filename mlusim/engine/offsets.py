@@ -237,6 +237,7 @@ def taking_part(mlu: "Mlu", row: "Intrinsic", offset: Ptr, bitmask: Any, count: 
             raise refuse_here(mlu, row, fault)
         bits = mask.view.array[mask.index : mask.index + nbytes]
         chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[:count])
+    # Wide enough that sums with the pointer's own offset do not wrap.
     offsets = offset.view.array[offset.index : offset.index + count].astype(np.int64)
     return chosen, offsets[chosen]
 
@@ -321,10 +322,12 @@ def update_places(
 ) -> None:
     """Change *memory* at *touched*; each round takes every place once, so that repeats follow each other."""
     out = dst.view.array[dst.index : dst.index + count]
+    # A copy: dst may be exactly src, and is written round by round.
     values = src.view.array[src.index : src.index + count].copy() if isinstance(src, Ptr) else None
     order = np.argsort(touched, kind="stable")
     ordered = touched[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])[: len(ordered)]
+    # Which time it is that each place is touched, in the order of the elements.
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
     for turn in range(int(rank.max(initial=-1)) + 1):
         round_ = order[rank == turn]
@@ -347,6 +350,7 @@ def pieces_load(places: Places, size: int, pipe: Pipe, scatters: bool) -> CopyLo
     """Return the load of pieces of *size* bytes at *places* on *pipe*."""
     if pipe is Pipe.MOVE:
         return lines_load(len(places) * -(-size // LINE))
+    # A piece that is stored may read its first and its last line first.
     transactions = int(((places % UNIT + size + UNIT - 1) // UNIT + 2 * scatters).sum())
     return scattered(len(places), transactions, stores=scatters)
 

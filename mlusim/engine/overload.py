@@ -45,6 +45,7 @@ def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
     counts = [p for p in row.given if p.kind == "count"]
     longer = f"longer(mlu, *present({arguments}).values(), *more)"
     yield f"if {counts[0].name}.__class__ is Ptr or more: return {longer}"
+    # A name that this form does not have: the longer one knows or refuses it.
     yield f"if named: return longer(mlu, **present({arguments}), **named)"
     for p in counts:
         if p.default is not Parameter.empty:

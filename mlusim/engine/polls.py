@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+# Both engines count alike: when a core lets others run decides the order of float atomics, and so their last bits.
 SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
 POLLED = 16  # addresses that a polling loop may look at
 POLL_BYTES = 64  # a copy of no more may be a look at a flag

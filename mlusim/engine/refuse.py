@@ -77,6 +77,7 @@ def refuse_body(mlu: "Mlu", row: "Intrinsic", refused: "Refused", arguments: Map
 
 def no_pointer(name: str, value: object, space: object) -> Fault:
     """Return the fault of an operand that should point into *space*."""
+    # By its shape, for `Tensor` is declared above this room.
     tensor = hasattr(value, "allocation") and hasattr(value, "device")
     return WrongSpace(
         f"{name} is {value!r:.80}, which is not a pointer",
@@ -111,6 +112,7 @@ MOST_READ_FIRST = max(READ_FIRST.values())  # one architecture has it
 
 def _allowed(how: str, first: int, last: int, low: int, high: int) -> bool:
     """Return whether a row allows its destination from *first* to *last* over a source from *low* to *high*."""
+    # Decision 0003 has each way to overlap, with the vendor's kernels that rely on it.
     if how == "tail":
         return first < low and last <= high
     if how == "piece":
@@ -168,8 +170,9 @@ def _scalar_hint(value: object) -> str | None:
 def typed(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> tuple[Any, DType]:
     """Return a scalar whose own type decides the instruction: (the scalar, its element type)."""
     if isinstance(value, int):
+        # An int of Python stands for an int of C, and wraps as one.
         return (value if -(1 << 31) <= value < 1 << 31 else int32(value)), int32
-    if is_number(value) and not isinstance(value, float):
+    if is_number(value) and not isinstance(value, float):  # which may be meant as a half or as a float
         try:
             return value[()], as_dtype(value.dtype)
         except UsageError:
@@ -270,6 +273,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any], bang_arch: int
                 hint="guard the call with `if n > 0`",
             )
         if operand.partial:
+            # How many are written the data say; one has to fit in any case.
             count = max(1, min(count, pointer.view.size - pointer.index))
         fault: Fault | None = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
         if fault is None and operand.access != "read" and not pointer.view.allocation.writable:

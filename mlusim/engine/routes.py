@@ -78,5 +78,6 @@ def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple
     if len(shape) == 3:
         dst_stride, src_stride, more = shape
         return ((dst_stride if more else 0, more + 1),), ((src_stride if more else 0, more + 1),)
+    # The call has the inner stride and count of each side before the outer one.
     pairs = [(shape[i] if shape[i + 1] else 0, shape[i + 1] + 1) for i in (2, 0, 6, 4)]
     return tuple(pairs[:2]), tuple(pairs[2:])

@@ -54,7 +54,7 @@ def strided(mlu: "Mlu", row: "Intrinsic", number: int, arguments: Mapping[str, A
     else:
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
-        before = given[0].tobytes() if row.atomic else b""
+        before = given[0].tobytes() if row.atomic else b""  # the destination comes first in every row
         if watch is None:
             act()
         else:
@@ -143,6 +143,7 @@ def _check_target(
     if not view.allocation.writable:
         fault: Fault = view.allocation.const_fault()
         return fault
+    # An atomic adds piece after piece, and the vendor's attention kernels let them meet.
     if not row.atomic and not access.apart:
         return RuleFault(
             f"the repetitions of {operand.name} overlap each other",

@@ -342,12 +342,10 @@ class RowDeclaration:
     overlap_free: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()  # operands that are written as far as the data say
     steps: Mapping[str, str] | None = None  # operands that are written only every so many elements
-    strides: Mapping[str, tuple[tuple[str, str], ...]] | None = (
-        None  # those repeated where a call gives strides
-    )
-    void: Mapping[str, str] | None = (
-        None  # untyped pointers: the value, or the name of a dtype, that says their type
-    )
+    # Operands that are repeated where a call gives strides.
+    strides: Mapping[str, tuple[tuple[str, str], ...]] | None = None
+    # Untyped pointers: the value, or the name of a dtype, that says their type.
+    void: Mapping[str, str] | None = None
     rules: tuple[OperandRule, ...] = ()
     pipe: Pipe = Pipe.VECTOR
     flow: Flow = Flow.LANEWISE
@@ -360,14 +358,12 @@ class RowDeclaration:
     form: str = "dense"  # "strided": the operands in *strides* always have some
     certainty: str = "C"  # C certain, D derived, I inferred, U unknown with a default chosen
     source: str = ""
-    aligned: tuple[str, ...] | bool = (
-        True  # what MLU2xx wants at 64-byte addresses, in multiples of 128 bytes
-    )
+    # What MLU2xx wants at 64-byte addresses, in multiples of 128 bytes.
+    aligned: tuple[str, ...] | bool = True
     approximation: Approximation | None = None
     overload: tuple[str, str] | None = None
-    c: Mapping[str, str | tuple[str, ...]] | None = (
-        None  # types of C that no annotation says (`isa.parameters`)
-    )
+    # Types of C that no annotation says (`isa.parameters`).
+    c: Mapping[str, str | tuple[str, ...]] | None = None
     elements: tuple[DType, ...] = ()  # of a row without operands
     offsets: Offsets | None = None  # of a row with an operand that lies where data say
     native: Any = ""

@@ -19,6 +19,7 @@ from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 from mlusim.isa.parameters import Overlap, Tile
 from mlusim.isa.rules import at_least, demand
 
+# max(1, ...): the extents are computed before a rule can refuse a stride or a window of 0.
 _HIGH = "((height - kernel_height) // max(1, stride_h or kernel_height) + 1)"
 _WIDE = "((width - kernel_width) // max(1, stride_w or kernel_width) + 1)"
 _DILATED_HIGH = "((height - ((kernel_height - 1) * in_dh + 1)) // max(1, stride_h or kernel_height) + 1)"

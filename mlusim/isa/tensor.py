@@ -44,6 +44,7 @@ CERTAINTY: dict[str, Any] = {
 
 # With out_dw the three before it are those of height, of width, and of the results' height.
 _DOWN = "(dilation_h if out_dw is None else fix_pos)"
+# max(1, ...): the extents are computed before a rule can refuse a stride of 0.
 _HIGH = f"((height - ((kernel_height - 1) * {_DOWN} + 1)) // max(1, stride_h) + 1)"
 _WIDE = "((width - ((kernel_width - 1) * dilation_w + 1)) // max(1, stride_w) + 1)"
 

@@ -77,6 +77,7 @@ def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
         if found is not None:
             return (found,)
     if importlib.util.find_spec("ziglang") is not None:
+        # Else zig takes all that this processor has; `machine_flags` adds what is wanted.
         return (sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline")
     return None
 
@@ -200,7 +201,7 @@ def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
                 path = build(text, environ, folder)
             return ctypes.PyDLL(str(path))
         except OSError as error:
-            why = why or error
+            why = why or error  # that of the first folder, which is the one to mend
     raise BuildError(
         f"the C of a kernel was compiled and cannot be loaded: {why}; name another folder in {FOLDER}, "
         f"or another compiler in {CHOICE}"
@@ -235,6 +236,7 @@ def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:
     program = shutil.which(command[0]) or command[0]
     try:
         status = Path(program).resolve().stat()
+        # A compiler that was updated under its name compiles again.
         stamp = (status.st_mtime_ns, status.st_size)
     except OSError:
         stamp = (0, 0)
@@ -312,9 +314,8 @@ def _bound(folder: Path, keep: Path) -> None:
         with contextlib.suppress(OSError):
             status = path.stat()
             found.append((status.st_mtime_ns, status.st_size, path))
-    objects = (
-        path.parent for path in folder.glob(f"{ZIG}/o/*/kernel.o")
-    )  # which zig keeps, and never finds again
+    # Zig keeps the objects, and never finds them again: the name of their source is a new one each time.
+    objects = (path.parent for path in folder.glob(f"{ZIG}/o/*/kernel.o"))
     _sweep((*objects, *folder.glob(f"{MAKING}*")))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):

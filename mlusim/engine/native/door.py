@@ -113,7 +113,7 @@ class _Door:
         if (
             row.form not in ("dense", "load", "store", "strided")
             or row.control
-            or self.arch.generation == 2
+            or self.arch.generation == 2  # `_condition` has no C for what MLU2xx asks of addresses
             or steps.Refuse() in self.steps
             or strides & set(self.given)
         ):
@@ -193,9 +193,8 @@ class _Door:
         text = body(row, self.types, self.scalars | self.absent)
         if text is None:
             raise Unknown(row.name)
-        apart = (
-            "__attribute__((noinline)) " if "TILE" in text else ""
-        )  # its room is not that of the calling function
+        # Inlined, its tiles would be room on the stack of the kernel's own function.
+        apart = "__attribute__((noinline)) " if "TILE" in text else ""
         yield f"PART {apart}{result} {self.use.name}(Core *m, {', '.join([*self._parameters(), 'int site'])}) {{"
         if result != "void":
             yield f"  {result} result = 0;"
@@ -298,6 +297,7 @@ class _Door:
         suffix = SUFFIX[target.name]
         if given is target:
             return f"T_{suffix} {shown} = g_{name};"
+        # C leaves it undefined out of range, where Python's door saturates.
         if given.kind == "float" and target.kind != "float":
             raise Unknown(name)
         value = f"GET_{SUFFIX[given.name]}(g_{name})"
@@ -332,7 +332,7 @@ class _Door:
             if p.kind == "count" and p.name in self.given
         ]
         for name in counts:
-            yield f"(uint64_t){name} + {MOST} > {2 * MOST}"
+            yield f"(uint64_t){name} + {MOST} > {2 * MOST}"  # one comparison for both signs
         if len(counts) > 2:
             yield f"{' * '.join(f'(1 + fabs((double){name}))' for name in counts)} > {MOST_PRODUCT}"
         for condition in self._conditions():
@@ -411,6 +411,7 @@ def repetitions(o: Operand, formula: Callable[[Expr], str]) -> Iterator[str]:
 
 def repetition_conditions(o: Operand, extent: str) -> Iterator[str]:
     """Render the conditions under which C leaves the repetitions of *o*, whose pieces have *extent* bytes, to Python."""
+    # Pieces that are read may meet, pieces that are written may not.
     least = "0" if o.access == "read" else extent
     yield f"more_{o.name} < 0 || more_{o.name} > {strides.MOST} || (more_{o.name} && step_{o.name} < {least})"
 

@@ -30,13 +30,14 @@ EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = MappingProxyType(
         np.floor: _same("floorf(a)", "float"),
         np.ceil: _same("ceilf(a)", "float"),
         np.trunc: _same("truncf(a)", "float"),
-        np.sign: _same("a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a", "float"),
+        np.sign: _same("a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a", "float"),  # the last one is NaN
         np.equal: _same("a == b"),
         np.not_equal: _same("a != b"),
         np.less: _same("a < b"),
         np.less_equal: _same("a <= b"),
         np.greater: _same("a > b"),
         np.greater_equal: _same("a >= b"),
+        # & and |, as && branches and keeps the loop from becoming vector code.
         np.logical_and: _same("(a != 0) & (b != 0)"),
         np.logical_or: _same("(a != 0) | (b != 0)"),
         np.logical_xor: _same("(a != 0) != (b != 0)"),

@@ -15,20 +15,19 @@ from mlusim.memory.pointer import REACH
 from mlusim.memory.space import SPACES
 from mlusim.time import counters, first_loads, log, quantities, work
 
-CELL = len(
-    SPACES
-)  # the number of the space that variables with an address live in; it is no memory of the board
+# The number of the space that variables with an address live in; it is no memory of the board.
+CELL = len(SPACES)
 NOWHERE = CELL + 1  # that of the null pointer
 FUEL = 16 << 20  # bytes that instructions take, a few milliseconds, after which Python looks after signals
 TURN_BYTES = FUEL >> 11  # what a turn of a loop takes of it, and a call of a function that calls others
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24  # of a call that Python executes
-CELL_BYTES = 4 << 20  # a core's room for variables that have an address, and
+CELL_BYTES = 4 << 20  # a core's room for variables that have an address
 UNSET = bytes.fromhex("8f1d3a6bc5e947025b7e0c92fd38a416e3a94d17b02c6f5819c6f2805ad7be43")
 """How the bytes of a vector register begin that nothing has written: no instruction makes this by chance."""
 LITERAL = 1 << 40  # stands for the bytes of an element where an array is a string literal
-MOST_CELLS = 30000  # how many there may be
-MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1  # besides them
+MOST_CELLS = 30000  # such variables of a core; with the allocations they have to fit above OFFSET_BITS
+MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1
 BUILTINS = (
     "taskId", "taskDim", "taskIdX", "taskIdY", "taskIdZ", "taskDimX", "taskDimY", "taskDimZ",
     "clusterId", "clusterDim", "coreId", "coreDim",
@@ -149,9 +148,8 @@ Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 
 POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION, REGISTER = range(7)  # kinds of arguments
-ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET, SUSPECT = range(
-    13
-)  # why C calls Python
+# Why C calls Python.
+ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET, SUSPECT = range(13)
 
 
 def _declaration(name: str, fields: Any) -> Iterator[str]:

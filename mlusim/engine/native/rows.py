@@ -13,18 +13,18 @@ from mlusim.isa.table import ISA
 from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 
 _PIPES = {"all": FOR_ALL, "io": FOR_IO, "move": FOR_MOVE}
+# The rows that only wait for pipes, and for which.
 WAITS: Mapping[str, int] = MappingProxyType(
     {row.name: _PIPES[row.native[1]] for row in ISA.values() if row.native and row.native[0] == "wait"}
-)  # the rows that only wait for pipes, and for which
+)
+# The rows that wait for other cores, and which kind of core does; Python knows who they are.
 MEETS: Mapping[str, str] = MappingProxyType(
     {row.name: row.native[1] for row in ISA.values() if row.native and row.native[0] == "meet"}
-)  # the rows that wait for other cores, and which kind of core does; Python knows who they are
-REGISTERS = frozenset(
-    {row.name for row in ISA.values() if row.form == "register"} | {"vv_store"}
-)  # rows of vector registers, which are in registers.h
-RUN_TIME = frozenset(
-    {"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS, *REGISTERS}
-)  # rows that the run-time itself performs
+)
+# Rows of vector registers, whose C is in registers.h.
+REGISTERS = frozenset({row.name for row in ISA.values() if row.form == "register"} | {"vv_store"})
+# Rows that the run-time itself performs.
+RUN_TIME = frozenset({"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS, *REGISTERS})
 
 
 class _Asker:

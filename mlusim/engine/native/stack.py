@@ -4,9 +4,8 @@ import ctypes
 import sys
 
 MARGIN = 512 << 10  # bytes for what Python does on behalf of the innermost call
-FRAMES = (
-    256 << 10
-)  # of records by value that a kernel's functions may hold at once, besides calls within calls
+# Of records by value that a kernel's functions may hold at once, besides calls within calls.
+FRAMES = 256 << 10
 CIRCLES = 4 << 20  # of those that calls within calls hold at their deepest
 
 

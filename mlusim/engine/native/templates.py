@@ -76,6 +76,7 @@ def elementwise(
         )
     else:
         get = " ".join(f"U_${n} {letters[n]} = GET_${n}({n}[i]);" for n in tiles)
+        # INDEPENDENT is a promise: the door passes no other overlap than a source exactly at the destination.
         lines.append(
             f"INDEPENDENT for (int64_t i = 0; i < {count}; i++) {{ {get} dst[i] = PUT_$dst({text}); }}"
         )

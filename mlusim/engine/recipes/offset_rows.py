@@ -311,6 +311,7 @@ def _arguments(row: "Intrinsic") -> Arguments:
     """Return the arguments of *row* by their names: those in C's forms behind the ones that all forms have."""
     front = [p.name for p in row.given if p.kind != "rest"]
     forms = next((p.c for p in row.given if p.kind == "rest"), None) or ("",)
+    # The longer form has the mask.
     named = sorted(
         ([part.split()[-1].lstrip("*") for part in form.split(",") if part] for form in forms), key=len
     )
@@ -339,7 +340,7 @@ def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetSte
         (
             *(Positive(name) for name in ("size", "count")),
             *(FitsInt(name) for name in ("size", "stride", "count")),
-            *(() if scatters else (PiecesApart(),)),
+            *(() if scatters else (PiecesApart(),)),  # pieces that are only read may meet
             OneOf(at.directions),
             *(Pointing(name, None) for name in ("dst", "src")),
             Pointing("offset", NRAM),

@@ -136,7 +136,7 @@ class _Maker:
         first = row.operands[row.same[0]] if o.name in row.same else o
         like = None if first is o else first
         yield steps.OfKind(o, o.spaces, o.dtypes_on(self.generation), like)
-        if like is None or o.extent != first.extent:
+        if like is None or o.extent != first.extent:  # of equal extents one speaks for all
             yield steps.Filled(o)
         yield steps.Inside(o)
         if o.access != "read" and GDRAM in o.spaces:
@@ -168,6 +168,7 @@ class _Maker:
             yield steps.ChargeVector(amount, self._width(lead), row.passes, self.counts)
         elif row.pipe is Pipe.TENSOR:
             yield steps.ChargeTensor(amount)
+        # Fills and atomics have no direction: they are charged as the copy that takes the same ports.
         elif row.pipe is Pipe.MOVE:
             yield steps.ChargeTransfer(amount, Pipe.MOVE, SRAM2SRAM, row.atomic)
         else:

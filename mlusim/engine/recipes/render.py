@@ -151,7 +151,7 @@ def _refuse(_: Writer, step: steps.Refuse) -> Lines:
 
 
 def _pass_on(writer: Writer, step: steps.PassOn) -> Lines:
-    """Return the operand of the longer form stands before the counts."""
+    """Yield what passes a call of the longer form on, whose operand stands in front of the counts."""
     del step
     return other_form(writer.row, writer.arguments)
 
@@ -185,6 +185,7 @@ def _resolve(writer: Writer, step: steps.Resolve) -> Lines:
         yield "try:"
         for o in step.operands:
             yield f"    {_resolved(writer, o)}"
+        # A value that has no view is no pointer; nothing is asked of one that has.
         yield "except (AttributeError, TypeError):"
         yield f"    {writer.refused} from None"
 
@@ -270,6 +271,7 @@ def _constants(writer: Writer, step: steps.Constants) -> Lines:
     lead = writer.at[step.like.name]
     for name in step.names:
         slow = f"constant(mlu, row, {name!r}, v{lead}, {name})"
+        # A view has room for one scalar; a second one is rare, and is made by a call.
         if name != step.names[0]:
             yield f"c_{name} = {slow}"
         else:
