@@ -45,9 +45,8 @@ if TYPE_CHECKING:
     from mlusim.memory.footprint import Access
 
 LINE = int(MOVE_LINE.value)
-VECTOR_BYTES = int(
-    VECTOR_LINE.value
-)  # what the vector unit takes in a cycle; a shorter operand costs as much
+# What the vector unit takes in a cycle; a shorter operand costs as much.
+VECTOR_BYTES = int(VECTOR_LINE.value)
 UNIT = int(TRANSACTION.value)
 _ELEMENT = int(ELEMENT.value)
 _LINE_CYCLES = UNIT // int(CORE_IO.value)
