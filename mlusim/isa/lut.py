@@ -50,7 +50,6 @@ def _look_up(
         try:
             dst[...] = table.take(src)
         except IndexError:
-            # Such an index is what a look-up of all ones leaves: see `_DOC`.
             ones = src == np.iinfo(src.dtype).max
             _refuse_beyond(src, ones, table_length)
             dst[...] = table.take(np.where(ones, 0, src))
