@@ -51,7 +51,7 @@ def _held(sizes: dict[int, int], read: dict[int, int], capacity: int) -> dict[in
     again = sorted((size, address) for address, size in sizes.items() if read[address] > size)
     held: dict[int, int] = {}
     for size, address in again:
-        if size > capacity:
+        if size > capacity:  # the smallest come first, so that none of the others fits either
             break
         capacity -= size
         held[address] = size

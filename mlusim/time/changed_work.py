@@ -69,6 +69,7 @@ def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> li
     """
     groups = groups_of(tasks)
     longest = max(range(len(groups)), key=lambda n: times[n])
+    # A sum of equal floats may end a little above a whole number.
     waves = ceil(sum(times) / (places * times[longest]) - 1e-9)
     part = sum(times) / (waves * places * times[longest])
     logs: dict[CoreLog, CoreLog] = {}
@@ -165,7 +166,7 @@ def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
 
 
 def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
-    """Return every second barrier that all of a group meet at is left out, and what was waited for there is not.
+    """Return *log* without every second barrier that a whole group meets at, and without the wait for the own pipes there.
 
     *left_out* is shared by the logs of a launch: by the number of a meeting, whether it is left out.
     """

@@ -50,8 +50,9 @@ def warps(tracks: Sequence[Track], found: Sequence[Pieces], spans: Sequence[Task
 
 
 def _warp(found: Sequence[Pieces], alone: float, begin: float, end: float) -> Warp:
-    """Return the time that exceeds *alone* goes to the pieces that use the memory, as far as there are any."""
+    """Return the time on the board: what exceeds *alone* goes to the pieces that use the memory, as far as there are any."""
     where = next(
+        # Copies use the memory, else scalar accesses.
         (places for places in ((ON_IO, ON_STORE), (ON_SCALAR,)) if _any(found, places)),
         tuple(range(ON_MOVE + 1)),
     )

@@ -16,9 +16,8 @@ from mlusim.time.timed_log import Stack, TimedLog
 MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
 FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte
 GroupKey = tuple[tuple[CoreLog, bool, int], ...]
-Role = tuple[
-    bool, int, int
-]  # what a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it
+# What a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it.
+Role = tuple[bool, int, int]
 Stacks = list[tuple[Role, list[int], Stack]]  # of a role: the numbers of its cores, and their logs
 
 

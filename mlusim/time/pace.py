@@ -86,11 +86,12 @@ class Pace:
             port=beside * TRANSACTION.value / CLUSTER_IO.at(bound, board) / 1000,
             off_chip=DRAM_LATENCY.at(bound, board) / 1000,
             setup=DMA_SETUP.at(bound, board) * cycle,
-            sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,
+            sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,  # beyond what its line takes in any case
             function=(FUNCTION.at(bound, board) - 1) * cycle,
             exponential=(EXPONENTIAL.at(bound, board) - 1) * cycle,
             reduction=(REDUCTION.at(bound, board) - 1) * cycle,
             transposed=TRANSPOSE.at(bound, board) * cycle,
+            # Stalls were counted with the usual value.
             stall=ELEMENT.at(bound, board) / ELEMENT.value * cycle,
             scattered=ELEMENT.at(bound, board) * cycle,
             atomic=ATOMIC.at(bound, board) * cycle,

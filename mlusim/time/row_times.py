@@ -1,6 +1,6 @@
 """The time of each row of the logs: the replay once more, with notes, for those who ask.
 
-Times are those of a task or union by itself, in us from its start; `machine.timeline` puts them on the board.
+Times are those of a task or union by itself, in us from its start; `mlusim.time.timeline` puts them on the board.
 """
 
 from collections.abc import Sequence

@@ -169,7 +169,7 @@ def _spans(
 
 def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
     """Return the memory where the last group waits for its share; else the pipe that is busiest in it."""
-    if slot.end - slot.start > 1.001 * alone_us:
+    if slot.end - slot.start > 1.001 * alone_us:  # sums of floats differ by less
         return "IO-DMA"
     busiest = [max(core.busy[n] for core in last.cores) for n in range(len(PIPES))]
     return PIPES[busiest.index(max(busiest))]
@@ -288,6 +288,7 @@ def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing, ap
         ran[group].end = now
         active.discard(group)
         heapq.heappush(free, (now, nth, ran[group].place))
+        # Earlier an end changes a share little, and to work all of them out takes the square of their number.
         if len(active) <= 2 * slots:
             fresh = sharing.durations(tuple(active))
             running = [(now + (end - now) * _ratio(fresh[g], lasting[g]), n, g) for end, n, g in running]

@@ -124,7 +124,7 @@ def _place(start: int, spread: int) -> int:
     """Return the place in its line at which a segment begins."""
     if spread % UNIT == 0:
         return start % UNIT
-    grain = spread | start | UNIT
+    grain = spread | start | UNIT  # the step in which places differ: the last of them in a line is the worst
     return UNIT - (grain & -grain)
 
 
@@ -137,7 +137,7 @@ def charge_line(work: list[int], pipe: Pipe, number: int, to: int, frm: int, siz
             work[TRANSACTIONS] += (frm + size + 63 >> 6) - (frm >> 6)
         if WRITES[number]:
             work[TRANSACTIONS] += (to + size + 63 >> 6) - (to >> 6)
-            if (to | size) & 63:
+            if (to | size) & 63:  # whole lines are written without being read
                 work[TRANSACTIONS] += read_first(to, size)
     elif pipe is _MOVE:
         work[MOVE] += size
