@@ -23,12 +23,13 @@ from mlusim.isa.rules import at_least, between, demand, multiple_of
 from mlusim.isa.wram import LANES
 from mlusim.memory.space import WRAM
 
+# The operand in WRAM of each row, and the parameter that counts its filters.
 FILTERS = {
     "bang_matmul": ("right", "n"),
     "bang_conv": ("weight", "co"),
     "bang_conv_bias": ("weight", "co"),
     "bang_mlp": ("weight", "outputs"),
-}  # the operand in WRAM of each row, and the parameter that counts its filters
+}
 INPUTS = (half, bfloat16, float32, int8, int16)
 OUTPUTS = (float32, half, bfloat16, int32)
 OLD = (half, float32, int8, int16, int32)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 STEPS = 4096  # steps of either kind that a core remembers; beyond that it starts over
-LOUD = -1
+LOUD = -1  # epochs and marks count from 0, so that none has this number
 
 
 class Session(Launch, Protocol):
@@ -75,9 +75,8 @@ class Announcer:
         self._choices = choices
         self._kernel = KernelFrame()
         self._steps: dict[Any, _Known] = {}
-        self._scalars: dict[
-            Any, _Known
-        ] = {}  # apart, so that a long loop over scalars does not drive the others out
+        # Apart, so that a long loop over scalars does not drive the others out.
+        self._scalars: dict[Any, _Known] = {}
         self._fresh: list[Step] = []
         self._since = 0
         self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
@@ -95,6 +94,7 @@ class Announcer:
         if self._choices is not None:
             self._explore(self._choices)
         known = self._steps.get((frame.f_lasti, operands))
+        # Functions share the numbers of their instructions.
         if known is None or known.code is not frame.f_code or known.row is not row:
             known = self._step(row, self._kernel(frame), operands)
         if known.mark != self._since:
@@ -106,6 +106,7 @@ class Announcer:
         satisfied = self.issue is None or self.issue(effect) is True
         if self.effect is not None and self.effect(effect) is not True:
             satisfied = False
+        # `retire` has no answer by which an observer could say that it knows enough.
         if satisfied and self.retired is None:
             known.quiet = self._hub.epoch
         return effect

@@ -205,9 +205,8 @@ class Cluster:
         """Return the declaration in *other* that corresponds to *allocation* in this cluster."""
         found = None
         for nth, (mine, dtype, count) in enumerate(self._shared):
-            twin, _ = other.shared(
-                nth, dtype, count, mine.declared
-            )  # declares what that cluster will declare later
+            # Declares what that cluster will declare later.
+            twin, _ = other.shared(nth, dtype, count, mine.declared)
             if mine is allocation:
                 found = twin
                 break

@@ -107,9 +107,8 @@ class Core:
         self.cluster = cluster
         self.flights: deque[Flight] = deque()
         self.bindings: list[dict[Any, View]] = []
-        self.away: dict[
-            tuple[View, int], View
-        ] = {}  # other clusters' SRAM, by our view of it and their number
+        # Other clusters' SRAM, by our view of it and their number.
+        self.away: dict[tuple[View, int], View] = {}
         self.shared_count = 0
         self.loads, self.stores = LOADS.zeros(), STORES.zeros()
         self.arguments: list[Any] | None = None
@@ -160,6 +159,7 @@ class Core:
 
     def site(self) -> tuple[str, int]:
         """Return the file and line of the kernel statement that this core is at."""
+        # Another core runs, and the frames here are its own.
         if self.carrier is not None and self.session.scheduler.running is not self:
             return kernel_site(self.carrier.frame)
         return kernel_site()
@@ -172,7 +172,7 @@ class Core:
         """
         fault.task, (fault.file, fault.line) = self.place.task, self.site()
         site = Site(fault.file, fault.line)
-        if not site.python:
+        if not site.python:  # a source of BANG C: no `mlu.` stands there
             fault.message = site.respelled(fault.message)
             fault.hint = fault.hint and site.respelled(fault.hint)
         if fault.ends_launch:
@@ -267,7 +267,7 @@ class Core:
         self.loads[view.number] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar load", view, index)
-        if space.shared:
+        if space.shared:  # last, for it may let others run
             self.polls.load(view.allocation.address + view.phase + index * view.itemsize)
 
     def scalar_store(self, view: View, index: int, value: object) -> None:

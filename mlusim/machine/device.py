@@ -85,7 +85,7 @@ class Device(Presented):
         """
         host = host_array(array)
         dtype = as_dtype(host.dtype)
-        self._heap.reserve(host.nbytes)
+        self._heap.reserve(host.nbytes)  # before the host's memory is taken for what does not fit
         raw = fresh_bytes(host.nbytes)
         raw.view(host.dtype).reshape(host.shape)[...] = host
         return self._adopt(raw, host.shape, dtype, filled=True)
@@ -95,7 +95,7 @@ class Device(Presented):
         host = host_array(array)
         dtype = as_dtype(host.dtype)
         self._heap.reserve(host.nbytes)
-        raw = as_bytes(np.ascontiguousarray(host))
+        raw = as_bytes(np.ascontiguousarray(host))  # a copy only where the array has gaps
         return self._adopt(raw, host.shape, dtype, filled=True, writable=False)
 
     def empty(self, shape: int | Sequence[int], dtype: object) -> DeviceTensor:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mlusim.machine.observed import Core
 
 
+# Files in which names are spelled as in C.
 BANG_C = (
     ".mlu",
     ".mluh",
@@ -23,7 +24,7 @@ BANG_C = (
     ".c",
     ".hpp",
     ".h",
-)  # files in which names are spelled as in C
+)
 
 
 class ValueChange(NamedTuple):

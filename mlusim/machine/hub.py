@@ -56,9 +56,8 @@ class Observer:
     name = "observer"
     every_step = False  # whether launches keep every instruction for their timeline and lines
     afterwards = False  # whether it only looks at launches that are over, so that any engine may run them
-    between = (
-        False  # whether it hears only that launches and tasks begin and end, so that any engine may run them
-    )
+    between = False
+    """Whether it hears only that launches and tasks begin and end, so that any engine may run them."""
     counts = False
     """Whether it wants, of kernels of BANG C, no more than how often statements and outcomes of tests came; C counts them for ``counted``."""
     screens = 0

@@ -31,9 +31,8 @@ class Kernel:
             raise UsageError(f"{body!r} is no function; a kernel is a function of mlu and its arguments")
         functools.update_wrapper(self, body)
         self.body = body
-        self.native: Any = getattr(
-            body, "native", None
-        )  # its form in C, where it has one (`machine.native.run`)
+        # Its form in C, where it has one (`machine.native.run`).
+        self.native: Any = getattr(body, "native", None)
         # Where given: makes of an mlu and arguments what one core calls for each of its tasks.
         self.prepared: Callable[[Any, Sequence[Any]], Callable[[], None]] | None = getattr(
             body, "prepared", None

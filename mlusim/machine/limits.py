@@ -186,6 +186,7 @@ class Meter:
     @contextmanager
     def running(self, core: Any) -> Iterator[None]:
         """Count the turns of loops of the kernel that the block runs on *core*, if there is a limit of instructions."""
+        # A thread has one trace function: a debugger's stays.
         if self.limit.instructions is None or sys.gettrace() is not None:
             yield
             return
@@ -257,7 +258,7 @@ class _Turns:
         def line(frame: FrameType, event: str, _argument: Any) -> Any:
             nonlocal last
             if event == "line":
-                if frame.f_lasti <= last:
+                if frame.f_lasti <= last:  # a jump back, or the same line once more
                     self._turn()
                 last = frame.f_lasti
             return line

@@ -115,9 +115,8 @@ class Session:
         self.threads = 1  # that ran its tasks
         self.counts: Any = None  # where C counts what it passes, for those who want that
         self.skip = 0  # groups of tasks that are left out
-        self.native_groups: int | None = (
-            None  # of the first so many C runs the tasks, Python those of the rest
-        )
+        # C runs the tasks of the first so many groups, Python those of the rest.
+        self.native_groups: int | None = None
         self.native_members = 0  # of the group behind those, the first so many cores to begin run C, too
         self._members_in_c = 0  # of the group that is made next
         self._bind = bind
@@ -128,9 +127,8 @@ class Session:
         limited = meter is not None and meter.limit.instructions is not None
         self._counted_together = self.alone and not limited
         self._ended: dict[Any, None] = {}  # cores that run further tasks
-        self._idle: dict[
-            tuple[int, int], list[Any]
-        ] = {}  # those of unions that are over, by their places there
+        # Those of unions that are over, by their places there.
+        self._idle: dict[tuple[int, int], list[Any]] = {}
         away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
         self.policies = _policies(board.arch, away, self.steps is not None)
         self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
@@ -347,7 +345,7 @@ class Session:
             core = self._member(place, union, cluster, in_c=place in in_c)
             cluster.cores.append(core)
             union.cores.append(core)
-        if begin_memory_cores_first():
+        if begin_memory_cores_first():  # both orders are legal (decision 0006)
             return sorted(union.cores, key=lambda core: not core.place.memory_core)
         return union.cores
 

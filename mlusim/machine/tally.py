@@ -54,15 +54,12 @@ class Tally:
         self.board = board
         self._limits = board.arch.limits(compiled=compiled)
         self.tasks: list[TaskWork] = []
-        self.counts, self.traffic_by = (
-            NOTHING.copy(),
-            TRAFFIC.zeros(),
-        )  # cores that nothing watches write here
+        # Cores that nothing watches write here.
+        self.counts, self.traffic_by = NOTHING.copy(), TRAFFIC.zeros()
         self.lines, self.spare = NOTHING.copy(), NOTHING.copy()  # all cores of the launch write here
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
-        self.declared: tuple[
-            tuple[int, tuple[Allocation, ...]], ...
-        ] = ()  # of the first task, by memory, and its base
+        # What the first task declared, by memory, behind the base of each.
+        self.declared: tuple[tuple[int, tuple[Allocation, ...]], ...] = ()
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
         self._logs: dict[bytes, CoreLog] = {}  # tasks that do the same share a log
@@ -71,7 +68,7 @@ class Tally:
 
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
-        scalars, *others = core.mlu.work[:5]
+        scalars, *others = core.mlu.work[:5]  # by pipe; what is behind them describes waits
         if any(core.loads):
             scalars += _add_accesses(self.scalar_loads, core.loads)
         if any(core.stores):
@@ -166,7 +163,7 @@ class Tally:
     @property
     def io_bytes(self) -> int:
         """Bytes that the IO-DMA carried, for copies, atomics and fills."""
-        return sum(task.work[3] for task in self.tasks)
+        return sum(task.work[3] for task in self.tasks)  # of the IO-DMA, in the order of the pipes
 
     @property
     def memory(self) -> dict[str, Usage]:
@@ -203,7 +200,7 @@ def _add(total: list[int], counts: Sequence[int]) -> None:
 
 def _met(counts: Sequence[int]) -> Iterable[int]:
     """Return the numbers of the *counts* that are not zero; few are."""
-    if counts.__class__ is not list:
+    if counts.__class__ is not list:  # counters in C are a memoryview
         return np.asarray(counts).nonzero()[0].tolist()
     return () if counts == NOTHING else compress(EVERY, counts)
 

@@ -14,9 +14,10 @@ from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 
 Lines = Iterator[str]
+# Names of the functions, by the directions of the form.
 NAMES: Mapping[str, str] = MappingProxyType(
     {"one": "memcpy_1d", "rows": "memcpy_rows", "started": "memcpy_start"}
-)  # of the functions, by the directions of the form
+)
 _LANES = {"one": "directions", "rows": "rows_directions", "started": "async_directions"}
 _PIPE = "far_direction(d) ? P_IO : P_MOVE"
 

@@ -39,11 +39,11 @@ LARGE = 1 << 20  # bytes that a launch is given, from which on "auto" takes more
 MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
 MANY_TOUCHES = 1 << 16  # of a thread, from which on they are joined where they meet
 MOST_JOINED = 1 << 19  # that may be left then; more take longer than the tasks
-KEPT_BYTES = (
-    64 << 20
-)  # of copies of pages that a process keeps for its next launches: the system takes long to provide them
+# Bytes of copies of pages that a process keeps for its next launches: the system takes long to provide them.
+KEPT_BYTES = 64 << 20
 MOST_THREADS = 64
 MOMENT = 0.05  # seconds after which the launch's own thread looks after its alarm
+# Rows by which the order of tasks is seen: output, locks, the dumps that end a launch.
 IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scalar", "breakdump_vector"})
 
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()

@@ -69,6 +69,7 @@ def choose(
 
 def debugged() -> bool:
     """Return whether a debugger of Python, as pdb or debugpy, watches lines: any trace function but that of coverage."""
+    # sys.monitoring: from Python 3.12 on.
     monitoring, tracer = getattr(sys, "monitoring", None), sys.gettrace()
     traced = tracer is not None and COVERAGE not in (_package(tracer), _package(type(tracer)))
     return traced or (monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None)

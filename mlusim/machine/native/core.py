@@ -70,6 +70,7 @@ def answer(core: "NativeCore", value: Any) -> None:
         place.kind, place.bits = layout.INTEGER, 0
     elif isinstance(value, Ptr):
         place.kind, place.bits = layout.POINTER, core.pointer(value)
+    # bfloat16 is no class of NumPy's floats.
     elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == MEMORY_TYPES[1].dtype:
         place.kind = layout.FLOAT
         place.bits = int(np.float64(value).view(np.uint64))
@@ -392,6 +393,7 @@ class NativeCore(Core):
 
     def pointer_of(self, word: int, dtype: int) -> Any:
         """Return the pointer that *word* is, seen as elements of *dtype* (-1: as it was declared)."""
+        # Half of the room is added first, so that a negative offset takes nothing from the number.
         number = (word + (1 << layout.OFFSET_BITS - 1) & (1 << 64) - 1) >> layout.OFFSET_BITS
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
         view = self.views[number] if 0 < number < len(self.views) else None

@@ -51,6 +51,7 @@ class NativeProgram:
     @functools.cached_property
     def follows(self) -> bool:
         """True where it makes pointers of addresses that it reads from memory."""
+        # The run-time has these functions itself.
         own = self.text.removeprefix(FLIES).removeprefix(runtime(self.mode))
         return "load_pointer(" in own or "pointer_of(" in own
 

@@ -31,9 +31,8 @@ LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 MOST_ACCESSES = 1 << 22  # of which half may be left once they are joined
 WAIT = "sync_io_move_compute"
-HARMLESS = frozenset(
-    {"bang_printf", "assert_", "sync_all_mpu"}
-)  # rows that Python executes in a run in C and that touch no memory
+# Rows that Python executes in a run in C and that touch no memory.
+HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
 
 
 class Looks(Protocol):
@@ -204,9 +203,8 @@ class Screen(Observer):
         self._sites: Sequence[tuple[str, int]] = ()
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
-        self._keys: dict[
-            Allocation, int
-        ] = {}  # which keep the allocations alive, so that no two have one key
+        # They keep the allocations alive, so that no two have one key.
+        self._keys: dict[Allocation, int] = {}
         self._own: dict[NativeCore, dict[Allocation, Bytes]] = {}
         self._accesses = np.zeros((2 if not looks & Screened.RACE else MOST_ACCESSES + 1, COLUMNS), np.int64)
         self._accesses[0, 1] = MOST_ACCESSES

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.session import Request, Session
 
-LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler, and
-LONG = 20_000  # instructions, of an earlier launch of the kernel or of
+LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler
+LONG = 20_000  # instructions of an earlier launch of the kernel, from which on it does
 TRIED = 1 << 16  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()

@@ -46,10 +46,11 @@ CALL, DROP = (
     ctypes.cast(f, ctypes.c_void_p).value
     for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
 )
+# Give Python's lock back, and take it.
 SAVE, RESTORE = (
     ctypes.cast(f, ctypes.c_void_p).value
     for f in (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
-)  # give Python's lock back, and take it
+)
 OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task counts by itself
 REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
 SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them

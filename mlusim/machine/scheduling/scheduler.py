@@ -65,18 +65,16 @@ class Scheduler:
         self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
         self._coming = 0
         self._groups: Iterator[list[Core] | UnionToCome | Callable[[], Core]] = iter(())
-        self._pending: list[Core] | UnionToCome | Callable[[], Core] | None = (
-            None  # the group that is admitted next
-        )
+        # The group that is admitted next.
+        self._pending: list[Core] | UnionToCome | Callable[[], Core] | None = None
         self._room = 0  # groups that may be resident yet
         self._carriers = Carriers(QUIET)
         self._alive: list[Core] = []
         self._spinning: set[Core] = set()
         self._idle_rounds = 0
         self._shared_progress = -1
-        self._states: dict[
-            Core, bytes
-        ] = {}  # states of spinning tasks at an earlier look; nothing shared has changed since
+        # States of spinning tasks at an earlier look; nothing shared has changed since.
+        self._states: dict[Core, bytes] = {}
         self._stuck: set[Core] = set()  # tasks that were in the same state twice since then
         self._asked: set[Core] = set()  # who tells its state when it spins next
         self._looks = 0  # since then
@@ -136,7 +134,7 @@ class Scheduler:
     def _follows(self) -> bool:
         """Return whether the next task may begin where one has ended, as if others had run it, and without a switch."""
         coming = self._ready[0] if self._ready else self._pending
-        if self._ready and coming.__class__ is tuple:
+        if self._ready and coming.__class__ is tuple:  # a group that is to come, as `_admit` writes it
             coming = coming[1]
         elif self._ready:
             return False

@@ -66,9 +66,8 @@ class _Telling:
     def value(self, value: Any) -> Iterator[bytes]:
         """Yield the content of *value*, or which object it is where its content is not the kernel's to change."""
         kind = value.__class__
-        if isinstance(
-            value, int | float | str | bytes | complex | None
-        ):  # numbers that an observer follows, too
+        # Numbers that an observer follows, too.
+        if isinstance(value, int | float | str | bytes | complex | None):
             yield repr(value).encode("utf-8", "backslashreplace") + b";"
         elif isinstance(value, np.generic):
             yield str(value.dtype).encode() + value.tobytes()
