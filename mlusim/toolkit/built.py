@@ -31,7 +31,7 @@ MOST_BUILT = 64
 """Programs and libraries that are kept, the ones used last."""
 FLAGS = ("-g", "-O1")
 LINKED = (
-    "-Wl,-z,lazy",
+    "-Wl,-z,lazy",  # what no file defines is missed when it is called, and not when the program begins
     "-Wl,--as-needed",
     "-lcnnl_extra",
     "-lcnnl",

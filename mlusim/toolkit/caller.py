@@ -56,9 +56,8 @@ def main(argv: list[str]) -> None:
     """Answer until the other end is gone."""
     end = socket.socket(fileno=int(argv[2]))
     LIBC.dlopen.restype = ctypes.c_void_p
-    handle = LIBC.dlopen(
-        argv[1].encode(), os.RTLD_LAZY
-    )  # a function that no file defines is missed when it is called
+    # A function that no file defines is missed when it is called.
+    handle = LIBC.dlopen(argv[1].encode(), os.RTLD_LAZY)
     if not handle:
         LIBC.dlerror.restype = ctypes.c_char_p
         sys.exit(f"error: {LIBC.dlerror().decode()}")

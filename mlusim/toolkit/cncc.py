@@ -70,9 +70,8 @@ class CompileCommand:
     """A command line, read."""
 
     inputs: list[tuple[str, str]] = field(factory=list)  # each file with the ending that tells its language
-    link: list[str | int] = field(
-        factory=list
-    )  # what the linker gets, in order; a number is that of an input
+    # What the linker gets, in order; a number is that of an input.
+    link: list[str | int] = field(factory=list)
     flags: list[str] = field(factory=list)  # clang's
     include: list[str] = field(factory=list)
     define: list[tuple[str, str | None]] = field(factory=list)
@@ -285,6 +284,7 @@ class CompilerDriver:
         if made is not None:
             blob = Path(scratch) / "record"
             blob.write_bytes(made.content)
+            # Where clang puts device code for CUDA's run-time, which the driver's library stands in for.
             more += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
             more += self._included("mlusim_no_kernel.h") if made.no_kernel else []
             links = _links(made, ".globl" if "--bang-device-only" in command.modes else ".weak")
@@ -305,6 +305,7 @@ class CompilerDriver:
         command = self.command
         return [
             *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
+            # Without CUDA's own headers clang takes an older one, whose launches push no configuration.
             *("-Xclang", "-target-sdk-version=11.0", *more),
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),

@@ -21,9 +21,8 @@ from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.server.called import CallAnswer, CallBytes, CalledSession
 
-_KINDS: Mapping[int, int] = MappingProxyType(
-    {0: 1, 1: 4, 2: 8, 4: 16, 8: 32, 16: 64}
-)  # cnrtFunctionType_t by unions
+# cnrtFunctionType_t by unions.
+_KINDS: Mapping[int, int] = MappingProxyType({0: 1, 1: 4, 2: 8, 4: 16, 8: 32, 16: 64})
 _DTYPES: Mapping[str, str] = MappingProxyType(
     {
         "half": "HALF", "bfloat16": "BFLOAT16", "float": "FLOAT", "double": "DOUBLE", "float64": "DOUBLE",
@@ -251,7 +250,7 @@ def handle_fields(handle: Handle) -> dict[str, Any]:
         "sram_size": arch.max_sram,
         "capability_cluster_num": board.clusters,
         "capability_job_limit": _KINDS[max((n for n in _KINDS if n <= board.max_union), default=0)],
-        "clock_rate": board.clock_mhz * 1000,
+        "clock_rate": board.clock_mhz * 1000,  # kHz, as the driver has it
     }
 
 

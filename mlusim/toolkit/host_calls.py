@@ -66,9 +66,8 @@ class HostCalls:
 
     module: "Module"
     symbols: dict[tuple[str, str, int], str] = field(factory=dict)
-    broken: dict[ir.Span, BrokenFunction] = field(
-        factory=dict
-    )  # functions that do not compile, by their bodies
+    # Functions that do not compile, by their bodies.
+    broken: dict[ir.Span, BrokenFunction] = field(factory=dict)
     _library: Path | None = None
     _processes: dict[int, CallingProcess] = field(factory=dict)
 
@@ -110,6 +109,7 @@ class HostCalls:
                 return built(sources)
             except HostBuildError as error:
                 more = broken_functions(forms, error.shown)
+                # A body that is out already: to leave it out once more changes nothing.
                 if more is None or any(one.body in self.broken for one in more):
                     raise self._refused(error) from None
                 self.broken.update({one.body: one for one in more})
@@ -137,9 +137,10 @@ class HostCalls:
         for n, function in enumerate(functions):
             symbol = f"mlusim_call_{number}_{n}"
             self.symbols[function.definition] = symbol
+            # C++ cannot name that namespace, and finds its members without.
             name = f"{function.scope}{function.name}".replace("(anonymous namespace)::", "")
             what = f"&{name}"
-            if shared[function.scope + function.name] > 1:
+            if shared[function.scope + function.name] > 1:  # overloads: the cast chooses one
                 kinds = ", ".join(p.spelling for p in function.parameters)
                 what = f"static_cast<{function.result} (*)({kinds})>({what})"
             lines.append(

@@ -58,9 +58,8 @@ def first_error(said: str) -> str:
 def without(broken: Sequence[BrokenFunction]) -> Mapping[str, str] | None:
     """Return the files of *broken* functions, each with bodies that say what is wrong; None where a macro wrote a body."""
     texts: dict[str, bytes] = {}
-    for one in sorted(
-        broken, key=lambda one: one.body[1:3], reverse=True
-    ):  # the last first: the others keep their place
+    # The last first: the others keep their place.
+    for one in sorted(broken, key=lambda one: one.body[1:3], reverse=True):
         body = one.body
         text = texts.get(body.file) or Path(body.file).read_bytes()
         first, end = _offset(text, body.line, body.column), _offset(text, body.end_line, body.end_column)

@@ -178,6 +178,7 @@ class CallingProcess:
         words: Sequence[str] = (),
         session: type[CalledSession] = CalledSession,
     ) -> None:
+        # -I -S: it needs no package and nothing of the user's, and begins sooner.
         self._words = words or [sys.executable, "-I", "-S", str(CALLER), str(library)]
         self._device, self._launches, self._side = device, launches, session
         self._running: subprocess.Popen[bytes] | None = None
@@ -302,11 +303,11 @@ class CallingProcess:
         assert self._listener is not None
         assert self._running is not None
         end, _ = self._listener.accept()
+        # The head of struct ucred.
         pid, uid = struct.unpack("ii", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:8])
         _, files, *_ = socket.recv_fds(end, 4096, 1)
-        if (
-            uid != os.getuid() or pid != self._running.pid or not files
-        ):  # a child of it, which has no device here
+        # A child of it, which has no device here.
+        if uid != os.getuid() or pid != self._running.pid or not files:
             end.close()
             return
         try:

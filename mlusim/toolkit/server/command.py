@@ -109,7 +109,7 @@ class NativeCommand:
                     self._answer(number, poll)
                 elif number in pipes and not pipes[number].pass_on():
                     poll.unregister(number)
-            if ready == [ends]:
+            if ready == [ends]:  # the program is over, and nothing that it wrote waits to be read
                 return
 
     def _accept(self, listener: socket.socket, poll: select.poll) -> None:

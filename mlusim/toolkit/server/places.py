@@ -56,8 +56,9 @@ class Places:
             low, high = (int(end, 16) for end in span.split("-"))
             words = rest.split(None, 4)
             path = words[4] if len(words) > 4 else ""
-            first.setdefault(path, low)
+            first.setdefault(path, low)  # addresses of a library count from its first mapping
             if low <= address < high and path.startswith("/"):
+                # Less 1: in the call, and not behind it.
                 offset = address - 1 - (first[path] if _moves(path) else 0)
                 return _place_in(path, offset)
         return Place()

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 MOST = 4096  # pieces of work that are held against what follows; of more, the oldest are forgotten
 MANY = 4096  # accesses of a launch that are kept apart before they are joined
 Clock = dict[int, int]  # the last piece of work of each queue that is over
-Bytes = Mapping[
-    Allocation | None, ByteRuns
-]  # by allocation of the device; None: memory of the host, by address
+# By allocation of the device; None: memory of the host, by address.
+Bytes = Mapping[Allocation | None, ByteRuns]
 
 
 @frozen
@@ -83,9 +82,8 @@ class QueueOrder:
         clock = self._queues[queue] = self._known(queue)
         clock[queue] = number = clock.get(queue, 0) + 1
         key = queue, caller, _key(touched.reads), _key(touched.writes)
-        self._works.pop(
-            key, None
-        )  # where this is not in order with something, that was not either, and is told once
+        # Where this is not in order with something, that was not either, and is told once.
+        self._works.pop(key, None)
         self._works[key] = QueueWork(what, queue, number, caller, touched)
         if len(self._works) > MOST:
             del self._works[next(iter(self._works))]

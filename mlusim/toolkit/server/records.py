@@ -10,7 +10,6 @@ def load(payload: bytes, others: Sequence[bytes], bang_arch: int) -> Any:
 
     Raises `UsageError` for a record of another version, and for one without code for *bang_arch*.
     """
-    read = importlib.import_module(
-        "mlusim.toolkit.server.record_module"
-    ).read  # programs without kernels have none
+    # Programs without kernels have none.
+    read = importlib.import_module("mlusim.toolkit.server.record_module").read
     return read(payload, others, bang_arch)

@@ -49,12 +49,12 @@ ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
         "NoDevice",
     )
 )
-FIRST_HANDLE = (
-    0x100  # smaller numbers are no queues: 0 and 2 are the usual one, waited for or not, 1 is every one
-)
+# Smaller numbers are no queues: 0 and 2 are the usual one, waited for or not, 1 is every one.
+FIRST_HANDLE = 0x100
 EVERY, UNWAITED = 1, 2
 MEMORY_CORES = "MLUSIM_MEMORY_CORES"
 """Names when the memory cores of a union begin, in the program's environment: ``first``, or ``last``, each behind its cluster's."""
+# cnrtFunctionType_t: Block is 1, UnionN the 4 * N cores that it takes.
 _KINDS: Mapping[int, Kind] = MappingProxyType({1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}})
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
 TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
@@ -151,7 +151,7 @@ class ProgramSession:
         self._order = QueueOrder()
         for held in (self._methods, self.boards, self._kernels, self._modules):
             held.clear()
-        gc.collect()
+        gc.collect()  # arrays of the map may be part of circles, which would keep it mapped
 
     def handle(self, request: ProgramRequest) -> ProgramReply:
         """Do what *request* asks for."""
@@ -286,6 +286,7 @@ class ProgramSession:
             arguments = found.arguments(request.payload)
         finally:
             self._target = None
+        # With the usual queue alone all work is in order.
         heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
         try:
             place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
@@ -298,7 +299,7 @@ class ProgramSession:
             self.fault = self.fault or fault
             raise
         self._work("launch", queue, request, Touched() if heard is None else heard.touched)
-        if self._timed or attendants():
+        if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
             queue.add(launch)
         return ProgramReply(
             printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
@@ -523,6 +524,7 @@ class ProgramSession:
     def duration(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtNotifierDuration``: us from one notifier to another."""
         first, second = (self._placed(handle) for handle in request.words[:2])
+        # The bits of a double in the word of the answer.
         return ProgramReply(struct.unpack("<Q", struct.pack("<d", second.us - first.us))[0])
 
     def queue_waits(self, request: ProgramRequest) -> ProgramReply:

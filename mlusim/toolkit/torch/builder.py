@@ -62,6 +62,7 @@ _MORE = re.compile(
     r"\btorch::(?:nn|optim|jit|data|serialize|autograd|python|cuda|distributed|load|save|manual_seed)\b"
     r"|#\s*include\s*<torch/(?!extension\.h|torch\.h|types\.h|all\.h|script\.h>)"
 )
+# Flags that a precompiled header has to be made with.
 _FORMED = (
     "-std=",
     "--std",
@@ -69,7 +70,7 @@ _FORMED = (
     "-m",
     "--bang-mlu-arch=",
     "--bang-arch=",
-)  # flags that a precompiled header has to be made with
+)
 _LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
 _ERROR = re.compile(r"error:|undefined reference|cannot find|unable to find")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
@@ -368,9 +369,8 @@ def _folder(key: str) -> tuple[Path, Path]:
             for one in sorted(folder.parent.iterdir(), key=lambda p: -p.stat().st_mtime_ns)[MOST_FOLDERS:]:
                 shutil.rmtree(one, ignore_errors=True)
             return folder, base
-    room = Path(
-        tempfile.mkdtemp(prefix="mlusim-torch-")
-    )  # nothing can be kept: it has to outlive this process
+    # Nothing can be kept: it has to outlive this process.
+    room = Path(tempfile.mkdtemp(prefix="mlusim-torch-"))
     return room, room
 
 
