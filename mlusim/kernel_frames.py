@@ -10,7 +10,11 @@ from types import CodeType, FrameType
 OWN = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
 OPERATORS = OWN + "ops" + os.sep  # of an installed mlusim; their kernels are as the user's
 _GENERATED = ("<mlusim", OWN)
-LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+FROZEN = "<frozen "  # begins the files of modules that are within Python, as its importer
+LIBRARIES = (
+    *(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    FROZEN,
+)
 SCOPES = "_c_scopes"  # where the globals of a function of BANG C keep what tells the names of its frames
 
 

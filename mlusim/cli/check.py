@@ -31,6 +31,7 @@ from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.calls import is_python_call, other_call
 from mlusim.cli.cases import applied, chosen
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
@@ -38,7 +39,7 @@ from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind, program_and_kernel
 from mlusim.cli.reference import expectation_of
-from mlusim.cli.settings import boards_in, names_in, parameters
+from mlusim.cli.settings import boards_in, format_of, names_in, parameters
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import behind, is_cases, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
@@ -87,7 +88,7 @@ def _root() -> Path:
 
 def run(args: argparse.Namespace) -> int:
     """Check; returns 3 after a fault, 1 for findings or failed accuracy, 2 for an error of the script."""
-    form = _format(args)
+    form = format_of(args, SUFFIXES, TEXT)
     names = tuple(names_in(args.only)) or tuple(checkers())
     observers_of(names)
     _refuse_odd_schedules(args)
@@ -133,15 +134,6 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
             return [_program(args, names)]
     refuse_call_arguments(args)
     return _operator(args, names)
-
-
-def _format(args: argparse.Namespace) -> str:
-    """Return the format that was asked for, or the one that the name of the output ends with."""
-    if args.json:
-        if args.format not in {None, "json"}:
-            raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")
-        return "json"
-    return str(args.format or SUFFIXES.get(Path(args.output or "").suffix.lower(), "text"))
 
 
 def _suppressions(name: str | None) -> tuple[Suppression, ...]:

@@ -33,9 +33,10 @@ from mlusim.machine.limits import UNLIMITED, limiting
 from mlusim.near import near
 
 if TYPE_CHECKING:
+    from mlusim.cli.arguments import common
     from mlusim.frontend.bangc import errors as sources
 else:
-    (sources,) = lazy("mlusim.frontend.bangc.errors")
+    common, sources = lazy("mlusim.cli.arguments.common", "mlusim.frontend.bangc.errors")
 
 
 FEW = "few"  # the file that declares the arguments of verbs that take few
@@ -175,6 +176,8 @@ def _run(arguments: Sequence[str]) -> int:
     own, named, behind = _divided(macros_joined(arguments), verb)
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = named, behind
+    if verb is not None and (refused := _refused(verb, surplus, named)) is not None:
+        raise UsageError(refused)
     if surplus:
         prog = f"mlusim {args.verb}" if args.verb else "mlusim"
         raise UsageError(f"{prog} takes no {surplus[0]!r}; see `{prog} --help`")
@@ -214,6 +217,15 @@ def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], li
     verb.add_arguments(parser)
     own, named, behind = divide(parser, arguments[at:])
     return [*arguments[:at], *own], named, behind
+
+
+def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | None:
+    """Return why *verb* does not take an option of other verbs in *surplus* or in *named*, the program's words before ``--``."""
+    if not surplus and not named:
+        return None
+    ours = [word for word in named if word.partition("=")[0] in common.OURS]
+    found = common.refusal(verb.name, [*surplus, *ours])
+    return f"{found}; an option of the program itself stands behind --" if found and ours else found
 
 
 def _log_hosts(args: argparse.Namespace) -> None:

@@ -12,10 +12,11 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import plan_source
+from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.plain_text import remark
-from mlusim.cli.plan_answer import PlanAnswer, deliver, frontier_names
-from mlusim.cli.settings import boards_in
+from mlusim.cli.plan_answer import SUFFIXES, PlanAnswer, deliver, frontier_names
+from mlusim.cli.settings import boards_in, format_of
 from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import refuse_no_file
@@ -36,6 +37,7 @@ from mlusim.plan.render import (
 from mlusim.plan.solver.frontier import Frontier
 from mlusim.plan.svg import frontier_svg, layout_svg
 
+UNKNOWN = "?"  # the format of a file whose name does not say it
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
 
 
@@ -69,13 +71,16 @@ def run(args: argparse.Namespace) -> int:
 
     Raises `UsageError` for anything that the command line gets wrong.
     """
+    form = format_of(args, SUFFIXES, UNKNOWN if args.output else TEXT)
+    if form == UNKNOWN:
+        told = f"the suffix {Path(args.output).suffix!r}; use {', '.join(SUFFIXES)}"
+        raise UsageError(f"{args.output} has {told}, or say with --format what it is")
     check_writable(args.output)
     if is_cases(args.operator[0]):
         args.program, *args.arguments = args.operator
         args = applied(args, one_case(args))
         args.operator = [args.program, *args.arguments]
     answers = plan_source.answers(args) if is_source(args.operator[0]) else _of_operator(args)
-    form = "json" if args.json else args.format
     deliver(answers, form=form, file=args.output, title=f"The plan of {args.operator[0]}")
     return 0 if all(a.good for a in answers) else 1
 

@@ -4,19 +4,20 @@ import html
 import io
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 from rich.console import Console, RenderableType
 
+from mlusim.cli.arguments.plan import FORMATS
+from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.files import write_text
 from mlusim.cli.show import output
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.report.json_values import json_text
 
-SUFFIXES = (".json", ".svg", ".csv", ".html")
+SUFFIXES = {f".{form}": form for form in FORMATS if form != TEXT}
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -58,26 +59,27 @@ def frontier_names(text: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def deliver(answers: Sequence[PlanAnswer], *, form: str | None, file: str | None, title: str) -> None:
-    """Write *answers* to *file* and, as *form* says, to standard output; text where neither is given.
+def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title: str) -> None:
+    """Write *answers* as *form* says to *file*, or to standard output.
 
-    Raises `UsageError` for a suffix or a form that the answers do not have.
+    Raises `UsageError` for a form that the answers do not have.
     """
-    if file is not None:
-        kind = Path(file).suffix
-        if kind not in SUFFIXES:
-            raise UsageError(f"{file} has the suffix {kind!r}; use {', '.join(SUFFIXES)}")
-        write_text(file, _text(answers, kind.removeprefix("."), file, title))
-    if form in (None, "text"):
-        if file is None or form == "text":
-            views = [a.view for a in answers if a.view is not None]
-            for number, view in enumerate(views):
-                output().print(*([""] if number else []), view, sep="\n", soft_wrap=isinstance(view, str))
+    if form == TEXT and file is None:
+        views = [a.view for a in answers if a.view is not None]
+        for number, view in enumerate(views):
+            output().print(*([""] if number else []), view, sep="\n", soft_wrap=isinstance(view, str))
+        return
+    who = f"--format {form}" if file is None else file
+    text = _text(answers, form, who, title)
+    if file is None:
+        sys.stdout.write(text)
     else:
-        sys.stdout.write(_text(answers, str(form), f"--format {form}", title))
+        write_text(file, text)
 
 
 def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str:
+    if form == TEXT:
+        return "\n".join(f"{_told(a)}\n" for a in answers if a.view is not None)
     if form == "json":
         document: Any = [a.facts for a in answers] if len(answers) > 1 else answers[0].facts
         return json_text(document)
@@ -96,9 +98,13 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
 def _section(answer: PlanAnswer) -> str:
     parts = [answer.svg]
     if answer.view is not None:
-        # A page is as wide as it is: the width of the terminal that it is made in has no part in it.
-        console = Console(file=io.StringIO(), width=110, record=True, color_system=None)
-        console.print(answer.view, crop=False)
-        told = "\n".join(line.rstrip() for line in console.export_text().splitlines())
-        parts.append(f"<pre>{html.escape(told)}</pre>")
+        parts.append(f"<pre>{html.escape(_told(answer))}</pre>")
     return "\n".join(part for part in parts if part)
+
+
+def _told(answer: PlanAnswer) -> str:
+    """Return the view of *answer* as lines of text."""
+    # A file is as wide as it is: the width of the terminal that it is made in has no part in it.
+    console = Console(file=io.StringIO(), width=110, record=True, color_system=None)
+    console.print(answer.view, crop=False)
+    return "\n".join(line.rstrip() for line in console.export_text().splitlines())

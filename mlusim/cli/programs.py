@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import settings
+from mlusim.cli.arguments.common import refusal
 from mlusim.cli.settings import names_in
 from mlusim.cli.sources import (
     CALL_OPTIONS,
@@ -99,7 +100,7 @@ def program_of(args: argparse.Namespace) -> "Program":
         return _native(args, checks, words)
     refuse_call_arguments(args)
     if words:
-        raise UsageError(f"an operator takes no {words[0]!r}; cases are named with --case")
+        raise _no_word(args, words[0], f"an operator takes no {words[0]!r}; cases are named with --case")
     return _operator(args, checks)
 
 
@@ -143,8 +144,13 @@ def operators_behind(args: argparse.Namespace) -> list[str]:
     words = [*args.arguments, *behind(args)]
     odd = next((word for word in words if word.startswith("-")), None)
     if odd is not None:
-        raise UsageError(f"mlusim {args.verb} takes no {odd!r}; see `mlusim {args.verb} --help`")
+        raise _no_word(args, odd, f"mlusim {args.verb} takes no {odd!r}; see `mlusim {args.verb} --help`")
     return words
+
+
+def _no_word(args: argparse.Namespace, word: str, sentence: str) -> UsageError:
+    """Return the refusal of *word*, with the reason where it is an option of other verbs, else as *sentence* says."""
+    return UsageError(refusal(args.verb, [word]) or sentence)
 
 
 def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "KernelCall | HostProgram":
@@ -162,7 +168,9 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
     if not any(getattr(args, o, None) for o in OF_KERNELS) and program.has_main:
         return program
     if rest:
-        raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
+        raise _no_word(
+            args, rest[0], f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE"
+        )
     dim, kind = calls.dim_of(args.dim), calls.kind_of(args.kind)
     how = (checks, seed, effects, engine)
     draws = getattr(args, "draws", None)
@@ -224,6 +232,7 @@ def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str,
         "engine": getattr(args, "engine", None) or "auto",
         "seed": getattr(args, "seed", None),
         "effects": getattr(args, "effects", None) or "late",
+        "threads": getattr(args, "threads", None),
     }
     named = tuple(find_board(name).name for one in boards for name in one.split(","))
     return commands.CommandProgram(args.program, words, checks, named, options)

@@ -3,13 +3,13 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from attrs import evolve
 from rich.text import Text
 
 import mlusim
 from mlusim.cli import report_program
+from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.campaign import exit_code, jobs, perform, show, studies_of
 from mlusim.cli.cases import chosen, each
 from mlusim.cli.exits import CLEAN, FINDINGS
@@ -18,7 +18,7 @@ from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind
-from mlusim.cli.settings import names_in
+from mlusim.cli.settings import format_of, names_in
 from mlusim.cli.show import output
 from mlusim.cli.sources import is_cases, refuse_call_arguments
 from mlusim.counted import plural
@@ -40,8 +40,8 @@ from mlusim.report.verdicts import headline, verdicts
 
 def run(args: argparse.Namespace) -> int:
     """Run the cases and write the report; returns 1 for findings, failed accuracy or a regression, 3 for a fault."""
-    form = _format(args)
-    if form == "table" and args.output:
+    form = format_of(args, {f".{name}": name for name in FORMATS}, TEXT)
+    if form == TEXT and args.output:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
     args.program = next(iter(args.operators), None)
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 def _each_case(args: argparse.Namespace, form: str) -> int:
     """Report each case of a file.  Raises `UsageError` for several cases in a format that is one document of one."""
     args.arguments = args.operators[1:]
-    if form not in {"table", "json"} and len(chosen(args)) > 1:
+    if form not in {TEXT, "json"} and len(chosen(args)) > 1:
         raise UsageError(f"--format {form} goes with one case; name it with --case")
     args.json, args.format = form == "json", None
     return each(args, lambda one: report_program.report(one, form))
@@ -88,7 +88,7 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
     """Show the report, or write it to where it goes; the comparison goes along, or to standard error."""
     found = extras.found
-    if form == "table":
+    if form == TEXT:
         _show(records, extras, explain=args.explain)
         return
     text = FORMATS[form](records, extras, mlusim.__version__)
@@ -118,13 +118,3 @@ def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> No
         output().print(told)
     if extras.found is not None:
         show_comparison(extras.found)
-
-
-def _format(args: argparse.Namespace) -> str:
-    """Return the format that was asked for, or the one that the name of the output ends with."""
-    if args.json:
-        if args.format not in {None, "json"}:
-            raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")
-        return "json"
-    suffix = Path(args.output or "").suffix.removeprefix(".").lower()
-    return str(args.format or (suffix if suffix in FORMATS else "table"))

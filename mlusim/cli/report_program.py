@@ -12,6 +12,7 @@ from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.check.checking import printing_aside
+from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.launched import Launched, chosen, launched
@@ -130,7 +131,7 @@ def report(args: argparse.Namespace, form: str) -> int:
     _refuse(args, OF_REPORTS, "goes with operators; `mlusim profile` measures a program against a baseline")
     boards = boards_in(args.board, ()) if args.board else _usual(args, DEFAULT_BOARDS)
     checks, kernel = tuple(names_in(args.check)), _kernel(args)
-    aside = form != "table" and not args.output
+    aside = form != TEXT and not args.output
     runs: list[Launched] = []
     program: Program | None = None
     with progress("boards", len(boards)) as step:
@@ -145,7 +146,7 @@ def report(args: argparse.Namespace, form: str) -> int:
     assert program is not None
     made = [launch for run in runs for launch in run.launches]
     study = _studied(program, runs[0]) if args.what_if and runs[0].launches else None
-    if form == "table":
+    if form == TEXT:
         _show([run for run in runs if run.launches], study)
     elif made:
         page = page_text(made, args.program, study, command=args.typed) if form == "html" else ""

@@ -1,6 +1,8 @@
-"""Words of the command line as values: ``--set k=v``, lists of names, boards."""
+"""Words of the command line as values: ``--set k=v``, lists of names, boards, formats."""
 
-from collections.abc import Iterable, Sequence
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.catalog import find_board
@@ -63,3 +65,15 @@ def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
     if given and not names:
         raise UsageError(f"--board {' '.join(given)!r} names no board; give one, such as {usual[0]}")
     return list(dict.fromkeys(find_board(name).name for name in names or usual))
+
+
+def format_of(args: argparse.Namespace, suffixes: Mapping[str, str], usual: str) -> str:
+    """Return the format of the answer: that of ``--format`` or ``--json``, else as the name after ``-o`` ends, else *usual*.
+
+    Raises `UsageError` for both options.
+    """
+    if args.json:
+        if args.format not in {None, "json"}:
+            raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")
+        return "json"
+    return str(args.format or suffixes.get(Path(args.output or "").suffix.lower(), usual))

@@ -53,6 +53,11 @@ def on_threads(many: int | None) -> Iterator[None]:
         _THREADS.reset(token)
 
 
+def asked_threads() -> int | None:
+    """Return the number of threads that the block asks for; None where it asks for none."""
+    return _THREADS.get()
+
+
 def threads_of(given: object = None, environ: Mapping[str, str] = os.environ) -> int:
     """Return the number of threads that is *given*, else that of the block, of the environment, or 1.
 

@@ -4,7 +4,6 @@ Calls share nothing, so that records come out the same, and in the same order, w
 of processes.
 """
 
-import functools
 import os
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +14,9 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from mlusim.engine.preference import NATIVE, preferred, preferring
+from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
 from mlusim.machine.hub import EveryStep
-from mlusim.machine.limits import Limit, limit_of, limiting
 from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault
@@ -175,19 +173,11 @@ def _in_c(jobs: Sequence[Job]) -> bool:
     return jobs[0].engine == NATIVE
 
 
-def _under(limit: Limit, engine: str, work: Callable[[J], R], job: J) -> R:
-    """Call *work* with *job*, every launch under *limit* and on *engine*: in another process too."""
-    with limiting(limit), preferring(engine):
-        return work(job)
-
-
 def spread(
     work: Callable[[J], R], jobs: Sequence[J], workers: int = 1, done: Callable[[R], None] | None = None
 ) -> list[R]:
     """Call *work*, a function of a module, with each of *jobs*, as `perform_all` does."""
     tell = done or (lambda _: None)
-    # They are context variables of this process, which a worker does not have.
-    work = functools.partial(_under, limit_of(None), preferred(), work)
     results: dict[int, R] = {}
     several = workers if workers > 1 and len(jobs) > 1 else None
     with closing(carried(work, jobs, workers=several)) as ended:

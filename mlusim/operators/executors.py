@@ -1,6 +1,7 @@
 """Carrying work to an executor of `concurrent.futures`: this process, processes of our own, or a given executor."""
 
 import ctypes
+import functools
 import multiprocessing
 import os
 import platform
@@ -15,7 +16,9 @@ from itertools import islice
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
+from mlusim.engine.preference import asked_threads, on_threads, preferred, preferring
 from mlusim.errors import UsageError
+from mlusim.machine.limits import Limit, limit_of, limiting
 
 LOOK = 5.0  # seconds after which an executor that may complain is asked
 WAITING = 4096  # jobs that a given executor has at a time
@@ -36,14 +39,23 @@ def carried(
 
     Jobs start in their order, on *executor*, or else in *workers* processes (None: in this one).  Where a
     process dies, what ran at that moment runs again alone, and what dies again ends in `WorkerDied`, which
-    names the job; all others go on.  Closing the iterator gives up what has not ended.  Raises `UsageError`
-    where no process lives, as those of a script that does not ask for ``__main__``.
+    names the job; all others go on.  Launches have the limit, engine and threads of the block that calls this, wherever they run.
+    Closing the iterator gives up what has not ended.  Raises `UsageError` where no process lives, as those of a script that does
+    not ask for ``__main__``.
     """
-    if executor is not None:
-        return _given(work, jobs, executor, workers or 1)
-    if workers is None:
+    if executor is None and workers is None:
         return _here(work, jobs)
-    return _own(work, list(enumerate(jobs)), workers)
+    # They are context variables of this process, which a worker does not have.
+    there = functools.partial(_under, limit_of(None), preferred(), asked_threads(), work)
+    if executor is not None:
+        return _given(there, jobs, executor, workers or 1)
+    return _own(there, list(enumerate(jobs)), workers or 1)
+
+
+def _under(limit: Limit, engine: str, threads: int | None, work: Callable[[J], R], job: J) -> R:
+    """Call *work* with *job*, every launch under *limit*, on *engine* and on *threads* threads."""
+    with limiting(limit), preferring(engine), on_threads(threads):
+        return work(job)
 
 
 def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Future[R]"], None, None]:

@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlusim.engine.preference import asked_threads, on_threads, preferred, preferring
 from mlusim.errors import UsageError
+from mlusim.machine.limits import Limit, limit_of, limiting
 from mlusim.operators import executors
 from mlusim.operators.campaign import spread
 from mlusim.operators.executors import WorkerDied, carried
@@ -27,6 +29,11 @@ def work(job):
     if job % 2:
         raise ValueError(f"{job} is odd")
     return 2 * job
+
+
+def settings(_):
+    """The limit, the engine and the threads of launches here."""
+    return str(limit_of(None)), preferred(), asked_threads()
 
 
 def outcomes(ended):
@@ -58,6 +65,18 @@ def test_any_executor_gives_the_same_outcomes():
 
     assert EXPECTED == on_threads
     assert EXPECTED == plain(outcomes(carried(work, JOBS, workers=2)))
+
+
+def test_launches_elsewhere_are_as_in_the_block():
+    """The limit, the engine and the threads of whoever asks hold in threads and processes too."""
+    asked = Limit(instructions=7)
+    with limiting(asked), preferring("native"), on_threads(3), ThreadPoolExecutor(1) as threads:
+        found = [
+            outcomes(carried(settings, JOBS[:1], **where))[0]
+            for where in ({}, {"executor": threads}, {"workers": 1})
+        ]
+
+    assert [(str(asked), "native", 3)] * 3 == found
 
 
 def pages_touched(nbytes):

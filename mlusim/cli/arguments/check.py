@@ -4,6 +4,8 @@ from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import (
+    WHERE_CHECKED,
+    add_answer,
     add_call_arguments,
     add_coverage,
     add_engine,
@@ -20,10 +22,6 @@ from mlusim.machine.limits import USUAL
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.programs.argument_forms import SEED
 
-WHERE_CHECKED = (
-    "what the checkers watch: Python, or C where it finds nothing that they may report; auto takes C for large launches "
-    "of BANG C, native for all, and kernel.mlu of operators (default: auto)"
-)
 EXAMPLES = """examples:
   mlusim check tin_shift_forward --case golden_document
   mlusim check my_kernels.py --only memcheck,racecheck
@@ -57,9 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     _add_schedules(parser)
     add("--notes", action="store_true", help="report remarks too, which fail no run")
     add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
-    add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
-    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
-    add_jobs(parser, what="processes for many cases")
+    add_answer(parser, FORMATS)
+    add_jobs(parser)
     add("--json", action="store_true", help="the same as --format json")
     add_engine(parser, WHERE_CHECKED)
     add_threads(parser)

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from mlusim.cli.arguments.shared import (
     add_call,
     add_call_arguments,
+    add_engine,
     add_limit,
     add_program,
     add_schedule,
@@ -33,6 +34,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--json", action="store_true", help="one JSON document on standard output")
     add_call(parser)
     add_schedule(parser)
+    add_engine(
+        parser,
+        "what executes the kernels and counts their lines: auto takes C for kernels of BANG C (default: auto)",
+    )
     add_call_arguments(parser)
     add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

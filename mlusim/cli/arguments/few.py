@@ -2,7 +2,7 @@
 
 import argparse
 
-from mlusim.cli.arguments.shared import add_boards, add_jobs, add_source_arguments
+from mlusim.cli.arguments.shared import add_boards, add_jobs, add_source_arguments, add_threads
 
 COMPILE_EXAMPLES = """examples:
   mlusim compile scale.mlu
@@ -96,6 +96,7 @@ def demo(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_boards(parser)
     add("-o", "--output", default=PAGE, metavar="F.html", help=f"where the page goes (default: {PAGE})")
+    add_threads(parser)
     add_jobs(parser)
     add("--json", action="store_true", help="one JSON document on standard output, besides the page")
     parser.epilog = "example: mlusim demo -o report.html"

@@ -5,14 +5,17 @@ from argparse import ArgumentParser
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.judge import seconds
 from mlusim.cli.arguments.shared import (
+    WHERE_CHECKED,
     add_boards,
     add_coverage,
     add_dask,
+    add_engine,
     add_function,
     add_jobs,
     add_limit,
     add_program,
     add_source_arguments,
+    add_threads,
     whole,
     workers,
 )
@@ -75,6 +78,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the folder that keeps failing calls, tried first, and how far the search came (default: FILE.fuzz beside the first file)",
     )
     add("--restart", action="store_true", help="begin with the first draw, wherever the last search ended")
+    add_engine(parser, WHERE_CHECKED)
+    add_threads(parser)
     add_jobs(parser, "1")
     add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")

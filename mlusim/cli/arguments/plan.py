@@ -2,8 +2,9 @@
 
 import argparse
 
-from mlusim.cli.arguments.shared import add_call_arguments, add_draws, add_engine, add_function
+from mlusim.cli.arguments.shared import add_answer, add_call_arguments, add_draws, add_engine, add_function
 
+FORMATS = ("text", "json", "svg", "csv", "html")
 EXAMPLES = """examples:
   mlusim plan mutual_information_backward --set S=15,T=104
   mlusim plan mutual_information_backward --max T --set S=15 --board MLU370-X4 MLU590-H8
@@ -50,15 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_questions(parser)
     add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
     parser.set_defaults(launches=False)
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.add_argument(
-        "--format",
-        choices=("text", "json", "svg", "html", "csv"),
-        help="what to write to standard output (default: text; csv is for a frontier)",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="F", help="write to F: .json, .svg, .html, or .csv for a frontier"
-    )
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+    add_answer(parser, FORMATS, "; csv is for a frontier")
 
 
 def _add_questions(parser: argparse.ArgumentParser) -> None:

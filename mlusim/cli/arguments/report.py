@@ -4,6 +4,8 @@ from argparse import ArgumentParser
 
 from mlusim.cli.arguments.shared import (
     EVERY,
+    TEXT,
+    add_answer,
     add_call_arguments,
     add_draws,
     add_engine,
@@ -40,12 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_call_arguments(parser)
     add_draws(parser)
     add = parser.add_argument
-    add(
-        "--format",
-        choices=("table", *FORMATS),
-        help="what to write (default: as the name after -o ends, or a table)",
-    )
-    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
+    add_answer(parser, (TEXT, *FORMATS))
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
     add(
         "--policy",

@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_schedule(parser)
     add_engine(parser)
     add_threads(parser)
-    add_jobs(parser, what="processes for many cases")
+    add_jobs(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, USUAL)
     add_coverage(parser)

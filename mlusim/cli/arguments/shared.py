@@ -3,6 +3,8 @@
 import functools
 import math
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.engine.preference import ENGINES
@@ -10,7 +12,24 @@ from mlusim.machine.limits import Limit, limit_in
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.programs import argument_forms
 
+THREADS = "--threads"
+JOBS = "--jobs"
+ENGINE = "--engine"
+MEANING: Mapping[str, str] = MappingProxyType(
+    {
+        THREADS: "threads for the tasks of one launch in C, where their order cannot matter (default: 1, or what MLUSIM_THREADS says)",
+        JOBS: "runs at the same time, each in a process of its own (default: {})",
+    }
+)
+"""What an option does, in every verb that takes it."""
+
 WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
+WHERE_CHECKED = (
+    "what the checkers watch: Python, or C where it finds nothing that they may report; auto takes C for large launches "
+    "of BANG C, native for all, and kernel.mlu of operators (default: auto)"
+)
+TEXT = "text"  # for people
+FORMER = "table"  # which `mlusim report` called it
 GROUP = "network"
 EVERY = "all"  # of the groups
 USUAL_THRESHOLD = "5%"
@@ -93,17 +112,23 @@ def add_schedule(parser: ArgumentParser) -> None:
 
 def add_engine(parser: ArgumentParser, text: str = WHERE_IT_CAN) -> None:
     """Declare ``--engine`` with its choices."""
-    parser.add_argument("--engine", choices=ENGINES, help=text)
+    parser.add_argument(ENGINE, choices=ENGINES, help=text)
 
 
 def add_threads(parser: ArgumentParser) -> None:
     """Declare ``--threads``, the native engine's share of the host."""
+    parser.add_argument(THREADS, metavar="N", type=workers, help=MEANING[THREADS])
+
+
+def add_answer(parser: ArgumentParser, formats: Sequence[str], more: str = "") -> None:
+    """Declare ``--format``, which takes *formats*, and ``-o`` of a verb whose answer goes to a file."""
     parser.add_argument(
-        "--threads",
-        metavar="N",
-        type=workers,
-        help="run the tasks of a launch in C on N threads where their order cannot matter; 1, or what MLUSIM_THREADS says",
+        "--format",
+        choices=formats,
+        type=lambda word: TEXT if word == FORMER else word,
+        help=f"what to write (default: as the name after -o ends, or {TEXT}{more})",
     )
+    parser.add_argument("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
 
 
 def add_limit(parser: ArgumentParser, base: Limit) -> None:
@@ -216,11 +241,9 @@ def add_boards(
     )
 
 
-def add_jobs(
-    parser: ArgumentParser, default: str = "one per CPU, at most 4", what: str = "processes"
-) -> None:
+def add_jobs(parser: ArgumentParser, default: str = "one per CPU, at most 4") -> None:
     """Declare ``--jobs``; *default* says how many where none are named."""
-    parser.add_argument("--jobs", metavar="N", type=workers, help=f"{what} (default: {default})")
+    parser.add_argument(JOBS, metavar="N", type=workers, help=MEANING[JOBS].format(default))
 
 
 def add_dask(parser: ArgumentParser, *, files: bool) -> None:

@@ -14,6 +14,7 @@ from mlusim.cli.arguments.shared import (
     add_param,
     add_reference,
     add_selection,
+    add_threads,
 )
 from mlusim.machine.limits import USUAL
 
@@ -45,6 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
     add_kept_output(parser, "result")
     add_engine(parser)
+    add_threads(parser)
     add_jobs(parser)
     add_dask(parser, files=False)
     add("--json", action="store_true", help="one JSON document on standard output")

@@ -15,6 +15,7 @@ from mlusim.cli.arguments.shared import (
     add_param,
     add_program,
     add_reference,
+    add_threads,
     workers,
 )
 from mlusim.machine.limits import USUAL
@@ -64,6 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--html", metavar="F.html", help="write a page with a chart")
     add_kept_output(parser, "candidate")
     add_engine(parser)
+    add_threads(parser)
     add_jobs(parser)
     add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")

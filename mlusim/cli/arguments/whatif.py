@@ -9,10 +9,12 @@ from mlusim.cli.arguments.shared import (
     add_draws,
     add_engine,
     add_inputs,
+    add_limit,
     add_param,
     add_program,
     add_threads,
 )
+from mlusim.machine.limits import USUAL
 
 EXAMPLES = """examples:
   mlusim what-if tin_shift_forward --case network_3x15x16x45435_half
@@ -47,4 +49,5 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_engine(parser)
     add_threads(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
+    add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

@@ -1,0 +1,67 @@
+"""Options that verbs share: which verb takes one, and what a verb says that does not."""
+
+import pytest
+
+from mlusim.cli.arguments import common, shared
+from mlusim.cli.main import VERBS, Parser
+
+TAKEN = {}
+for verb in VERBS:
+    parser = Parser(prog=verb.name)
+    verb.add_arguments(parser)
+    TAKEN[verb.name] = {option: a for a in parser._actions for option in a.option_strings}
+KERNELS = [verb.name for verb in VERBS if verb.name not in common.WITHOUT_KERNELS]
+
+
+@pytest.mark.parametrize("option", common.REASONS)
+def test_each_verb_takes_an_option_or_says_why_not(option):
+    """One of both; those that run no kernel say so of the options that are about running."""
+    verbs = TAKEN if option in common.OURS else KERNELS
+
+    assert [name for name in verbs if option not in TAKEN[name]] == [
+        name for name in verbs if name in common.REASONS[option]
+    ]
+
+
+def test_an_option_means_the_same_wherever_it_is():
+    """The words of the help are those of the table, up to the default of processes."""
+    for option, meaning in shared.MEANING.items():
+        begin = meaning.partition("{}")[0]
+        told = {taken[option].help for taken in TAKEN.values() if option in taken}
+        assert all(text.startswith(begin) for text in told), told
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("plan", "k.mlu", "--jobs", 2), "plan takes no --jobs: each value that it tries follows from the last"),
+        (("debug", "s.py", "--threads=2"), "tasks run in their order; an option of the program itself stands behind --"),
+        (("profile", "tin_shift_forward", "-o", "x.html"), "profile takes no -o: --html F.html writes a page"),
+        (("what-if", "tin_shift_forward", "--format", "csv"), "what-if takes no --format: it prints text"),
+        (("isa", "bang_add", "--threads", 2), "isa takes no --threads: it runs no kernel"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_said(cli, words, sentence):
+    """An option that another verb has is refused with the reason, and what serves instead."""
+    done = cli(*words)
+
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert sentence in done.err
+
+
+def test_a_plan_goes_where_the_name_or_the_format_says(cli, tmp_path):
+    """As the answers of check and report; a name that says nothing needs the format."""
+    words = ("plan", "mutual_information_backward", "--set", "S=15,T=104")
+    named, said, text = tmp_path / "a.svg", tmp_path / "b", tmp_path / "c"
+    done = [
+        cli(*words, "-o", named),
+        cli(*words, "-o", said, "--format", "svg"),
+        cli(*words, "-o", text, "--format", "text"),
+    ]
+    odd = cli(*words, "-o", said)
+
+    assert [("", 0)] * 3 == [(one.out, one.code) for one in done]
+    assert named.read_text() == said.read_text()
+    assert "<svg" in said.read_text()
+    assert text.read_text().endswith("fits: 635488 bytes to spare\n")
+    assert "has the suffix ''; use .json, .svg, .csv, .html, or say with --format" in odd.err
