@@ -68,7 +68,7 @@ def test_any_executor_gives_the_same_outcomes():
 
 
 def test_launches_elsewhere_are_as_in_the_block():
-    """The limit, the engine and the threads of whoever asks hold in threads and processes too."""
+    """The limit, the engine and the threads of the caller hold in threads and processes too."""
     asked = Limit(instructions=7)
     with limiting(asked), preferring("native"), on_threads(3), ThreadPoolExecutor(1) as threads:
         found = [
