@@ -149,9 +149,9 @@ class Session:
         if self.hub.launch_end is not None:
             self.hub.launch_end(self)
 
-    def run_every(self, step: int, first: int) -> None:
-        """Run every *step*-th group of tasks from the *first* on, one after the other."""
-        self._run_groups(itertools.islice(self._groups(), first, None, step), 1)
+    def run_some(self, numbers: Iterable[int]) -> None:
+        """Run the groups of tasks (Block tasks, or unions) of these *numbers*, one after the other; nothing looks inside."""
+        self._run_groups(map(self._group, numbers), 1)
 
     def _run_groups(self, groups: Iterator[Any], room: int) -> None:
         try:
@@ -285,6 +285,18 @@ class Session:
         for task in range(x * y * z):
             yield functools.partial(self._block, task) if self.alone else [self._block(task)]
 
+    def _group(self, number: int) -> UnionToCome | Callable[[], Core]:
+        """Return group *number* of the launch, which is made when it runs."""
+        if self.kind.unions == 0:
+            return functools.partial(self._block, number)
+        (x, y, _), width = self.dim, self.kind.unions * self.board.arch.cores_per_cluster
+        row, start = divmod(number, -(-x // width))
+        return self._union_to_come(start * width, row % y, row // y)
+
+    def _union_to_come(self, start: int, row: int, plane: int) -> UnionToCome:
+        many = self.kind.unions * (self.board.arch.cores_per_cluster + self.board.arch.memory_core)
+        return UnionToCome(many, functools.partial(self._union, start, row, plane))
+
     def _block(self, task: int) -> Core:
         """Return a core for the Block task *task*: one that has ended another, where there is such."""
         x, y, _ = self.dim
@@ -299,13 +311,11 @@ class Session:
 
     def _unions(self) -> Iterator[list[Core] | UnionToCome]:
         (x, y, z), arch = self.dim, self.board.arch
-        width = self.kind.unions * arch.cores_per_cluster
-        many = width + self.kind.unions * arch.memory_core
         for plane in range(z):
             for row in range(y):
-                for start in range(0, x, width):
-                    make = functools.partial(self._union, start, row, plane)
-                    yield UnionToCome(many, make) if self.alone else make()
+                for start in range(0, x, self.kind.unions * arch.cores_per_cluster):
+                    coming = self._union_to_come(start, row, plane)
+                    yield coming if self.alone else coming.make()
 
     def _cluster(self, number: int) -> Cluster:
         arch = self.board.arch

@@ -15,6 +15,7 @@ from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.engine import strides
 from mlusim.engine.native.charges import charges
 from mlusim.engine.native.screen import Footprint, Mode, before, behind, beside
+from mlusim.engine.native.sums import adds, later
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
@@ -204,13 +205,14 @@ class _Door:
             yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in conditions)
         yield from self._values()
         yield from self._arrays()
-        spans = () if self.mode is Mode.ALONE else self._spans()
+        sums = self.mode is Mode.BESIDE and adds(row)
+        spans = () if self.mode is Mode.ALONE or sums else self._spans()
         yield from beside(row, spans) if self.mode is Mode.BESIDE else before(row, self.number, spans)
         for step in self.steps:
             if isinstance(step, steps.Settle):
                 yield f"  m->site = site; settle_(m, P_{step.pipe.name});"
         spins = any(isinstance(step, steps.Spin) for step in self.steps)
-        yield f"  {'int changed_ = 0; ' if spins else ''}{text}"
+        yield from self._sum(text) if sums else (f"  {'int changed_ = 0; ' if spins else ''}{text}",)
         if self.mode is Mode.SCREENED:
             yield from behind(row, spans)
         if row.form == "strided":
@@ -221,6 +223,11 @@ class _Door:
             yield "  m->site = site; up_(m, UP_ATOMIC, !changed_, 0);"
         yield from self._slow(result)
         yield "}"
+
+    def _sum(self, text: str) -> Iterator[str]:
+        """Render a sum that may be made later."""
+        extent, dtype = self._extent(self.row.operands["dst"]), self.types["dst"]
+        return later(extent, IDS[dtype], text, scalar="src" in self.scalars)
 
     def _arrays(self) -> Iterator[str]:
         for o in self.operands:

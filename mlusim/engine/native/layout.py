@@ -100,6 +100,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("segment", "i32", 1),
     ("screen", "ptr", 1),
     ("records", "ptr", 1),
+    ("sums", "ptr", 1),
     ("cell_flags", "ptr", 1),
     ("parts", "ptr", 1),
     ("cover", "ptr", 1),

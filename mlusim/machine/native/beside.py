@@ -1,7 +1,9 @@
 """Launches in C whose tasks run on several cores of the host: each thread takes every n-th Block task, or union.
 
 Their order cannot matter where what one of them writes off chip no other reads or writes.  That is known at the end only, from the
-record of what each touched; until then the pages of GDRAM that change are kept.  Where it does not hold, and where anything
+record of what each touched; until then the pages of GDRAM that change are kept.  Sums of atomics without a result are made in the order
+of tasks, so that several tasks may add to the same bytes, if none does anything else there (`machine.native.sums`).
+Where that does not hold, and where anything
 else is amiss (a fault, a print, a lock, memory that no record knows of), the bytes are restored, and the tasks run in order.
 """
 
@@ -9,7 +11,8 @@ import contextlib
 import functools
 import os
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,9 +21,11 @@ import numpy as np
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
+from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER
 from mlusim.engine.preference import NATIVE, asked_of
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
+from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.given import allocation_of, allocations
 from mlusim.memory.pointer import Ptr
@@ -48,6 +53,8 @@ IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scal
 
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """Of kernels whose tasks have to run in order, the architectures."""
+_mixing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
+"""Of kernels that read or write what they add to, the architectures."""
 
 
 @functools.cache
@@ -123,9 +130,19 @@ class _Memory:
 
     def __init__(self, given: Sequence[Allocation], read: Collection[Allocation]) -> None:
         self.keys = {a: READ if a in read else key for key, a in enumerate(given)}
+        self.numbers = {a: key for a, key in self.keys.items() if key != READ}
         self._fresh = [a for a in given if a.writable and is_fresh(a)]
         changing = [a for a in given if a.writable and a.nbytes and a not in read]
         self.kept = {a: _Kept(a) for a in changing if not is_fresh(a)}
+
+    def targets(self) -> "np.ndarray[Any, Any]":
+        """Return the address, the bytes, and where pages are kept, of the memory of each number."""
+        words = np.zeros((len(self.keys), 3), np.uint64)
+        for allocation, key in self.numbers.items():
+            if allocation.nbytes:
+                kept = self.kept.get(allocation)
+                words[key] = allocation.where(), allocation.nbytes, 0 if kept is None else kept.at
+        return words
 
     def end(self) -> None:
         """Nothing is restored any more."""
@@ -173,10 +190,10 @@ def is_fresh(allocation: Allocation) -> bool:
 
 
 class Notes:
-    """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen."""
+    """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen.  Its *sums* are beside it."""
 
-    def __init__(self, memory: _Memory, ending: Ending) -> None:
-        self._memory, self._ending = memory, ending
+    def __init__(self, memory: _Memory, ending: Ending, sums: Sums) -> None:
+        self._memory, self._ending, self._sums = memory, ending, sums
         self._table = np.empty((MOST_TOUCHES + 1, COLUMNS), np.int64)
         self._table[0] = 0, MOST_TOUCHES, -1, 0, 0
         self._pieces: list[Rows] = []
@@ -186,6 +203,8 @@ class Notes:
         """A task begins on *core*."""
         core.c.records = self._table.ctypes.data
         core.c.segment = core.union.number
+        core.c.sums = self._sums.at
+        self._sums.begin(core.union.number)
         self._ending.watched_by(core)
 
     def again(self, core: "NativeCore") -> None:
@@ -287,37 +306,122 @@ def run_beside(session: "Session", many: int) -> bool:
     limit = None if session.meter is None else session.meter.limit
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
-    memory = _Memory(_within_reach(session), _only_read(session))
-    form, arch = session.request.kernel.native, session.board.arch
-
-    def part(ending: Ending) -> "tuple[Session, Notes]":
-        notes = Notes(memory, ending)
-        return session.beside(form.loaded(arch, None, Mode.BESIDE), notes), notes
-
+    form, name = session.request.kernel.native, session.board.arch.name
+    launch = _Launch(session, many)
     try:
-        parts = Threads(session, many, part).run()
-        alone = parts is not None and apart(np.concatenate([notes.touched() for _, notes in parts]))
-        if parts is None or not alone:
-            memory.restore()
-            _left.setdefault(session.request.kernel.native, set()).add(session.board.arch.name)
+        done = name not in _mixing.get(form, ()) and launch.add_in_order()
+        if not done and launch.mixes:
+            _mixing.setdefault(form, set()).add(name)
+            done = launch.add_at_once()
+        if not done:
+            _left.setdefault(form, set()).add(name)
             return False
         session.threads = many
-        session.tally.join([tally for tally, _ in parts])
+        session.tally.join(launch.tallies)
         return True
     finally:
-        memory.end()
+        launch.memory.end()
+
+
+class _Launch:
+    """The attempt to run all tasks of *session* on *many* threads; what they have changed is undone where it fails.
+
+    ``tallies`` are the sums of each thread.  ``mixes`` is whether the tasks read or write what they add to, and nothing else is amiss.
+    """
+
+    def __init__(self, session: "Session", many: int) -> None:
+        self.memory = _Memory(_within_reach(session), _only_read(session))
+        self.tallies: list[Tally] = []
+        self._session, self._many = session, many
+        self._form, self._arch = session.request.kernel.native, session.board.arch
+        self._loaded = self._form.loaded(self._arch, None, Mode.BESIDE)
+        self._groups = groups_of(session.request, self._arch)
+        self.mixes = self._loaded.program.adds
+
+    def add_at_once(self) -> bool:
+        """Run all tasks; sums are reads and writes like others."""
+        sums = [Sums(self.memory.numbers, self._many, IN_THE_RECORD) for _ in range(self._many)]
+        rows = self._wave(sums, functools.partial(every_so_many, self._many, self._groups))
+        return self._judged(rows is not None and apart(rows))
+
+    def add_in_order(self) -> bool:
+        """Run all tasks, wave by wave, between which is added what threads have written down."""
+        if not self._loaded.program.adds:
+            return self.add_at_once()
+        manners = [AT_ONCE] + [LATER] * (self._many - 1)
+        sums = [Sums(self.memory.numbers, self._many, manner) for manner in manners]
+        try:
+            rows = self._waves(sums)
+            mixed = rows is not None and not apart_from(rows[:, [LOW, HIGH, KEY]], sums)
+            alone = rows is not None and apart(rows)
+        finally:
+            for one in sums:
+                one.end()
+        self.mixes = alone and mixed
+        return self._judged(alone and not mixed)
+
+    def _judged(self, alone: bool) -> bool:
+        if not alone:
+            self.memory.restore()
+            self.tallies.clear()
+        return alone
+
+    def _waves(self, sums: Sequence[Sums]) -> "Rows | None":
+        """Return the record of all tasks, None where something has ended one of them."""
+        targets, found, first, wide = self.memory.targets(), [], 0, 2 * self._many
+        while first < self._groups:
+            end = min(first + wide, self._groups)
+            rows = self._wave(sums, functools.partial(_from_both_ends, deque(range(first, end))))
+            if rows is None:
+                return None
+            found.append(rows)
+            most = max(one.nbytes for one in sums) * self._many
+            wide = min(self._groups, max(wide, (end - first) * KEPT * self._many // max(most, 1)))
+            add_up(self._loaded.library, targets, sums, _pool())
+            first = end
+        return np.concatenate(found)
+
+    def _wave(self, sums: Sequence[Sums], groups: "Callable[[int], Iterable[int]]") -> "Rows | None":
+        """Run the groups of tasks that *groups* has for each thread; the record of what they touched."""
+
+        def part(ending: Ending, place: int) -> "tuple[Session, Notes]":
+            notes = Notes(self.memory, ending, sums[place])
+            return self._session.beside(self._form.loaded(self._arch, None, Mode.BESIDE), notes), notes
+
+        parts = Threads(self._session, self._many, part, groups).run()
+        if parts is None:
+            return None
+        self.tallies += [tally for tally, _ in parts]
+        return np.concatenate([notes.touched() for _, notes in parts])
+
+
+def every_so_many(many: int, groups: int, place: int) -> Iterable[int]:
+    """Return the numbers of every *many*-th of so many *groups*, from that at *place* on."""
+    return range(place, groups, many)
+
+
+def _from_both_ends(left: "deque[int]", place: int) -> Iterator[int]:
+    """Yield numbers that are *left* to run: the first thread, which adds at once, has the first of them, and the others the last."""
+    take = left.pop if place else left.popleft
+    with contextlib.suppress(IndexError):
+        while True:
+            yield take()
 
 
 class Threads(Generic[Noted]):
     """The *many* threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it.
 
-    *part* makes the session of one of them, and what notes its tasks.
+    *part* makes the session of one of them, by its place, and what notes its tasks, which are those of *groups*.
     """
 
     def __init__(
-        self, session: "Session", many: int, part: "Callable[[Ending], tuple[Session, Noted]]"
+        self,
+        session: "Session",
+        many: int,
+        part: "Callable[[Ending, int], tuple[Session, Noted]]",
+        groups: "Callable[[int], Iterable[int]]",
     ) -> None:
-        self._session, self._many, self._part = session, many, part
+        self._session, self._many, self._part, self._groups = session, many, part, groups
         self._ending = Ending()
         self._done: dict[int, tuple[Tally, Noted]] = {}
         self._first: Session | None = None  # the session of the thread that launches
@@ -342,13 +446,13 @@ class Threads(Generic[Noted]):
         return None
 
     def _work(self, place: int) -> None:
-        """Run every n-th task or union from number *place* on, in a session of this thread's own."""
+        """Run the tasks or unions of the thread at *place*, in a session of its own."""
         meter = self._session.meter
         try:
-            part, notes = self._part(self._ending)
+            part, notes = self._part(self._ending, place)
             if place == 0:
                 self._first = part
-            part.run_every(self._many, place)
+            part.run_some(self._groups(place))
             self._done[place] = part.tally, notes
         except Exception:
             self._ending.stopped = True

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from mlusim.arch.board import Arch
+from mlusim.engine.native import sums
 from mlusim.engine.native.copies import copies
-from mlusim.engine.native.door import NUMBERS, Use, door
+from mlusim.engine.native.door import IDS, NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.rows import MEETS, barrier
 from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
@@ -47,6 +48,11 @@ class NativeProgram:
     def flies(self) -> bool:
         """True where a screened run remembers what an asynchronous effect may meet."""
         return self.text.startswith(FLIES)
+
+    @functools.cached_property
+    def adds(self) -> bool:
+        """True where tasks that run at once may leave sums off chip for later."""
+        return sums.SUMMED in self.text
 
     @functools.cached_property
     def follows(self) -> bool:
@@ -97,7 +103,15 @@ def _starts() -> tuple[str, ...]:
 
 def assemble(arch: Arch, uses: Iterable[Use], functions: str, mode: Mode = Mode.ALONE) -> str:
     """Return the whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
-    doors = "\n".join(text for use in dict.fromkeys(uses) if (text := door(use, arch, mode)) is not None)
+    uses = tuple(dict.fromkeys(uses))
+    doors = "\n".join(text for use in uses if (text := door(use, arch, mode)) is not None)
     flies = FLIES if mode is Mode.SCREENED and any(call in functions for call in _starts()) else ""
     tensor = header() if MARK in doors else ""
-    return f"{flies}{runtime(mode)}\n{tensor}{doors}\n{functions}"
+    summed = _sums(uses) if sums.MARK in doors else ""
+    return f"{flies}{runtime(mode)}\n{tensor}{summed}{doors}\n{functions}"
+
+
+def _sums(uses: Iterable[Use]) -> str:
+    """Return what the rows in *uses* that add off chip need."""
+    added = [(ISA[use.row], use.given[0].dtype) for use in uses if sums.adds(ISA[use.row])]
+    return sums.header([(row, dtype) for row, dtype in added if dtype is not None], IDS)

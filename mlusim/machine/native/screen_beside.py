@@ -4,6 +4,7 @@ The threads share the flags of tensors.  What they have touched off chip is in t
 changed by an atomic, what another has touched, the order of tasks counts, and the launch is made again in order.
 """
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 from mlusim.arch.board import Arch
 from mlusim.engine.native.screen import READS, Screened, Suspicion
 from mlusim.engine.preference import NATIVE, asked_of
-from mlusim.machine.native.beside import IN_ORDER, LARGE, Ending, Threads, apart, groups_of
+from mlusim.machine.native.beside import IN_ORDER, LARGE, Ending, Threads, apart, every_so_many, groups_of
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen
 from mlusim.memory.given import allocations
 
@@ -65,13 +66,15 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
 
-    def part(ending: Ending) -> "tuple[Session, ThreadScreen]":
+    def part(ending: Ending, place: int) -> "tuple[Session, ThreadScreen]":
+        del place
         own = ThreadScreen(screen, ending)
         loaded: Loaded = session.native.again()
         loaded.beside = True
         return session.beside(loaded, own, (own,)), own
 
-    parts = Threads(session, many, part).run()
+    groups = functools.partial(every_so_many, many, groups_of(session.request, session.board.arch))
+    parts = Threads(session, many, part, groups).run()
     if parts is None or not apart(
         np.concatenate([_touched(screen, own, n) for n, (_, own) in enumerate(parts)])
     ):

@@ -10,7 +10,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import available
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
-from mlusim.machine.native import beside
+from mlusim.machine.native import beside, sums
 
 pytestmark = pytest.mark.skipif(available() is None, reason="needs a C compiler")
 
@@ -45,6 +45,7 @@ OWN = (
     "if (taskId % 3 == 1) { __bang_write_value(a, PIECE, 2.0f); }",
     "__bang_atomic_add(far, inout + at + 3, 1.0f);",
     "__memcpy(out + at, x + at, PIECE * 4, GDRAM2GDRAM);",
+    "__bang_atomic_reduce_add(inout + at + 3, a, 40);",
 )
 # and such in which it may not, depending on how far it reaches.
 SHARED = (
@@ -53,6 +54,7 @@ SHARED = (
     "out[(at + reach) % n] = taskId;",
     "((float *)x)[at] = 3.0f;",
     "__bang_atomic_add(whole, count, 1);",
+    "__bang_atomic_reduce_add(out + reach, b, PIECE);",
     "if (taskId == 5 && reach > 90) { out[-1] = 1.0f; }",
     '__bang_printf("%d\\n", taskId);',
 )
@@ -230,6 +232,69 @@ def test_a_limit_ends_every_thread(tmp_path, reach):
     device, kernel, given = copies(tmp_path, reach)
     with pytest.raises(LimitReached, match=r"has run for 0\.2 seconds"):
         device.launch(kernel, 8, args=given, engine="native", limit="seconds=0.2")
+
+
+SUMS = """\
+#define PIECE 700
+#define ROUNDS 3
+template <typename T> __mlu_func__ void added(T *to, T *from, const T *x, int n, int at, T one) {
+  __memcpy(from, x + at % n, PIECE * sizeof(T), GDRAM2NRAM);
+  for (int i = 0; i < ROUNDS; ++i) {
+    __bang_atomic_reduce_add(to + (taskId * 37 + i * 501) % n, from, PIECE - i);
+    __bang_atomic_reduce_add(to + taskId % 3, one, 11);
+  }
+}
+__nram__ float a[PIECE];
+__nram__ half b[PIECE];
+__nram__ int c[PIECE];
+__mlu_global__ void kernel(float *f, half *h, int *w, const float *x, const half *y, const int *z, float *out, int n, int what) {
+  added(f, a, x, n, taskId * 11, 0.1f);
+  added(h, b, y, n, taskId * 13, (half)0.1f);
+  added(w, c, z, n, taskId * 17, 3);
+  added((int *)f + n, c, z, n, taskId * 5, 1 << 20);
+  added(f + n, a, x, n, taskId * 7, -0.0f);
+  if (what == 1) { out[taskId] = f[2 * n + 1000]; }
+  if (what == 2) { out[taskId] = f[0]; }
+  if (what == 3) { f[taskId] = 1.0f; }
+  if (what == 4) { __bang_atomic_reduce_add(out + taskId * 16, a, 1); out[taskId * 16] = out[taskId * 16] * 2.0f; }
+  if (what == 5) { __bang_atomic_reduce_add((float *)x, a, 1); }
+}
+"""
+
+
+@pytest.mark.parametrize("union", [False, True])
+def test_sums_are_made_in_the_order_of_tasks(tmp_path, monkeypatch, union):
+    """Of floats that meet, zeros of both signs and NaN among them, with other types at the same bytes; in waves, and where there is room.
+
+    The second run does without the vectors of the processor.
+    """
+    if union:
+        monkeypatch.setenv("MLUSIM_CC", " ".join((*available(), "-O0", "-DPLAIN")))
+    kernel, tasks, n = loaded(tmp_path, SUMS), 24, 3000
+    generator = np.random.default_rng(0)
+    floats = generator.normal(size=(2, 3 * n)).astype(np.float32) * (generator.random((2, 3 * n)) < 0.2)
+    floats[:, ::11], floats[0, 5], floats[1, :9] = -0.0, np.nan, -0.0
+    whole = generator.integers(-(1 << 30), 1 << 30, (2, n + 700), np.int32)
+    half = floats[:, : n + 700].astype(np.float16)
+    given = (floats[0], half[0], whole[0], floats[1], half[1], whole[1], np.zeros(16 * tasks, np.float32), n)
+    options = {"dim": (tasks, 1, 1), "kind": mlusim.UNION1 if union else mlusim.BLOCK}
+
+    def threads(what, many=2):
+        return same(kernel, (*given, what), many, **options).threads
+
+    assert (threads(0), threads(0, 3), threads(1)) == (2, 3, 2)
+    monkeypatch.setattr(beside, "KEPT", 1)  # every wave is as small as may be
+    assert threads(0) == 2
+    if union:
+        return
+    for what in (4, 2, 3, 5):  # the first makes sums where it reads, each task for itself
+        monkeypatch.setattr(beside, "_left", {})
+        monkeypatch.setattr(beside, "_mixing", {})
+        assert threads(what) == 1, what
+    monkeypatch.setattr(beside, "_left", {})
+    monkeypatch.setattr(sums, "ROOM", 1 << 13)
+    monkeypatch.setattr(sums, "_rooms", [])
+    assert threads(0) == 1
 
 
 def rows(*given):

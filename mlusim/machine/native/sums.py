@@ -1,0 +1,118 @@
+"""Sums that the tasks of a launch on several threads make off chip: noted by each thread, and made in the order of tasks.
+
+The thread with the first tasks adds at once; the others write down what they would add, and where (`engine.native.sums`).
+A launch is made in waves of tasks, so that what is written down stays small.
+"""
+
+import ctypes
+import itertools
+import mmap
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, wait
+from typing import Any
+
+import numpy as np
+
+from mlusim.engine.native.sums import LATER, SUMMED
+from mlusim.memory.allocation import Allocation
+
+ROOM = 256 << 20  # bytes that a thread may write down in a wave; the system provides them as they are written
+KEPT = 32 << 20  # that stay provided for the next launch, and that a wave is meant to take of each thread
+PAGE = 4096  # bytes, each of which has a bit for each of its 64 lines
+LINE = PAGE // 64
+HEAD = 3  # words of what a thread does: its manner, how many logs there are, the bits of each memory; three of each log
+
+_rooms: list[mmap.mmap] = []
+
+
+class Sums:
+    """The sums of one of *many* threads, to the memories that *numbers* has; *manner* is one of `engine.native.sums`."""
+
+    def __init__(self, numbers: Mapping[Allocation, int], many: int, manner: int) -> None:
+        self.manner = manner
+        self.lines = {key: np.zeros(-(-a.nbytes // PAGE), np.uint64) for a, key in numbers.items()}
+        pointers = np.zeros(max(self.lines, default=0) + 1, np.uint64)
+        for key, lines in self.lines.items():
+            pointers[key] = lines.ctypes.data
+        self._pointers = pointers  # C reads them
+        self._words = np.zeros(HEAD + 3 * many, np.uint64)
+        self._words[:HEAD] = manner, many, pointers.ctypes.data
+        self._logs = self._words[HEAD:].reshape(many, 3)  # where each begins, where it ends now, and has to
+        self._room: mmap.mmap | None = None
+        if manner == LATER:
+            self._room = _rooms.pop() if _rooms else mmap.mmap(-1, ROOM)
+            first, each = ctypes.addressof(ctypes.c_char.from_buffer(self._room)), ROOM // many // PAGE * PAGE
+            for n, log in enumerate(self._logs):
+                log[:] = first + n * each, first + n * each, first + (n + 1) * each
+        self.at = int(self._words.ctypes.data)
+        self._group = -1
+        self._groups: list[tuple[int, Any]] = []  # with where the logs were when each began
+
+    def begin(self, group: int) -> None:
+        """The tasks of *group* begin."""
+        if group != self._group:
+            self._group = group
+            self._groups.append((group, self._logs[:, 1].copy()))
+
+    def written(self) -> list[tuple[int, Any, Any]]:
+        """Return for each group of the wave where what it wrote begins in each log, and where it ends."""
+        marks = [*self._groups, (-1, self._logs[:, 1])]
+        return [(group, start, end) for (group, start), (_, end) in itertools.pairwise(marks)]
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes are written down."""
+        return int((self._logs[:, 1] - self._logs[:, 0]).sum())
+
+    def begin_again(self) -> None:
+        """Forget what was written down; it has been added."""
+        self._logs[:, 1] = self._logs[:, 0]
+        self._group, self._groups = -1, []
+
+    def end(self) -> None:
+        """Let a later launch have the room."""
+        room, self._room = self._room, None
+        if room is not None:
+            if self.nbytes > KEPT and hasattr(mmap, "MADV_DONTNEED"):
+                room.madvise(mmap.MADV_DONTNEED)
+            _rooms.append(room)
+
+
+def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: Executor) -> None:
+    """Add what the threads of a wave have written down, in the order of groups: each thread what concerns its pages of *targets*.
+
+    A row of *targets* is the memory of a number: its address, its bytes, and where its pages are kept.
+    """
+    written = sorted((part for one in sums for part in one.written()), key=lambda part: part[0])
+    if any(one.nbytes for one in sums):
+        # unlike a function of PyDLL it gives Python's lock back
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
+            ctypes.cast(getattr(library, SUMMED), ctypes.c_void_p).value or 0
+        )
+
+        def work(log: int) -> None:
+            places = np.array([(start[log], end[log]) for _, start, end in written], np.uint64)
+            function(targets.ctypes.data, places.ctypes.data, len(places))
+
+        others = [pool.submit(work, log) for log in range(1, len(sums))]
+        try:
+            work(0)
+        finally:
+            wait(others)
+    for one in sums:
+        one.begin_again()
+
+
+def apart_from(touched: "np.ndarray[Any, Any]", sums: Sequence[Sums]) -> bool:
+    """Return whether none of the bytes that were *touched*, rows of low, high, memory, are in a line that was added to."""
+    for number in {number for one in sums for number in one.lines}:
+        pages = np.bitwise_or.reduce([one.lines[number] for one in sums])
+        own = touched[touched[:, 2] == number]
+        if not len(own) or not pages.any():
+            continue
+        added = np.unpackbits(pages.view(np.uint8), bitorder="little")  # a page's word in the order of lines
+        before = np.concatenate(([0], np.cumsum(added, dtype=np.int64)))
+        first, end = own[:, 0] // LINE, -(-own[:, 1] // LINE)
+        if np.any(before[end] != before[first]):
+            return False
+    return True
