@@ -71,10 +71,11 @@ class FunctionNames:
         block, declared = local.block, self._declared.get(local, local.span)
         if block is not None and not block[1:3] <= at < block[3:5]:
             return False
+        # Everything has one place there.
         in_macro = block == declared and (at, end) == (
             declared[1:3],
             declared[3:5],
-        )  # everything has one place there
+        )
         return in_macro or at >= declared[3:5]
 
 

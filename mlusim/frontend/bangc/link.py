@@ -75,9 +75,8 @@ class LinkPlan:
     rows: dict[str, None] = field(factory=dict)
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
     deep: frozenset[CodeType] = frozenset()
-    pointed: dict[str, None] = field(
-        factory=dict
-    )  # functions whose address is taken, in the order of their addresses
+    # Functions whose address is taken, in the order of their addresses.
+    pointed: dict[str, None] = field(factory=dict)
     again: "Callable[[bool, bool], LinkPlan] | None" = None
     _watched: "dict[tuple[bool, bool], LinkPlan]" = field(factory=dict)
 

@@ -115,9 +115,8 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)
     body = None if target.definition is None else target.definition.body
-    if (
-        body is not None and body.children
-    ):  # without any it is the run-time's, of a type that only the source has
+    # Without any it is the run-time's, of a type that only the source has.
+    if body is not None and body.children:
         return _ordinary(scope, node, target, passed(scope, node, target, given_to(node)))
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
         return scope.refuse("call", f"the compiler's own {target.name} is not supported", node.span)

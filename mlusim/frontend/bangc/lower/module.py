@@ -103,9 +103,8 @@ class Lowering:
     def run(self) -> TranslationUnit:
         """Lower the kernels and device functions of the file, those requested, and what they reach; of the host's the signatures."""
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
-            if (
-                kind_of(declaration) == "host"
-            ):  # of lambdas, too: the function around one knows what is captured
+            # Of lambdas, too: the function around one knows what is captured.
+            if kind_of(declaration) == "host":
                 self._host(declaration)
             else:
                 self.need(declaration)
@@ -375,9 +374,8 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
     nodes = iter(declaration.initialisers)
     for node in nodes:
         if node.kind == "CALL_EXPR":
-            if (
-                node.decl is not None and node.decl.parent is parent
-            ):  # another constructor of the class does all
+            # Another constructor of the class does all.
+            if node.decl is not None and node.decl.parent is parent:
                 return _base(scope, node)
             made += _base(scope, node)
             continue

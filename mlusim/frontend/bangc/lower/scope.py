@@ -65,9 +65,8 @@ class Surroundings:
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
     copying: dict[Any, bool] = field(factory=dict)  # whether copies of a class call functions
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
-    statics: dict[Declaration, Local] = field(
-        factory=dict
-    )  # of functions, which lambdas and local classes see
+    # Of functions, which lambdas and local classes see.
+    statics: dict[Declaration, Local] = field(factory=dict)
 
 
 @define(eq=False)
@@ -84,12 +83,10 @@ class FunctionScope(ABC):
     loops: int = 0  # around what is lowered
     owned: list[Local] = field(factory=list)  # objects with destructors that no block has taken yet
     blocks: list[Span] = field(factory=list)  # the statements around that end the scope of a name
-    loose: list[Local] = field(
-        factory=list
-    )  # temporary objects with destructors: their full expression ends them
-    elided: dict[Local, Local] = field(
-        factory=dict
-    )  # objects that are the result, and what says that they are
+    # Temporary objects with destructors: their full expression ends them.
+    loose: list[Local] = field(factory=list)
+    # Objects that are the result, and what says that they are.
+    elided: dict[Local, Local] = field(factory=dict)
     labels: list[list[str]] = field(factory=list)  # of the blocks around
     bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, Local] = field(factory=dict)

@@ -61,13 +61,14 @@ _IGNORED = (
     "STRUCT_DECL",
     "ENUM_DECL",
 )
+# What their heads declare ends with them.
 _SCOPES = (
     "IF_STMT",
     "FOR_STMT",
     "WHILE_STMT",
     "CXX_FOR_RANGE_STMT",
     "SWITCH_STMT",
-)  # what their heads declare ends with them
+)
 
 
 def body(scope: FunctionScope, node: Node) -> Body:

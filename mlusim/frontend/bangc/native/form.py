@@ -39,6 +39,7 @@ from mlusim.memory.space import LDRAM, NRAM, WRAM
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
 
+# By the numbers of scalars.h.
 FAULTS: tuple[Callable[..., Fault], ...] = (
     too_deep,
     by_zero,
@@ -46,7 +47,7 @@ FAULTS: tuple[Callable[..., Fault], ...] = (
     beyond,
     no_number,
     no_class,
-)  # by the numbers of scalars.h
+)
 MASK = (1 << 64) - 1
 SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
 _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}

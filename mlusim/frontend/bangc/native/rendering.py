@@ -73,19 +73,16 @@ class Rendering(ABC):
     near: tuple[ir.Local, ...] = ()  # of the function at hand: see `records.looked_up`
     temporaries: int = 0
     values: list[ir.Local] = field(factory=list)  # of the function at hand: those whose address is taken
-    statics: dict[str, ir.Local] = field(
-        factory=dict
-    )  # static variables of functions, by the name of their home
-    literals: dict[str, int] = field(
-        factory=dict
-    )  # strings that are read, and the places of pointers to them
+    # Static variables of functions, by the name of their home.
+    statics: dict[str, ir.Local] = field(factory=dict)
+    # Strings that are read, and the places of pointers to them.
+    literals: dict[str, int] = field(factory=dict)
     pointed: dict[str, int] = field(factory=dict)  # functions whose address is taken
     classes: dict[tuple[str, ...], int] = field(factory=dict)  # with virtual methods, by their names
     dispatches: dict[int, tuple[int, ir.Dispatch]] = field(factory=dict)  # calls of virtual methods
     casts: dict[str, int] = field(factory=dict)  # classes that pointers are cast to dynamically
-    leaving: list[Any] = field(
-        factory=list
-    )  # what is around the statement at hand: loops, switches, labels, and objects that end
+    # What is around the statement at hand: loops, switches, labels, and objects that end.
+    leaving: list[Any] = field(factory=list)
     signatures: dict[Signature, int] = field(factory=dict)  # of what is called through pointers
     mode: Mode = Mode.ALONE
     covered: bool = False  # whether it counts what it passes

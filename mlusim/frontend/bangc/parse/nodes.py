@@ -660,9 +660,8 @@ class CursorReader:
 
     def _place(self, location: ClangLocation) -> tuple[str, int, int]:
         found = self._at(self._locate, location)
-        return (
-            found if found[0] else self._at(self._written, location)
-        )  # of what ## has made: where it is used
+        # Of what ## has made: where it is used.
+        return found if found[0] else self._at(self._written, location)
 
     def _at(self, locate: Any, location: ClangLocation) -> tuple[str, int, int]:
         file, line, column = self._file_slot, self._line_slot, self._column_slot

@@ -28,9 +28,8 @@ ROUNDING: Mapping[t.Arithmetic, str] = MappingProxyType(
     {t.HALF: "_c_f16", t.BFLOAT16: "_c_bf16", t.FLOAT: "_c_f32"}
 )
 SCRATCH = "_c_x"
-_RING = frozenset(
-    ("+", "-", "*", "&", "|", "^")
-)  # the low bits of a result follow from those of the operands
+# The low bits of a result follow from those of the operands.
+_RING = frozenset(("+", "-", "*", "&", "|", "^"))
 _SHORT = (1 << 30) - 1  # what Python compares fastest
 _EXACT: Mapping[t.Arithmetic, int] = MappingProxyType(  # integers up to here are numbers of the type
     {t.HALF: 1 << 11, t.BFLOAT16: 1 << 8, t.FLOAT: 1 << 24}

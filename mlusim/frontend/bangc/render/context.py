@@ -34,9 +34,8 @@ class Context:
     known: dict[str, ranges.Range] = field(factory=dict)  # values of locals that are bounded
     begins: dict[str, ranges.Range] = field(factory=dict)  # values that locals have at first
     changed: Mapping[ir.Local, int] = field(factory=dict)  # how many places store to a local
-    casts: Mapping[tuple[ir.Local, t.Type], int] = field(
-        factory=dict
-    )  # how many places cast a local to a type
+    # How many places cast a local to a type.
+    casts: Mapping[tuple[ir.Local, t.Type], int] = field(factory=dict)
     steady: set[ir.Local] = field(factory=set)  # parameters, and locals that are made once in a call
     kept: dict[str, None] = field(factory=dict)  # names of casts that are made once; None until then
     names: frozenset[str] = frozenset()  # of locals
