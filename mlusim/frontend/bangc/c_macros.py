@@ -11,6 +11,7 @@ from mlusim.counted import plural
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.c_syntax import NoExpression
 
+# Parameters stand directly behind the name: a parenthesis behind a space is the body's.
 _DEFINITION = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^)\n]*\))?(?P<body>(?:.*\\\n)*.*)$",
     re.MULTILINE,
@@ -42,6 +43,7 @@ class Macro:
         if "#" in self.body:
             raise NoExpression(f"{self.name} joins or quotes tokens, which the debugger does not expand")
         given = dict(zip(parameters, arguments, strict=True))
+        # Macros in it are expanded when the text is evaluated.
         return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: given.get(word[0], word[0]), self.body)
 
 

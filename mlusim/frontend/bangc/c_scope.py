@@ -57,9 +57,10 @@ class FunctionNames:
 
         While its own declaration is executed, a variable has no value yet: the name still means what it did before.
         """
+        # One entry for each unit of code, which has two bytes; f_lasti is -1 before the first.
         place = next(islice(frame.f_code.co_positions(), max(frame.f_lasti, 0) // 2, None))
         line, end_line, column, end_column = (number or 0 for number in place)
-        at = (line or frame.f_lineno, column + 1)
+        at = (line or frame.f_lineno, column + 1)  # columns of Python count from 0
         end = (end_line or at[0], end_column + 1)
         # Of those that are in scope the innermost is the last.
         return {name: v for name, vs in self.written.items() for v in vs if self._reaches(v, at, end)}
@@ -71,11 +72,8 @@ class FunctionNames:
         block, declared = local.block, self._declared.get(local, local.span)
         if block is not None and not block[1:3] <= at < block[3:5]:
             return False
-        # Everything has one place there.
-        in_macro = block == declared and (at, end) == (
-            declared[1:3],
-            declared[3:5],
-        )
+        # All that a macro makes is at the place where the macro is used.
+        in_macro = block == declared and (at, end) == (declared[1:3], declared[3:5])
         return in_macro or at >= declared[3:5]
 
 
@@ -112,6 +110,7 @@ class FrameNames:
         found = self.module.records.get(name)
         if found is not None:
             return found
+        # A template without its arguments.
         return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
 
     def types(self) -> dict[str, str]:

@@ -62,6 +62,7 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
     raw = space[name if local is None else local.name]
     reference = local is not None and isinstance(local.type, t.Pointer) and local.type.reference
     aside = held.place is not None or in_cell(raw, held.type, local)
+    # What has a place of its own keeps it: pointers to it see the new value.
     if isinstance(held.type, t.Record) or reference or aside:
         return _through(raw, given, held)
     value = _fit(given, held)
@@ -71,6 +72,7 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
             space[name] = value
             return
         bind(scope.frame, local.name, value)
+        # Those of the old value; code makes one again where it is None.
         for cast in kept_casts(local.name, list(space)):
             bind(scope.frame, cast, None)
 

@@ -131,8 +131,10 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+[uUlL]*|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[uUlLfF]*)"
     r"|(?P<name>[A-Za-z_]\w*(?:::\w+)*)"
     r"|(?P<char>'(?:\\.|[^'\\])')"
+    # Longer operators first: of the alternatives the first that matches is taken.
     r"|(?P<op>->|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^<>=!~?:.,()\[\]]))"
 )
+# From the loosest to the tightest, each from the left.  No comma: it only separates arguments here.
 _LEVELS = (
     ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),
     ("*", "/", "%"),
@@ -155,7 +157,7 @@ def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree
 def guess_c(text: str) -> Tree:
     """Return the tree of an expression where no struct is known: a name in parentheses is a type only where it must be one."""
     try:
-        return parse_c(text)
+        return parse_c(text)  # (x) * y parses so, as a product
     except NoExpression:
         return parse_c(text, str.isidentifier)
 

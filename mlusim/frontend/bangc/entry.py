@@ -48,6 +48,7 @@ class Body:
         self.__name__ = self.__qualname__ = form.name
         self.__doc__ = None
         names = ("mlu", *(p.name for p in form.parameters))
+        # C has no arguments by name.
         parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
         self.__signature__ = inspect.Signature(parameters)
 
@@ -94,7 +95,7 @@ class Body:
 
     def prepared(self, mlu: Any, arguments: Sequence[Any]) -> "RepeatedRun":
         """Return the function on the core of *mlu*, to be called for one task after another with the same *arguments*."""
-        if self.bang_arch != mlu.BANG_ARCH:
+        if self.bang_arch != mlu.BANG_ARCH:  # sources are parsed with the macros of one architecture
             raise LaunchError(
                 f"{self.form.name} was loaded for __BANG_ARCH__ {self.bang_arch} and this board has {mlu.BANG_ARCH}; "
                 "give the board to mlusim.bangc.load(board=...)"

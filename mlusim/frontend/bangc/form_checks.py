@@ -95,6 +95,7 @@ def _record(kind: t.Record) -> Iterator[str]:
     name = f"{kind.name!r:.40}"
     if not 0 <= kind.size <= MOST_BYTES or len(kind.fields) > MOST_FIELDS:
         yield f"{name} has no such size"
+    # An alignment is a power of two, and a size a multiple of it, so that arrays keep it.
     if not 1 <= kind.align <= MOST_ALIGN or kind.align & (kind.align - 1) or kind.size % kind.align:
         yield f"{name} has no such alignment"
     if any(base is kind or base.size > kind.size for base in (*kind.bases, *kind.others)):
@@ -108,7 +109,7 @@ def _members(kind: t.Record) -> Iterator[str]:
     """Yield the members that lie outside of a record or in each other; a size that they do not give."""
     name, end = f"{kind.name!r:.40}", 0
     for field in kind.fields:
-        size = 0 if field.bits else _known(field.type)
+        size = 0 if field.bits else _known(field.type)  # bit fields share bytes
         apart = size and not _empty(field.type)
         if not 0 <= field.offset <= kind.size - size:
             yield f"{name}: the member {field.name!r:.40} is not inside"
@@ -124,7 +125,7 @@ def _whole(kind: t.Record) -> Iterator[str]:
     """Yield a size that is not that of the members, where those are all there is in a record."""
     if kind.fields and not (kind.others or kind.virtual) and all(_exact(f) for f in kind.fields):
         last = max(f.offset + f.type.size for f in kind.fields)
-        if kind.size != -(-max(last, 1) // kind.align) * kind.align:
+        if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # C++ gives even an empty record a byte
             yield f"{kind.name!r:.40} is not as large as its members"
 
 
@@ -183,7 +184,7 @@ def _constant(node: ir.Const) -> Iterator[str]:
         return
     if type(value) not in (bool, int, float) or not isinstance(kind, t.Arithmetic | t.Pointer):
         yield "a constant is no number"
-    elif type(value) is int and not -(1 << 63) <= value < 1 << 64:
+    elif type(value) is int and not -(1 << 63) <= value < 1 << 64:  # 64 bits, with a sign or without
         yield "a constant is too large"
     elif type(value) is float and not (isinstance(kind, t.Arithmetic) and kind.kind == "float"):
         yield "a constant is no whole number"

@@ -139,6 +139,7 @@ def _remainder(mlu: Mlu, dst: Ptr, src: Ptr, by: Any, room: Ptr, n: int) -> None
     mlu.bang_le_scalar(room, dst, -by, n)
     mlu.bang_mul_scalar(room, room, by, n)
     mlu.bang_add(dst, dst, room, n)
+    # -1 where src is not negative and 1 elsewhere: dst is minus the remainder.
     mlu.bang_ge_scalar(room, src, 0, n)
     mlu.bang_fusion(FUSION_FMA, room, room, -2, 1, n)
     mlu.bang_mul(dst, dst, room, n)

@@ -7,7 +7,8 @@ from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM, Space
 
-SHORT = 512  # bytes of a row in GDRAM up to which rows travel as one block
+# Bytes of a row in GDRAM up to which rows travel as one block; transfers are best from there on (vendor's common.h).
+SHORT = 512
 
 _LOAD_2D, _STORE_2D, _LOAD_3D, _STORE_3D = (
     Helper(f"__mluop_{way}_str_{rank}") for rank in ("2D", "3D") for way in ("load", "store")
@@ -126,6 +127,7 @@ def _store(
     item = _pair(helper, mlu, dst, src, reach, (GDRAM, NRAM))
     if size == dst_str <= src_str and size * item <= SHORT:
         if dst_str != src_str and seg_num > 1:
+            # Each row moves to the front, over what has been moved.
             mlu.memcpy(src, src, size * item, NRAM2NRAM, dst_str * item, src_str * item, seg_num - 1)
         mlu.memcpy(dst, src, size * seg_num * item, NRAM2GDRAM)
     else:

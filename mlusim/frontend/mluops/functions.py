@@ -9,7 +9,7 @@ from mlusim.frontend.mluops.scalars import mluop_float2half
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 
-LOG2_E = np.uint32(0x3FB8AA3B).view(np.float32)
+LOG2_E = np.uint32(0x3FB8AA3B).view(np.float32)  # log2(e), rounded to float
 LN_2 = np.uint32(0x3F317217).view(np.float32)  # the vendor's bits: cut off, not rounded
 
 _EXP, _LOG, _SIGMOID = (Helper(f"__mluop_{name}") for name in ("exp", "log", "sigmoid"))

@@ -64,6 +64,7 @@ def _run(
         moved = list(ends)
         if first:
             moved[row] = ends[row].cast(int8) + first * stride
+        # Whole bytes: parts begin at multiples of 8.
         bits = () if mask is None else (mask.cast(uint8) + first // 8,)
         instruction(*moved, offset + first, *bits, size, direction, stride, count)
 

@@ -16,8 +16,8 @@ from mlusim.isa.register import LANES, Register, vv_uint32
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 
-ROUNDS = 10
-MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+ROUNDS = 10  # of the paper, which finds seven enough and adds three
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # of the paper, for counters of four words of 32 bits
 WEYL = (0x9E3779B9, 0xBB67AE85)  # what the key's words grow by from round to round
 ONE = 0x3F800000  # the bits of 1.0: with 23 random bits behind them a float in [1, 2)
 MANTISSA = 23
@@ -131,13 +131,13 @@ def _blocks(mlu: Mlu, low: int, high: int, subsequence: int, seed: int) -> list[
     for register, word in zip(counter[1:], (high, subsequence, subsequence >> 32), strict=True):
         mlu.vv_move(register, uint32(word))
     for number in range(ROUNDS):
-        keys = [uint32((seed >> 32 * i) + number * WEYL[i]) for i in range(2)]
+        keys = [uint32((seed >> 32 * i) + number * WEYL[i]) for i in range(2)]  # both wrap to 32 bits
         for i, factor in enumerate(MULTIPLIERS):
             mlu.vv_mulh(products[i], counter[2 * i], uint32(factor))
             mlu.vv_mul(counter[2 * i], counter[2 * i], uint32(factor))
         mlu.vv_trixor(counter[1], counter[1], products[1], keys[0])
         mlu.vv_trixor(counter[3], counter[3], products[0], keys[1])
-        counter = [*counter[1:], counter[0]]
+        counter = [*counter[1:], counter[0]]  # the order in which the next round takes the words
     return counter
 
 

@@ -7,6 +7,7 @@ from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
+# Calls that clang itself puts into a launch, f<<<...>>>(...).
 CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 
 
@@ -15,7 +16,7 @@ def given_to(node: Node) -> list[Node]:
     inner = [c for c in node.children if c.type is not None]
     inner = [c for c in inner if not (c.kind == "CALL_EXPR" and c.decl and c.decl.name in CONFIGURE)]
     target = node.decl
-    if target is not None and target.name.startswith("operator"):
+    if target is not None and target.name.startswith("operator"):  # its name stands between the operands
         return [c for c in inner if not _names(c, target)]
     return inner[1:]
 
@@ -44,7 +45,7 @@ def passed(
         if source is None or (source.left_out and scope.around.unit.reader.value(source) is None):
             source = _default(scope, parameter, target, n, node.span)
         made.append(argument(scope, source, parameter.type, by_value=by_value))
-    made.extend(scope.value(extra) for extra in given[len(parameters) :])
+    made.extend(scope.value(extra) for extra in given[len(parameters) :])  # variadic ones
     return tuple(made)
 
 
@@ -70,6 +71,7 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
             return scope.value(node)
         if places.is_place(node) and _same(places.bare(node).type, kind.to):
             return convert(scope, places.pointer(scope, node), kind, node.span)
+        # A value, or one of another type: C++ binds the reference to a temporary object.
         held = scope.valued(node, kind.to)
         at = places.made_place(scope, held)
         return convert(scope, places.address_of(scope, at, node.span), kind, node.span)

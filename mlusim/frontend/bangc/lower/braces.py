@@ -41,6 +41,7 @@ def compose(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
 def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: Node) -> Compose:
     assert isinstance(kind, t.Array | t.Record)
     parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
+    # A list gives a value to the first member of a union.
     most = 1 if isinstance(kind, t.Record) and kind.union else len(parts)
     values: list[Expr] = []
     while len(values) < most:
@@ -81,6 +82,7 @@ def _member(scope: FunctionScope, given: Node | None, kind: t.Type, span: Span) 
 
 def _designates(child: Node) -> bool:
     """Return whether *child* of a list is ``.member = value`` or ``[index] = value``."""
+    # The compiler library has no kind for it.
     return child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1
 
 
@@ -115,6 +117,7 @@ def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Ty
     if made is not None:
         return made
     if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
+        # The inner braces are left out: child is the first inside.
         return _filled(scope, itertools.chain((child,), given), part, node)
     return scope.valued(child, part)
 
@@ -206,7 +209,7 @@ def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node],
     if kind.virtual:
         steps.append(dispatch.become(Load(this, here, span), kind, span))
     around = scope.this, scope.captures
-    scope.this, scope.captures = this.local, None
+    scope.this, scope.captures = this.local, None  # values of members name the object as `this`
     done = len(kind.bases[0].fields) if base is not None else 0
     for field in kind.fields[done:]:
         value = _member(scope, usual.get(field.name), field.type, span)
@@ -301,6 +304,7 @@ def converted(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
     if not found or kind.name.startswith("std::"):
         return None
     one = [c for c in found if c.parameters and all(p.default is not None for p in c.parameters[1:])]
+    # Those that convert nothing come first.
     exact = [c for c in one if t.referent(c.parameters[0].type) == node.type] or one
     if len(exact) != 1:
         scope.refuse("braces", f"write the name of the class: {kind}(...)", node.span)

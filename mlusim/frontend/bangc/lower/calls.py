@@ -115,7 +115,7 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)
     body = None if target.definition is None else target.definition.body
-    # Without any it is the run-time's, of a type that only the source has.
+    # An empty body stands for one of the run-time, which takes a type that only the source has.
     if body is not None and body.children:
         return _ordinary(scope, node, target, passed(scope, node, target, given_to(node)))
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:

@@ -206,7 +206,7 @@ def _unary(scope: FunctionScope, node: Node) -> Expr:
 def _negated(op: str, operand: Const, node: Node) -> Expr:
     if node.type.kind == "float":
         return number(-operand.value, node.type, node)
-    base = 0 if op == "-" else -1
+    base = 0 if op == "-" else -1  # ~x is -1 - x
     return number(compute("-", base, operand.value, node.type), node.type, node)
 
 
@@ -230,7 +230,7 @@ def _binary(scope: FunctionScope, node: Node) -> Expr:
     if op in ("&&", "||"):
         first, mark = scope.valued(left, t.BOOL), len(scope.loose)
         second = scope.valued(right, t.BOOL)
-        scope.refuse_loose(mark, right.span)
+        scope.refuse_loose(mark, right.span)  # it may never be made, and its end is behind the expression
         return Logical(op, first, second, t.BOOL, node.span)
     first, second = scope.value(left), scope.value(right)
     if op in _COMPARISONS:
@@ -250,11 +250,11 @@ def arithmetic(scope: FunctionScope, op: str, first: Expr, second: Expr, node: N
     if not isinstance(kind, t.Arithmetic):
         return scope.refuse(op, f"{op} of {first.type} and {second.type} is not supported", node.span)
     first = convert(scope, first, kind, node.span)
-    if op not in ("<<", ">>"):
+    if op not in ("<<", ">>"):  # a shift has the type of its left side
         second = convert(scope, second, kind, node.span)
     if isinstance(first, Const) and isinstance(second, Const):
         known = compute(op, first.value, second.value, kind)
-        if known is not None:
+        if known is not None:  # what C leaves undefined is found where it is executed
             return number(known, kind, node)
     return Binary(op, first, second, kind, node.span)
 
@@ -300,7 +300,7 @@ def _conditional(scope: FunctionScope, node: Node) -> Expr:
     made = Conditional(
         tested, scope.valued(then, node.type), scope.valued(other, node.type), node.type, node.span
     )
-    scope.refuse_loose(mark, node.span)
+    scope.refuse_loose(mark, node.span)  # only one side is evaluated, and makes its own
     return made
 
 

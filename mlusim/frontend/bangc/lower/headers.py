@@ -102,10 +102,6 @@ def _by_kind(scope: FunctionScope, found: list[Node]) -> Iterator[Parts]:
 def _may_be(scope: FunctionScope, part: Node, n: int) -> bool:
     if part.kind == "DECL_STMT":
         return n == 0
-    # As a test it is loaded.
-    stored = part.kind == "COMPOUND_ASSIGNMENT_OPERATOR" or part.op in (
-        "=",
-        "++x",
-        "--x",
-    )
+    # A test would have a load around it.
+    stored = part.kind == "COMPOUND_ASSIGNMENT_OPERATOR" or part.op in ("=", "++x", "--x")
     return part.type == t.BOOL and not stored if n == 1 else effects.node_acts(scope, part)

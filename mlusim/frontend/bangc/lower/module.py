@@ -103,7 +103,7 @@ class Lowering:
     def run(self) -> TranslationUnit:
         """Lower the kernels and device functions of the file, those requested, and what they reach; of the host's the signatures."""
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
-            # Of lambdas, too: the function around one knows what is captured.
+            # Lambdas are among them: only the function around one knows what is captured.
             if kind_of(declaration) == "host":
                 self._host(declaration)
             else:
@@ -159,7 +159,7 @@ class Lowering:
 
     def need(self, declaration: Declaration) -> str:
         """Have a function lowered; its symbol."""
-        found = declaration.definition or declaration
+        found = declaration.definition or declaration  # calls may name a declaration before it
         if found.symbol not in self._asked:
             self._asked.add(found.symbol)
             self._work.append(found)
@@ -194,7 +194,7 @@ class Lowering:
                 body = (*scope.hidden, *body, *_unreturned(declaration, body))
         except Untranslatable as refused:
             problem, body = refused.problem, ()
-        except RecursionError:
+        except RecursionError:  # this code goes as deep as the source is nested
             problem = self._too_deep(declaration.span)
         self.module.functions[declaration.symbol] = Function(
             declaration.title,
@@ -227,6 +227,7 @@ class Lowering:
             whole = declaration.definition or declaration
             space = next((a for a in whole.annotations if a in _SPACES), "")
             found = Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
+            # A mutable member of a const object may be stored to.
             if "const" in whole.annotations or (whole.constant and not self.unit.reader.mutable(whole.type)):
                 found.fixed = fixed_words(whole)
             found.alone = all(g.name != found.name for g in self.module.globals.values())
@@ -270,6 +271,7 @@ class Lowering:
             if made.space:
                 value = letters(value.value, made.type, made.span)
             else:
+                # The last zero is every text's own.
                 value.value = value.value.ljust(made.type.count - 1, "\0")
         flat = list(_flat(value, made.type))
         if all(v is not None for v in flat):
@@ -325,11 +327,12 @@ def kind_of(declaration: Declaration) -> str:
 def _unreturned(declaration: Declaration, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Return the fault of a function whose result is missing, where its end may be reached: C++ leaves that undefined."""
     kind = declaration.result
+    # C++ lets main end without a return.
     special = declaration.title == "main" or declaration.kind in ("CONSTRUCTOR", "DESTRUCTOR")
     if special or isinstance(kind, t.Void) or not falls(body):
         return ()
     file, _, _, line, column = declaration.span
-    span = Span(file, line, max(1, column - 1), line, column)
+    span = Span(file, line, max(1, column - 1), line, column)  # the brace at the end
     text = Text(f"{declaration.title} ends without a return of its {kind}", t.Pointer(t.INT8), span)
     return (Evaluate(LibraryCall("__mlusim_unreturned", (text,), t.VOID, span), span),)
 
@@ -374,7 +377,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
     nodes = iter(declaration.initialisers)
     for node in nodes:
         if node.kind == "CALL_EXPR":
-            # Another constructor of the class does all.
+            # It delegates to another constructor of the class, which does all.
             if node.decl is not None and node.decl.parent is parent:
                 return _base(scope, node)
             made += _base(scope, node)

@@ -32,7 +32,7 @@ WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", *_CASTS)
 _NAMED = ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR", "CXX_THIS_EXPR")
 _ASSIGNING = ("COMPOUND_ASSIGNMENT_OPERATOR",)
 TRANSPARENT = ("move", "forward")  # std::move and std::forward: their argument, as another kind of reference
-_CHOOSING = {"min": "<", "max": ">"}
+_CHOOSING = {"min": "<", "max": ">"}  # std::min and std::max return one of their arguments itself
 VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL")
 
 
@@ -266,7 +266,7 @@ def _member(scope: FunctionScope, node: Node) -> Place:
     declaration = node.decl
     if declaration is None:
         return scope.refuse("member", f"the member {node!r} is not known", node.span)
-    if declaration.kind == "VAR_DECL":
+    if declaration.kind == "VAR_DECL":  # a static member, which is in no object
         return _outer(scope, declaration, node)
     base = member_base(scope, node)
     kind = base.type
@@ -364,6 +364,7 @@ def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> Pla
     """Return the second of two places where it is less, or greater, than the first; each is found once."""
     before: list[Expr] = []
     first, second = (_steady(scope, pointer(scope, g), before) for g in given)
+    # Where both are equal, the first.
     better = Compare(op, _pointed_to(second), _pointed_to(first), t.BOOL, node.span)
     made: Expr = Conditional(better, second, first, first.type, node.span)
     for step in reversed(before):

@@ -94,9 +94,11 @@ def _ended(scope: FunctionScope, made: list[Statement], mark: int, node: Node) -
     if not loose:
         return made
     alone = all(isinstance(s, Evaluate | Declare) for s in made)
+    # A reference makes the object that it is bound to live as long as itself.
     extended = any(isinstance(s, Declare) and isinstance(s.local.type, t.Pointer) for s in made)
     result = made[-1].value if made and isinstance(made[-1], Return) else None
     before, after = made, list[Statement]()
+    # A result is computed before the temporary objects end that it comes from.
     if result is not None and isinstance(result.type, t.Arithmetic):
         held = LocalStorage(scope.hold(result.type, node.span), result.type, node.span)
         before = [Evaluate(Assign(held, result, result.type, node.span), node.span)]
@@ -203,7 +205,7 @@ def _constructed(
     if places.new_object(value) is not None and not declaration.static:
         assert isinstance(value, Comma)
         assert isinstance(value.first, Call)
-        scope.forget(value.first.arguments[0])
+        scope.forget(value.first.arguments[0])  # the temporary object, which is not made
         local = scope.add(declaration)
         here = scope.address(LocalStorage(local, local.type, span), t.Pointer(local.type), span)
         made = Call(
@@ -232,7 +234,7 @@ def _if(scope: FunctionScope, node: Node) -> list[Statement]:
     test, then, other = parts[0], parts[1], parts[2] if len(parts) > 2 else None
     known = effects.decided(scope, test)
     if known is not None:
-        live = then if known else other
+        live = then if known else other  # what never runs need not translate
         made = [] if live is None else statement(scope, live)
     else:
         tested = scope.valued(test, t.BOOL)
@@ -282,7 +284,7 @@ def _each(scope: FunctionScope, node: Node) -> list[Statement]:
     else:
         bound = Declare(scope.add(declaration), value, variable.span)
     body = (bound, *turn(scope, inner))
-    test = Compare("!=", here, Load(stop, kind, span), t.BOOL, span)
+    test = Compare("!=", here, Load(stop, kind, span), t.BOOL, span)  # as C++ has it: iterators need no order
     step = Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
     loop = Loop(test, step, body, False, span)
     return [Block((*before, Declare(at.local, first, span), Declare(stop.local, last, span), loop), span)]
@@ -344,14 +346,14 @@ def _do(scope: FunctionScope, node: Node) -> list[Statement]:
     inner, test = node.children[0], node.children[-1]
     made = turn(scope, inner)
     known = effects.decided(scope, test)
-    if known == 0 and not _leaves(made):
+    if known == 0 and not _leaves(made):  # do ... while (0), as macros have it: no loop
         return [Block(made, node.span)] if made else []
     return [Loop(scope.valued(test, t.BOOL), None, made, True, node.span)]
 
 
 def _leaves(made: Body, *, switched: bool = False) -> bool:
     """Return whether a break or a continue belongs to the loop around *made*."""
-    kinds = Continue if switched else Break | Continue
+    kinds = Continue if switched else Break | Continue  # a break in a switch ends that
     for inner in made:
         if isinstance(inner, kinds):
             return True
@@ -433,7 +435,7 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
             default = True
         else:
             found = scope.around.unit.reader.value(node.children[0])
-            if found is None or len(node.children) > 2:
+            if found is None or len(node.children) > 2:  # two numbers: a range of GNU C
                 scope.refuse("case", "this case has no constant value that is known", node.span)
             labels.append(int(found))
         node = node.children[-1]

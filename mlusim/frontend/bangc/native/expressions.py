@@ -51,6 +51,7 @@ class ProgramRendering(Rendering):
         if not isinstance(kind, t.Arithmetic):
             raise NoForm(f"a {kind} in memory")
         if kind.kind == "bool":
+            # A byte of memory may be any number.
             return f"(load_u8(m, {pointer}, {index}, {self.site(span)}) != 0)"
         return f"load_{suffix(kind)}(m, {pointer}, {index}, {self.site(span)})"
 
@@ -115,7 +116,7 @@ def _direct(at: ir.Place) -> str | None:
     if base is None or not isinstance(at.type, t.Arithmetic | t.Pointer):
         return None
     if isinstance(at.type, t.Arithmetic) and at.type.kind == "bool":
-        return f"(*(uint8_t *)({base}))"
+        return f"(*(uint8_t *)({base}))"  # a _Bool that is neither 0 nor 1 is undefined in C
     return f"(*({ctype(at.type)} *)({base}))"
 
 
@@ -191,6 +192,7 @@ def _update(c: Rendering, node: ir.Update) -> str:
         begun = _assigned_by_now(c, node.place, direct, node.span)
         return f"({{ {kind} {old} = {begun}; {direct} = {_combined(c, node, old)}; {old}; }})"
     at, index = c.temporary(), c.temporary()
+    # Found once, for its parts may act.
     first = c.spread(node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
     fetched = parts.accessed(c, node.place, c.fetched(node.type, at, index, node.span), node.span)
     return (
@@ -203,6 +205,7 @@ def _combined(c: Rendering, node: ir.Update, old: str) -> str:
     kind, within = node.type, node.within
     given = c.value(node.value)
     if isinstance(kind, t.Pointer):
+        # Before the sign: minus an unsigned number is a large one.
         return f"moved_({old}, {'-' if node.op == '-' else ''}(int64_t)({given}), {kind.to.size})"
     assert isinstance(kind, t.Arithmetic)
     assert isinstance(within, t.Arithmetic)
@@ -259,6 +262,7 @@ def _unary(c: Rendering, node: ir.Unary) -> str:
         return f"(!{made})"
     assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
+        # f16 and b16 are bits, which C would negate as integers.
         return computed("*", literal(-1.0, kind), made, kind, None, 0)
     if c.screened and node.op == "-" and kind.kind == "int":
         return screening.negated(made, kind, c.site(node.span))
@@ -321,7 +325,7 @@ def _call(c: Rendering, node: ir.Call) -> str:
         return parts.called(c, node)
     made = c.in_order(node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
     if not isinstance(node.type, t.Void):
-        ctype(node.type)
+        ctype(node.type)  # refuses a type without a form
     return registers.kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
 
 

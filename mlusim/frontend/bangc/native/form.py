@@ -39,7 +39,7 @@ from mlusim.memory.space import LDRAM, NRAM, WRAM
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
 
-# By the numbers of scalars.h.
+# By the numbers that scalars.h gives FAULT_CELLS and those behind it.
 FAULTS: tuple[Callable[..., Fault], ...] = (
     too_deep,
     by_zero,
@@ -50,7 +50,7 @@ FAULTS: tuple[Callable[..., Fault], ...] = (
 )
 MASK = (1 << 64) - 1
 SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
-_SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
+_SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}  # "": an array of a function, on its stack
 
 
 class BangForm:
@@ -75,7 +75,7 @@ class BangForm:
             try:
                 self._made[key] = self._render(arch, mode)
             except NoForm as why:
-                if mode is Mode.ALONE:
+                if mode is Mode.ALONE:  # the others have fewer forms, and Python runs the rest
                     self.problem = str(why)
                 self._made[key] = None
         return self._made[key]
@@ -100,7 +100,7 @@ class BangForm:
     def _render(self, arch: Arch, mode: Mode) -> NativeProgram:
         plan, covered = self._plan(), mode is Mode.COVERED
         self._refuse(arch, plan)
-        mode = Mode.ALONE if covered else mode
+        mode = Mode.ALONE if covered else mode  # it differs in what it counts only
         c = ProgramRendering(
             arch,
             pointed={symbol: n for n, symbol in enumerate(plan.pointed)},
@@ -158,7 +158,7 @@ class BangForm:
             f"{_FRAME if first else ''}{''.join(first)}"
             f"  k_{self.form.symbol}({', '.join(['m', *given])});\n}}\n"
             "VISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n"
-            "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"
+            "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"  # a fault comes back here by longjmp
             '  begun_(m, w);\n  __asm__ volatile("" ::: "memory");\n}\n'  # a frame of its own, which the stack begins below
         )
 
@@ -186,6 +186,7 @@ class BangForm:
         for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
             if isinstance(p.type, t.Record):
                 raw = packed(a, p.type, words.pointer)
+                # Padded to whole words.
                 made += struct.unpack(f"={_many(p.type)}Q", raw + bytes(-len(raw) % 8))
             else:
                 made.append(a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, words))
@@ -195,7 +196,7 @@ class BangForm:
         """Return the pointer to memory that is declared at the variable's own line."""
         kind, span = variable.type, variable.span
         leaf = dtype_of(kind)
-        dtype = leaf or DTYPES[7]
+        dtype = leaf or DTYPES[7]  # uint8, for records and pointers
         count = kind.size // dtype.size
         with core.declaring(span.file, span.line):
             if variable.space == "sram":
@@ -316,6 +317,7 @@ def _many(kind: t.Type) -> int:
 def _taken(word: str, kind: t.Type) -> str:
     """Render an argument of the kernel from its word."""
     if isinstance(kind, t.Arithmetic) and kind.kind == "float":
+        # Its bits lie in the word; a cast would convert the number.
         return f"(*(const {ctype(kind)} *)&{word})"
     return f"({ctype(kind)}){word}"
 

@@ -660,7 +660,7 @@ class CursorReader:
 
     def _place(self, location: ClangLocation) -> tuple[str, int, int]:
         found = self._at(self._locate, location)
-        # Of what ## has made: where it is used.
+        # A token that ## has made has a place only where it is used.
         return found if found[0] else self._at(self._written, location)
 
     def _at(self, locate: Any, location: ClangLocation) -> tuple[str, int, int]:

@@ -150,6 +150,7 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
         return moved(c, value(c, at.pointer), at.type, at.index, back=False)
     if isinstance(at, ir.Member):
         base = record(c, at.base)
+        # What holds several values is the pointer to itself.
         if isinstance(at.type, t.Array | t.Record | t.VectorRegister):
             return b.attribute(base, at.name)
         return b.call("_c_member", base, b.constant(at.name))
@@ -170,10 +171,10 @@ def constant_of(c: Context, at: ir.Temporary) -> ast.expr:
 def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
     """Return a pointer that has moved by *count* elements."""
     scale = 1
-    while isinstance(pointee, t.Array):
+    while isinstance(pointee, t.Array):  # pointers of the run-time count the innermost elements
         scale *= pointee.count
         pointee = pointee.of
-    if isinstance(pointee, t.Void):
+    if isinstance(pointee, t.Void):  # as in GNU C: a void has one byte
         pointer = b.call(b.attribute(pointer, "cast"), c.layout(t.UINT8))
     if isinstance(count, ir.Const):
         steps: ast.expr = b.constant(int(count.value) * scale)
@@ -197,6 +198,7 @@ def _distance(c: Context, node: ir.Distance) -> ast.expr:
     while isinstance(pointee, t.Array):
         scale, pointee = scale * pointee.count, pointee.of
     made = b.binary(value(c, node.left), ast.Sub(), value(c, node.right))
+    # Exact: C subtracts pointers into one array only.
     return made if scale == 1 else b.binary(made, ast.FloorDiv(), b.constant(scale))
 
 
@@ -223,7 +225,7 @@ def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
     """Return a pointer compared with the null pointer."""
     for one, other in ((node.left, node.right), (node.right, node.left)):
         if isinstance(other, ir.Const) and other.value is None:
-            made = b.call("bool", value(c, one))
+            made = b.call("bool", value(c, one))  # pointers of the run-time are false where they are null
             return made if node.op == "!=" else ast.UnaryOp(ast.Not(), value(c, one))
     return None
 
@@ -244,10 +246,12 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
     assert isinstance(node.type, t.Arithmetic)
     if node.op == "~":
         flipped = ast.UnaryOp(ast.Invert(), made)
+        # ~x of a signed number is always one.
         return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
     negated = ast.UnaryOp(ast.USub(), made)
     if c.checked and node.type.kind == "int":
         return checked.fitting(negated, node.type, checked.OVERFLOW)
+    # Of signed numbers only the lowest has no negation in its type.
     fits = node.type.kind == "float" or ranges.of(node.value, c.known)[0] > node.type.low
     if fits and node.type.kind != "uint":
         return negated
@@ -257,7 +261,7 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
 def _binary(c: Context, node: ir.Binary) -> ast.expr:
     assert isinstance(node.type, t.Arithmetic)
     kind = node.type
-    if kind == t.FLOAT and ranges.exponents(node) is not None:
+    if kind == t.FLOAT and ranges.exponents(node) is not None:  # a number that is exact without rounding
         return arithmetic.real(node.op, value(c, node.left), value(c, node.right))
     a, other = ranges.of(node.left, c.known), ranges.of(node.right, c.known)
     if c.checked:
@@ -332,6 +336,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
         at = argument.place if isinstance(argument, ir.AddressOf) else None
         plain = isinstance(at, ir.LocalStorage) and at.type == kind.to
         return made if plain else b.call("_c_register_at", made)
+    # Its type says how untyped operands are seen, and a number of Python has none.
     if isinstance(kind, t.Arithmetic) and n in row.typing:
         name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
         c.uses.layouts[name] = kind
@@ -342,7 +347,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
 def _library(c: Context, node: ir.LibraryCall) -> ast.expr:
     c.uses.library[node.name] = None
     made: ast.expr = b.call(f"_c_lib_{node.name}", *(_given(c, a) for a in node.arguments))
-    if isinstance(node.type, t.Arithmetic) and node.type.kind == "float":
+    if isinstance(node.type, t.Arithmetic) and node.type.kind == "float":  # Python computes in double
         return arithmetic.rounded(made, node.type)
     return made
 
@@ -377,6 +382,7 @@ def _dispatch(c: Context, node: ir.Dispatch) -> ast.expr:
     names: list[ast.expr | None] = [b.constant(n) for n in node.targets]
     targets = ast.Dict(names, [b.name(s) for s in node.targets.values()])
     chosen = b.call("_c_class", b.held(held, value(c, first)))
+    # Made in every call; it is a fault only where it is itself called.
     absent = b.call("_c_pure", b.constant(node.name))
     method = b.call(b.attribute(targets, "get"), chosen, absent)
     return b.call(method, b.name(held), *(value(c, a) for a in rest))
@@ -555,6 +561,7 @@ def _updated(c: Context, node: ir.Update) -> ast.expr:
     parts: list[ast.expr] = []
     place = _once_inline(c, at, parts)
     before, after = c.temporary(), c.temporary()
+    # The tuple ends with the old value, the new one and the store, and one of the first two is taken.
     parts += [b.held(before, _read(c, place)), b.held(after, _combined(c, node, b.name(before)))]
     parts.append(_put(c, place, b.name(after)))
     return b.item(ast.Tuple(parts, b.LOAD), b.constant(len(parts) - (3 if node.old else 2)))
@@ -562,7 +569,7 @@ def _updated(c: Context, node: ir.Update) -> ast.expr:
 
 def _once_inline(c: Context, at: ir.Place, parts: list[ast.expr]) -> ir.Place:
     before: list[ast.stmt] = []
-    place = _once(c, at, before)
+    place = _once(c, at, before)  # as statements, which become walruses
     for made in before:
         assert isinstance(made, ast.Assign)
         assert isinstance(made.targets[0], ast.Name)
@@ -576,6 +583,7 @@ def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
         local = at.local
         if local.storage is ir.Storage.CELL:
             return b.call(b.attribute(b.name(local.name), "put"), given)
+        # Python assigns to items by statements only.
         return b.call(b.attribute(b.name(local.name), "__setitem__"), b.constant(0), given)
     if isinstance(at, ir.Element):
         return b.call(b.attribute(value(c, at.pointer), "__setitem__"), place(c, at.index, at.type), given)

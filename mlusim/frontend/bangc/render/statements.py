@@ -53,6 +53,7 @@ def body(c: BodyContext, statements: Body) -> Statements:
     """Return the statements in order; code behind a jump is left out."""
     made: Statements = []
     for node in statements:
+        # A step and a side of ?: are no statements of the source.
         if c.covered and not (c.stepping or c.within) and is_counted(node):
             made += passed(node.span)
         made += [
@@ -154,7 +155,7 @@ def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
     c.continues.append(again)
     inner = body(c, node.body)
     c.continues.pop()
-    ends = isinstance(test, ast.Constant) and test.value
+    ends = isinstance(test, ast.Constant) and test.value  # do ... while (true)
     leave: Statements = (
         [] if ends else [b.at(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], []), node.span)]
     )
@@ -178,12 +179,12 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
     plain = local.storage is ir.Storage.VALUE and isinstance(kind, t.Arithmetic) and kind.whole
     if not plain or step.place.local is not local or not isinstance(step.value, ir.Const):
         return {}
-    if c.changed.get(local) != 1 and local in changed(walk(node.body)):
+    if c.changed.get(local) != 1 and local in changed(walk(node.body)):  # not the step alone
         return {}
     assert isinstance(kind, t.Arithmetic)
     if step.value.value <= 0:
         return {}
-    limit = min(ranges.of(test.right, c.known)[1] - (test.op == "<"), kind.high)
+    limit = min(ranges.of(test.right, c.known)[1] - (test.op == "<"), kind.high)  # in the body the test holds
     only = c.changed.get(local) == 1 and limit + step.value.value <= kind.high  # and it never wraps
     first = c.begins.get(local.name, (kind.low, kind.high))[0] if only else kind.low
     return {local.name: (first, limit)}
@@ -274,6 +275,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
     every = tuple(label for s in node.sections for label in s.labels)
     outer = c.continues[-1] if c.continues else None
 
+    # The loop is none of the source's: a continue leaves it, and is said once more behind it.
     def leave() -> Statements:
         return [b.at(b.assign(b.target(again), b.constant(True)), node.span), b.at(ast.Break(), node.span)]
 
@@ -286,6 +288,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
         if section.labels:
             tests.append(_test(name, section.labels))
         if section.default:
+            # Wherever default stands, all labels are compared first.
             tests.append(b.compare(b.name(name), ast.NotIn(), b.constant(every)))
         entered = b.at(b.assign(b.target(inside), b.constant(True)), section.span)
         parts.append(
@@ -307,7 +310,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
 
 def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
     """Render statements that have labels among them."""
-    left = c.temporary()
+    left = c.temporary()  # 1: by a break, 2: by a continue of what is around
     machine = Machine(c.temporary(), c.temporary(), node.labels, c.loops + 1)
     outer = [c.breaks[-1] if c.breaks else None, c.continues[-1] if c.continues else None]
 
@@ -323,6 +326,7 @@ def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
     for n, section in enumerate(node.sections):
         inner = body(c, section)
         if inner:
+            # Sections before the label of a goto are skipped.
             test = b.compare(b.name(machine.start), ast.LtE(), b.constant(n))
             turn.append(b.at(ast.If(test, inner, []), node.span))
     c.turns = turns
@@ -347,7 +351,7 @@ def _goto(c: BodyContext, node: ir.Goto) -> Statements:
     machine = next(m for m in reversed(c.machines) if node.label in m.labels)
     number = machine.labels.index(node.label) + 1
     made: Statements = [b.assign(b.target(machine.start), b.constant(number))]
-    if machine.level == c.loops:
+    if machine.level == c.loops:  # no other loop of Python is to be left first
         return [*made, ast.Continue()]
     return [*made, b.assign(b.target(machine.pending), b.constant(True)), ast.Break()]
 

@@ -97,14 +97,17 @@ def common() -> Mapping[str, Any]:
 
 
 def _wrap(x: int, half: int) -> int:
+    # Python's remainder has the sign of the divisor, so this is two's complement.
     return (x + half) % (2 * half) - half
 
 
 def _long_to(x: int, name: str) -> float:
-    """Return a 64-bit integer as a shorter float, rounded once."""
+    """Return a 64-bit integer as a shorter float, rounded once; bfloat16 is rounded to float first, as everywhere."""
+    # NumPy rounds these to float at once; float(x) would round to double before.
     wide = np.int64(x) if x < 1 << 63 else np.uint64(x)
     if name == "float":
         return float(np.float32(wide))
+    # A half ends at 65504, far below where doubles stop to hold each integer.
     return scalars.to_half(float(wide)) if name == "half" else scalars.to_bfloat16(float(np.float32(wide)))
 
 
@@ -173,7 +176,7 @@ class Task:
         for part, space in zip(plan.parts, spaces, strict=True):
             for symbol, code in part.code.items():
                 made[symbol] = FunctionType(code, space, code.co_name)
-        for space in spaces:
+        for space in spaces:  # a file calls functions of the others by name
             space.update(made)
         for number, symbol in enumerate(plan.pointed):
             made[symbol].address = code_address(number)  # type: ignore[attr-defined]  # a function takes any
@@ -182,13 +185,13 @@ class Task:
 
     def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:
         mlu = self.mlu
-        space = dict(common())
+        space = dict(common())  # a copy, for the variables at file scope are stored in it
         for name in _BUILTINS:
             space[name] = getattr(mlu, name)
         for name in self.plan.rows:
             space[ISA[name].spelling] = getattr(mlu, name)
         space.update(resolve(layouts, self.find))
-        space["_c_f32"] = scalars.single_rounder()
+        space["_c_f32"] = scalars.single_rounder()  # it owns the bytes that it rounds in
         space["_c_local"] = self.local
         space["_c_static"] = self.static
         space["_c_declare"] = self.declare
@@ -201,6 +204,7 @@ class Task:
         if hub.value is not None or hub.taken is not None:
             space["_c_changed"] = self.changed
             space["_c_divided"] = self.divided
+            # Nothing to do, unless values are followed.
             space.update(dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), _itself))
             space["_c_constant_local"] = self.constant_local
         if hub.branch is not None or hub.passed is not None:
@@ -237,6 +241,7 @@ class Task:
     @staticmethod
     def _kept(value: float, rule: str, low: int, high: int) -> int:
         if rule == "shift":
+            # As unchecked code masks the count, of which C leaves larger ones undefined.
             return int(value) & ((high - low).bit_length() - 1)
         if isinstance(value, float):
             return scalars.whole(value, low, high)
@@ -262,6 +267,7 @@ class Task:
     def declare(self, space: str, layout: Layout, *initial: object) -> Any:
         """Make the memory of a variable at file scope, poison or with its *initial* scalars and then zeros."""
         leaf, elements = _leaf(layout)
+        # Records and pointers lie in memory as bytes.
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
         make: dict[str, Callable[..., Ptr]] = {
@@ -289,7 +295,7 @@ class Task:
         """`local` of one that is const: what stores to it, through a cast, is a fault."""
         found = self.locals.get(key)
         if isinstance(found, Ptr):
-            lock(found, writable=True)
+            lock(found, writable=True)  # while it gets its values once more
         made = self.local(space, key, layout, initial)
         if isinstance(made, Ptr):
             lock(made)
@@ -319,7 +325,7 @@ class Task:
 
     def find(self, address: int, layout: Layout) -> Any:
         """Return the pointer that an integer is."""
-        address &= (1 << 64) - 1
+        address &= (1 << 64) - 1  # negative integers are addresses, too
         number, rest = divmod(address - CODE_BASE, CODE_BYTES)
         if 0 <= number < len(self._pointed) and not rest:
             return self._pointed[number]
@@ -426,6 +432,7 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
     fault.task = core.place.task
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
+        # What exec is given without a file is called <...>.
         if not name.startswith("<") and not name.endswith(".py"):
             fault.file, fault.line = name, traceback.tb_lineno
         traceback = traceback.tb_next

@@ -41,11 +41,8 @@ class Following:
                 made[name] = self._typing(value)
         made["_c_f32"] = _rounding(space["_c_f32"])
         made["_c_copy"] = self._copy
-        # Space has the replacements later.
-        pointer_of, direction = (
-            space["_c_pointer_of"],
-            space["_c_direction"],
-        )
+        # Taken now: space has the replacements later.
+        pointer_of, direction = space["_c_pointer_of"], space["_c_direction"]
         made["_c_pointer_of"] = lambda address, layout: pointer_of(place(address), layout)
         made["_c_direction"] = lambda value: direction(asked(value))
         for name in ("_c_local", "_c_constant_local"):

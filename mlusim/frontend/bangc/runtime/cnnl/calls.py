@@ -18,7 +18,7 @@ _WORKSPACES = (
     "SyncBatchNormStats",
     "SyncBatchnormBackwardReduce",
     "DCNForward",
-    "DCNBakcwardData",
+    "DCNBakcwardData",  # the vendor's spelling
     "DCNBackwardWeight",
     "ConvolutionForward",
 )
@@ -91,7 +91,7 @@ _PLAIN: Mapping[str, Callable[..., int]] = MappingProxyType(
         "SetUniqueDescriptor": _done,
         "GetMatMulAlgoHeuristic": _heuristic,
         "GetBatchMatMulExAlgoHeuristic": _heuristic,
-        "GetMatMulHeuristicResult": _no_workspace,
+        "GetMatMulHeuristicResult": _no_workspace,  # the last argument is the bytes of a workspace here, too
         "GetBatchMatMulExHeuristicResult": _no_workspace,
     }
 )

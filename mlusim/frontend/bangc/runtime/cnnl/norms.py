@@ -9,7 +9,7 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import Argument, Array, StandInD
 
 
 def _wide(desc: object, pointer: object) -> Array:
-    return values(desc, pointer).astype(np.float64)
+    return values(desc, pointer).astype(np.float64)  # a sum of halves would lose what is added
 
 
 def _or(desc: object, pointer: object, other: float) -> Any:
@@ -42,13 +42,14 @@ def gather_stats(driver: StandInDevice, _handle: Argument, *given: Argument) -> 
     means_desc, means, invstds_desc, invstds, running_desc, running, spread_desc, spread = given[:8]
     momentum, eps, counts_desc, counts, mean_desc, mean, invstd_desc, invstd = given[8:]
     each, often = _wide(means_desc, means), _wide(counts_desc, counts).reshape(-1, 1)
-    variances = _wide(invstds_desc, invstds) ** -2.0 - eps
+    variances = _wide(invstds_desc, invstds) ** -2.0 - eps  # back from 1 / sqrt(variance + eps)
     total = often.sum()
     middle = (often * each).sum(0) / total
+    # Around the mean of all: each device's variance and the square of how far its mean is from that.
     squares = (often * (variances + (each - middle) ** 2)).sum(0)
     for desc, pointer, now in (
         (running_desc, running, middle),
-        (spread_desc, spread, squares / (total - 1)),
+        (spread_desc, spread, squares / (total - 1)),  # unbiased, as frameworks keep it
     ):
         if pointer:
             store(driver, desc, pointer, (1 - momentum) * _wide(desc, pointer) + momentum * now)
@@ -86,7 +87,7 @@ def backward_elemt(driver: StandInDevice, _handle: object, *given: object) -> in
     """``cnnlSyncBatchNormBackwardElemt`` and its ``V2``: the gradient of x, of means or of sums with counts."""
     dy_desc, dy, x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_ = given[:10]
     plain_desc, plain, times_desc, times, *counts, dx_desc, dx = given[10:]
-    total = _wide(*counts).sum() if counts else 1.0
+    total = _wide(*counts).sum() if counts else 1.0  # without counts they are means
     scale = _wide(invstd_desc, invstd)
     slope = _wide(times_desc, times) / total * scale**2
     centred = _wide(dy_desc, dy) - _wide(plain_desc, plain) / total
