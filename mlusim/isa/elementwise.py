@@ -13,6 +13,7 @@ from mlusim.arch.dtypes import DType
 from mlusim.isa.declare import FLOATS, CallStyle, Intrinsic, intrinsic
 from mlusim.isa.parameters import Tile, Value
 
+# NumPy casts their bools piece by piece into out=: 64 floats take 1.7 us, and 1.1 us as an assignment.
 PREDICATES = (
     np.equal,
     np.not_equal,
@@ -54,7 +55,7 @@ def binary(
         reads={"src0": "elem_count", "src1": "elem_count"},
         dtypes=dtypes,
         **_with_source(properties, "vendor declaration header, arithmetic"),
-    )(shape)
+    )(shape)  # read for its parameters; the ufunc takes the place of its body
     return _finish(row, ufunc, doc)
 
 
@@ -103,4 +104,4 @@ def with_scalar(
 
 
 def _with_source(properties: dict[str, Any], source: str) -> dict[str, Any]:
-    return {"source": source} | properties
+    return {"source": source} | properties  # what a row says of itself counts

@@ -90,7 +90,7 @@ class WeightStore:
     """The weights that were asked for last; threads may share it, for what it holds is replaced as a whole."""
 
     def __init__(self) -> None:
-        """Hold none."""
+        """Hold no weights yet."""
         self._kept: tuple[KeptWeight, ...] = ()
 
     def rows(self, weight: Tile, count: int, generation: int, dtype: Any) -> Tile:

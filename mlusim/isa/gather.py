@@ -33,6 +33,7 @@ def _row(
         since=since,
         aligned=False,
         certainty=certainty,
+        # Without a mask, and with one.
         c={"offset": "const unsigned int *", "rest": (_PLAIN, f"const void *bitmask, {_PLAIN}")},
         source="vendor operator kernels, gather",
     )

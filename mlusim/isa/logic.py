@@ -15,7 +15,7 @@ from mlusim.isa.elementwise import binary, unary, with_scalar
 from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rules import between
 
-BYTES = (int8, uint8)
+BYTES = (int8, uint8)  # all that MLU2xx has bitwise rows for
 
 bang_and = binary(
     "__bang_and",

@@ -8,7 +8,7 @@ from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import demand, multiple_of
 
 ENTRIES = (half, bfloat16, float32, int16, int32)
-_AS_WIDE = demand(
+_AS_WIDE = demand(  # for rows of several widths: of one, the types see to it
     "sizeof(src) != sizeof(dst)",
     "src and dst have elements of different width",
     "an unsigned src as wide as dst: uint16 for half and int16, uint32 for float and int32",
@@ -69,7 +69,7 @@ def _look_up(
         in_place=("src",),
         rules=(multiple_of("table_length", 64), _AS_WIDE)[: 1 + (len(bits) > 1)],
         flow=Flow.MIXING,
-        native=(
+        native=(  # all indices first: dst may be src, and Python starts with nothing stored
             "for (int64_t i = 0; i < elem_count; i++) if ((uint64_t)src[i] >= (uint64_t)table_length) SLOW;\n"
             "  for (int64_t i = 0; i < elem_count; i++) dst[i] = table[src[i]];"
         ),

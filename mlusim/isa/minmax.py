@@ -5,7 +5,7 @@ from mlusim.isa.declare import FLOATS
 from mlusim.isa.elementwise import binary, with_scalar
 from mlusim.isa.extremes import ZEROS, maximum, minimum, nan_maximum, nan_minimum
 
-ORDERED = (*FLOATS, int32)
+ORDERED = (*FLOATS, int32)  # MLU2xx orders floats only
 _NUMBER = f"A NaN loses against a number (inferred); {ZEROS}"
 
 bang_nan_maximum = binary(

@@ -180,7 +180,7 @@ def nramset_async(dst: Tile, elem_count: int, value: Any, stride: int, segnum: i
     strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
     certainty="I",
     source="vendor kernels, copies",
-    native="memmove(dst, src, (size_t)size);",
+    native="memmove(dst, src, (size_t)size);",  # in place, memcpy is undefined
 )
 def bang_move(
     dst: Tile,

@@ -30,7 +30,7 @@ def number(value: Any, dtype: DType) -> Any:
 
 
 def _ties_away(x: float) -> int:
-    return int(math.copysign(math.floor(abs(x) + 0.5), x))
+    return int(math.copysign(math.floor(abs(x) + 0.5), x))  # exact: x is a float, and has 24 bits of the 53
 
 
 WHOLE: Mapping[str, Callable[[float], int]] = MappingProxyType(
@@ -40,7 +40,7 @@ WHOLE: Mapping[str, Callable[[float], int]] = MappingProxyType(
         "up": math.ceil,
         "dn": math.floor,
         "rd": _ties_away,
-        "rn": round,
+        "rn": round,  # Python's goes to even at ties
         "rm": lambda x: math.floor(x + 0.5),
     }
 )
@@ -177,6 +177,7 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
 
     body.__doc__ = doc
     tests = " || ".join(f"in == {space}" for space in spaces)
+    # Of pointers to what is no memory of the device only Python knows what they are.
     native = f"const int in = see(m, pointer).a->space; if (in >= CELL) goto slow; result = {tests};"
     return _row(spelling, "C", "vendor declaration header, control", native=native)(body)
 

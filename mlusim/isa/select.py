@@ -216,7 +216,7 @@ def bang_fcmpfilter(
     if generation != GENERATION_OF_SHORT_HEADS:
         _select(dst, chosen, generation)
         return
-    head = 4 // dst.itemsize
+    head = 4 // dst.itemsize  # the number is a uint32
     if head + len(chosen) > len(dst):
         few = plural(len(chosen), "element is", "elements are")
         raise Refused(f"{len(chosen)} {few} chosen", operand="dst", needs=head + len(chosen))

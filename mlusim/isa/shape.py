@@ -22,6 +22,7 @@ def _rotation(spelling: str, quarters: int, formula: str, place: str) -> Intrins
     """Return a matrix turned clockwise by *quarters* right angles; *place* is that of ``src[h][w]`` in C."""
 
     def body(dst: Tile, src: Tile, height: int, width: int) -> None:
+        # NumPy turns counterclockwise.
         turned = np.rot90(src.reshape(height, width), -quarters)
         dst.reshape(turned.shape)[...] = turned
 

@@ -76,6 +76,7 @@ class Family:
 
 def _family(module: ModuleType) -> Family:
     title, _, text = inspect.cleandoc(module.__doc__ or "").partition("\n")
+    # In the order of the module's text.
     rows = tuple(row for row in vars(module).values() if isinstance(row, Intrinsic))
     return Family(module.__name__.rpartition(".")[2], title, text.strip(), rows)
 
