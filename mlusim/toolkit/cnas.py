@@ -17,7 +17,7 @@ from mlusim.toolkit.cncc import VERSION
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.flags import ASSEMBLER_FLAGS, CompilerFlag, FlagShape, FlagUse, architecture
 
-FAILED, USAGE = 1, 2
+FAILED, USAGE = 1, 2  # 1: the input is damaged; 2: the command or a file cannot be used
 CPUS = {"x86_64": "x86_64", "x86-64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 """The hosts that the flag ``--mcpu`` names, as their kernels call themselves."""
 
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"cnas: error: {error.filename or 'cnas'}: {error.strerror or error}\n")
     except KeyboardInterrupt:
-        return 130
+        return 130  # 128 and the number of SIGINT, as shells have it
     return USAGE
 
 
@@ -105,6 +105,7 @@ def _main(command: AssemblerCommand) -> int:
             raise UsageError(
                 f"{source} has code for {have}, not for {name}; compile {text.source} with --bang-mlu-arch={name}"
             )
+    # In the current folder, as compilers write.
     return _assembled(source, Path(command.output or source.with_suffix(".o").name))
 
 
@@ -112,6 +113,7 @@ def _assembled(source: Path, target: Path) -> int:
     """Write the object *target*, whole or not at all; the exit code."""
     with tempfile.TemporaryDirectory(prefix="cnas-") as scratch:
         made = Path(scratch) / "made.o"
+        # With -x the name of the text may end in anything.
         words = [*host_compiler().argv, "-x", "assembler", "-c", str(source), "-o", str(made)]
         done = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603 - that is what it is for
         if done.returncode:

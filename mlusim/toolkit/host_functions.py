@@ -23,6 +23,7 @@ class HostFunctions(Mapping[str, "HostFunction"]):
         self._module = module
 
     def __iter__(self) -> Iterator[str]:
+        # Overloads share a name.
         return iter(dict.fromkeys(function.name for _, function in host_functions(self._module)))
 
     def __len__(self) -> int:
@@ -31,11 +32,12 @@ class HostFunctions(Mapping[str, "HostFunction"]):
     def __getitem__(self, name: str) -> "HostFunction":
         """Return the function called *name*.  Raises `UsageError` for a name that no source has."""
         if not self._found(name):
+            # The module has the instance from then on.
             self._module.instantiate(name, f"host function {name!r}", list(self))
         return HostFunction(self._module, name, tuple(self._found(name)))
 
     def _found(self, name: str) -> list[ir.Function]:
-        plain = name.replace(" ", "")
+        plain = name.replace(" ", "")  # as in f<float, int> and f<float,int>
         return [f for _, f in host_functions(self._module) if f.name.replace(" ", "") == plain]
 
 

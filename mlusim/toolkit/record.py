@@ -24,7 +24,7 @@ HEAD = struct.Struct("<I")
 """Before the head, its bytes."""
 STUB = "__device_stub__"
 """What clang puts before the name of a kernel for the host function that launches it."""
-_COUNTED = re.compile(rf"(\d+){STUB}")
+_COUNTED = re.compile(rf"(\d+){STUB}")  # mangled names have the number of their letters in front
 
 
 def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
@@ -63,6 +63,7 @@ def offered(form: ir.TranslationUnit, source: str) -> list[str]:
     own = (
         f for f in form.functions.values() if f.kind == "device" and not f.external and f.span.file == source
     )
+    # Mangled, _ZL is static and _GLOBAL__N_ an unnamed namespace.
     return [f.symbol for f in own if not f.symbol.startswith("_ZL") and "_GLOBAL__N_" not in f.symbol]
 
 
@@ -80,7 +81,7 @@ def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
         stub = kernel.symbol if STUB in kernel.symbol else STUB + kernel.symbol
         mangled = symbol_of_stub(stub)
         plain = set() if kernel.scope else {kernel.name}
-        for name in {mangled, mangled.replace("DF16_", "t")} | plain:
+        for name in {mangled, mangled.replace("DF16_", "t")} | plain:  # _Float16 and unsigned short
             found.setdefault(name, set()).add(stub)
     return [
         (name, min(stubs)) for name, stubs in sorted(found.items()) if len(stubs) == 1 and not _of_c(name)
@@ -118,7 +119,7 @@ def _closure(
             continue
         kept.add(symbol)
         work += _reached(form.functions[symbol].body, variables)
-        for name in variables.keys() - seen:
+        for name in variables.keys() - seen:  # initial values reach functions, too
             seen.add(name)
             work += _reached(form.initialisers.get(name), variables)
     return frozenset(kept)

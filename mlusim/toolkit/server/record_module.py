@@ -59,6 +59,7 @@ def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = N
 def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:
     """Return the source, the board and the form of a record."""
     head, start = _head(payload)
+    # The schema, too: states of one version may have different forms.
     if head.get("mlusim") != mlusim.__version__ or head.get("schema") != form_data.schema():
         raise UsageError(
             f"the program was compiled with mlusim {head.get('mlusim')!s:.40} and this is {mlusim.__version__}, "
@@ -87,7 +88,7 @@ def _head(payload: bytes) -> tuple[dict[str, Any], int]:
         (size,) = HEAD.unpack_from(payload)
         start = HEAD.size + size
         head = json.loads(payload[HEAD.size : start])
-    except (struct.error, ValueError, RecursionError):
+    except (struct.error, ValueError, RecursionError):  # of JSON that is nested too deeply
         raise UsageError(DAMAGED) from None
     if not isinstance(head, dict):
         raise UsageError(DAMAGED)

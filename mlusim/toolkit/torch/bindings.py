@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# `describe` is weak: where no library has it, tensors stay without names.
 _HEAD = """#include <torch/csrc/Exceptions.h>
 #include <torch/extension.h>
 #include <utility>
@@ -86,6 +87,7 @@ def parameters(declarations: str, function: str) -> list[str]:
         return []
     names = []
     for one in _divided(plain[found.end() :]):
+        # Something of a type stands before a name: a lone word is a type.
         word = re.search(r"[\w>&*\]]\s*\b([A-Za-z_]\w*)\s*(?:\[\s*\])?$", one.partition("=")[0].rstrip())
         if word is not None:
             names.append(word[1])
@@ -98,7 +100,7 @@ def _divided(text: str) -> list[str]:
     for letter in text:
         if depth == 0 and letter == ")":
             break
-        depth += letter in "(<[{"
+        depth += letter in "(<[{"  # declarations have < for templates only
         depth -= letter in ")>]}"
         if depth == 0 and letter == ",":
             parts.append("")

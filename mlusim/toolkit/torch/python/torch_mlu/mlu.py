@@ -127,7 +127,7 @@ class Stream:
 
     @property
     def device(self) -> torch.device:
-        """The stream's device."""
+        """The device on which the stream's work runs."""
         return torch.device("mlu", self.device_index)
 
     def synchronize(self) -> None:
