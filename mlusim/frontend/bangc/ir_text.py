@@ -38,6 +38,7 @@ def _storage(local: ir.Local) -> str:
 def _body(body: Iterable[ir.Statement], depth: int) -> Iterator[str]:
     for statement in body:
         for line in _STATEMENTS[type(statement)](statement, depth):
+            # Lines of an inner body have theirs.
             yield line if line.startswith(_INDENT) else _INDENT * depth + line
 
 
@@ -104,6 +105,7 @@ def _arguments(arguments: Iterable[Any]) -> str:
 
 def _update(node: ir.Update) -> str:
     place, value = expression_text(node.place), expression_text(node.value)
+    # Behind the colon the type that it computes in.
     return f"({place} {node.op}:{node.within} {value}{', old' if node.old else ''})"
 
 

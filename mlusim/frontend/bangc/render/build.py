@@ -5,7 +5,6 @@ from typing import Any
 
 from mlusim.frontend.bangc.ir import Span
 
-OPERATORS: dict[str, ast.operator] = {}
 LOAD, STORE = ast.Load(), ast.Store()
 
 
@@ -67,6 +66,7 @@ def held(text: str, value: ast.expr) -> ast.NamedExpr:
 
 def last(*parts: ast.expr) -> ast.Subscript:
     """Evaluate all of *parts*; the value is that of the last."""
+    # Elements are evaluated from the left, as C's comma has it.
     return item(ast.Tuple(list(parts), LOAD), ast.Constant(-1))
 
 
@@ -101,6 +101,6 @@ def located(node: ast.AST, around: tuple[int, int, int, int]) -> None:
 
 def at(node: Any, span: Span) -> Any:
     """*node*, which stands at *span*."""
-    node.lineno, node.col_offset = max(span.line, 1), max(span.column - 1, 0)
+    node.lineno, node.col_offset = max(span.line, 1), max(span.column - 1, 0)  # ast counts columns from 0
     node.end_lineno, node.end_col_offset = max(span.end_line, 1), max(span.end_column - 1, 0)
     return node

@@ -24,12 +24,13 @@ class StandInDevice(Protocol):
 Array = np.ndarray[Any, Any]
 Argument = Any
 """An argument of the closed library as C passes it: a number, a pointer, or a descriptor."""
+# By the numbers of cnnlDataType_t; those that are left out are types that NumPy lacks.
 DTYPES: Mapping[int, Any] = MappingProxyType(
     {
         1: np.float16, 2: np.float32, 3: np.int8, 4: np.int16, 6: np.int32, 7: np.uint8, 8: np.bool_, 9: np.int64,
         11: np.uint32, 12: np.uint64, 13: np.uint16, 14: np.float64, 16: np.complex64,
     }
-)  # fmt: skip  # of cnnlDataType_t
+)  # fmt: skip
 
 
 @define(eq=False)
@@ -80,7 +81,7 @@ def device_bytes(pointer: object, count: int, verb: str) -> Any:
 def values(desc: object, pointer: object, verb: str = "load") -> Array:
     """Return a tensor's elements on the device, as an array that shares them."""
     dtype, shape = dtype_of(desc), shape_of(desc)
-    count = int(np.prod(shape, dtype=np.int64))
+    count = int(np.prod(shape, dtype=np.int64))  # of no sizes it is 1, the one element
     if not count:
         return np.zeros(shape, dtype)
     raw = device_bytes(pointer, count * dtype.itemsize, verb)
@@ -104,6 +105,7 @@ def scalar(pointer: Argument, dtype: Any = None) -> Any:
     name = {"float16": "half", "float32": "float", "bool": "uint8"}.get(
         np.dtype(dtype).name, np.dtype(dtype).name
     )
+    # The device's memory has no float64.
     return pointer.cast(float64 if name == "float64" else as_dtype(name))[0]
 
 
