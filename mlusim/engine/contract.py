@@ -112,7 +112,7 @@ class Mlu(Protocol):
 
     @property
     def core(self) -> Core:
-        """The core."""
+        """The core that executes the instruction."""
 
     watch: Any
     directions: Any  # the copies that the core has, as `engine.routes.Routes`

@@ -43,7 +43,7 @@ class Core(Announced, Protocol):
 
     @property
     def session(self) -> Session:
-        """Its launch."""
+        """The launch that the core belongs to."""
 
     def land_one(self, pipe: Pipe) -> None:
         """Land the oldest effect in flight on *pipe*."""

@@ -267,7 +267,7 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Callable[..., Any]:
     def tell(*arguments: object) -> bool:
         satisfied = True
         for call in calls:
-            if call(*arguments) is not True:
+            if call(*arguments) is not True:  # None, as most answer, wants to hear more
                 satisfied = False
         return satisfied
 
@@ -297,7 +297,7 @@ class Teller(Observer):
     def launch_begin(self, launch: "Launch") -> None:
         """Announce *launch*; the process that watched may be gone."""
         with suppress(OSError):
-            number = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            number = os.open(self._path, os.O_WRONLY | os.O_APPEND)  # several processes append to it
             try:
                 os.write(number, f"{launch.request.kernel.name}\n".encode())
             finally:

@@ -74,7 +74,7 @@ class Kernel:
         """Raise `UsageError` for what a body has returned instead of doing its work."""
         if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
             if inspect.iscoroutine(result):
-                result.close()
+                result.close()  # or Python would warn that it was never awaited
             raise UsageError(
                 f"{self.name} returns a generator or a coroutine, whose body has not run; "
                 "write the kernel without yield and async"
@@ -165,6 +165,7 @@ class KernelOnGrid:
     def of(cls, kernel: Kernel, words: tuple[Any, ...]) -> "KernelOnGrid":
         """Return that of ``kernel[words]``: numbers of tasks, then a kind, then a device."""
         rest = list(words)
+        # Its class stands above this file.
         device = rest.pop() if rest and hasattr(rest[-1], "launch") else None
         kind = rest.pop() if rest and isinstance(rest[-1], Kind) else BLOCK
         dim = rest[0] if len(rest) == 1 else (*rest, *(1,) * (3 - len(rest)))

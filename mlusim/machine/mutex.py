@@ -20,7 +20,7 @@ def lock(core: Any, name: str, key: tuple[int, int]) -> None:
                 hint="give it back before it is taken again",
             )
         )
-    while locks.setdefault(key, core) is not core:
+    while locks.setdefault(key, core) is not core:  # a free one is taken by the look itself
         scheduler.spin(core)
     _tell_mutex(core, name, key)
     scheduler.pause(core)
@@ -35,7 +35,7 @@ def unlock(core: Any, name: str, key: tuple[int, int]) -> None:
         raise core.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
     _tell_mutex(core, name, key)
     del locks[key]
-    core.session.scheduler.changed()
+    core.session.scheduler.changed()  # those who spin for it look again
 
 
 def _tell_mutex(core: Any, name: str, key: tuple[int, int]) -> None:

@@ -26,7 +26,7 @@ class Kernel(Protocol):
 
     @property
     def name(self) -> str:
-        """The kernel's name."""
+        """The name by which launches and findings call the kernel."""
 
     @property
     def body(self) -> Callable[..., Any]:
@@ -50,7 +50,7 @@ class Request(Protocol):
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """The kernel's arguments."""
+        """The arguments of the kernel, behind ``mlu``."""
 
     @property
     def options(self) -> "LaunchOptions":
@@ -83,11 +83,11 @@ class Union(Protocol):
 
     @property
     def clusters(self) -> Sequence[Cluster]:
-        """Its clusters."""
+        """The clusters that it consists of."""
 
     @property
     def cores(self) -> "Sequence[Core]":
-        """Its cores."""
+        """The cores of its clusters, or the lone core of a Block task."""
 
     def finished(self) -> bool:
         """Return whether every core of it has ended."""
@@ -127,7 +127,7 @@ class Core(Protocol):
 
     @property
     def session(self) -> Launch:
-        """Its launch."""
+        """The launch that the core belongs to."""
 
     @property
     def placements(self) -> Placed:
@@ -147,7 +147,7 @@ class Core(Protocol):
 
     @property
     def arenas(self) -> "Mapping[Space, Arena]":
-        """Its own memories."""
+        """The memories that belong to this core alone."""
 
     def site(self) -> tuple[str, int]:
         """Return the file and line of the kernel statement that it is at."""
@@ -183,7 +183,7 @@ class LaunchResult(Protocol):
 
     @property
     def kernel(self) -> str:
-        """The kernel's name."""
+        """The name by which launches and findings call the kernel."""
 
     @property
     def time_us(self) -> float:

@@ -9,6 +9,7 @@ from attrs import define
 
 from mlusim.memory.allocation import Allocation
 
+# `spare` is what C fills the struct up with.
 CHOICE = np.dtype([("offset", "i8"), ("part", "i4"), ("spare", "i4")])
 """A part that bytes from *offset* on belong to, as `screen.h` has it; the number is one more than that of the part."""
 

@@ -14,7 +14,7 @@ class RegionMap:
 
     @property
     def plan(self) -> str:
-        """The plan's name."""
+        """The name of the plan whose numbers these are."""
         raise NotImplementedError
 
     @property

@@ -266,7 +266,7 @@ class UpdatePlaces:
 
 @frozen
 class RepeatPieces:
-    """Write the repetitions."""
+    """Write each piece of src as often as its number of repetitions says."""
 
 
 @frozen

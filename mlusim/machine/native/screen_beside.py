@@ -32,6 +32,7 @@ class ThreadScreen(Screen):
     """The screen of one thread, for what *whole* looks for; what is shared is always in it."""
 
     def __init__(self, whole: Screen, ending: Ending) -> None:
+        # With RACE it keeps the accesses that `apart` compares.
         super().__init__(whole.looks | Screened.RACE, whole.watch)
         self.flags.update(whole.flags)
         self._ending = ending
@@ -63,6 +64,7 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
     False where they have to run in order: then *undo* has made memory and the flags of tensors what they were before.
     """
     limit = None if session.meter is None else session.meter.limit
+    # At which instruction a limit ends the launch depends on the order of tasks.
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
 
@@ -92,6 +94,6 @@ def _touched(screen: Screen, own: Screen, number: int) -> Rows:
     """Return the rows of what thread *number* touched, as `apart` takes them, with the numbers of memories that *screen* has."""
     rows = own.accesses()
     rows[:, KEY] = screen.keys_for(own)[rows[:, KEY]]
-    rows[:, KIND] = rows[:, KIND] != READS
+    rows[:, KIND] = rows[:, KIND] != READS  # 1: changed, by a store or an atomic
     rows[:, SEGMENT] = number
     return rows

@@ -72,7 +72,7 @@ class Choices:
         point = self._instructions[core]
         if not self._stop(core, point):
             return False
-        self.taken.append(Decision(self.launch, STOP, core, point, 1))
+        self.taken.append(Decision(self.launch, STOP, core, point, 1))  # the value says nothing
         return True
 
     def explain(self, text: str) -> None:
@@ -84,7 +84,7 @@ class Choices:
         self._stops[after] += 1
         point = self._stops[after]
         place = self._next(after, point, ready)
-        if place:
+        if place:  # 0 is the default
             self.taken.append(Decision(self.launch, NEXT, after, point, ready[place]))
         return place
 
