@@ -79,6 +79,7 @@ def _number(value: Expr, have: t.Arithmetic, to: t.Arithmetic, span: Span) -> Ex
 def _folded(value: Const, to: t.Type) -> tuple[float | None] | None:
     """Convert a constant, and return it in a tuple; None where it cannot be computed here."""
     if isinstance(to, t.Arithmetic) and value.value is not None:
+        # It is undefined in C, so that it is left to the run.
         if isinstance(value.value, float) and math.isnan(value.value) and to.kind != "float":
             return None
         return (converted(value.value, to),)
@@ -121,6 +122,7 @@ def _variable(value: Expr) -> bool:
 def letters(text: str, kind: t.Array, span: Span) -> Compose:
     """Return a text as the numbers of its characters."""
     raw = text.encode("utf-8", "surrogateescape")[: kind.count]
+    # The device's char has a sign.
     return Compose(tuple(Const(n - 256 if n > 127 else n, kind.of, span) for n in raw), kind, span)
 
 

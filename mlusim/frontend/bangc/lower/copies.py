@@ -84,7 +84,7 @@ def assigned(
     second, to = _steady(scope, to, span)
     reference = t.Pointer(kind, reference=True)
     here = convert(scope, places.address_of(scope, to, span), reference, span)
-    here.type = reference
+    here.type = reference  # convert() leaves an alike pointer as it is
     return _after([*first, *second, *_each(scope, to, at, kind, span, _assignment, moved=moved)], here, span)
 
 

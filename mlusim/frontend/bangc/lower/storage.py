@@ -59,4 +59,4 @@ def _move(local: Local) -> None:
     if local.storage in (Storage.VALUE, Storage.CELL) and not isinstance(
         local.type, t.ClassType | t.VectorRegister
     ):
-        local.storage, local.space = Storage.MEMORY, "ldram"
+        local.storage, local.space = Storage.MEMORY, "ldram"  # where a task has its stack

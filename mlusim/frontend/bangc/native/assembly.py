@@ -64,7 +64,7 @@ def _argument(
     if isinstance(argument, str):
         return f"a_text({c.text(argument)})"
     if isinstance(argument, float):
-        return f"a_float({argument.hex()}, -1)"
+        return f"a_float({argument.hex()}, -1)"  # in hexadecimal it is exact
     if isinstance(argument, int):
         return f"a_integer({argument}ll, -1)"
     if argument.name not in inputs:

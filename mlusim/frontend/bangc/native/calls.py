@@ -39,6 +39,7 @@ def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
         return f"(m->site = {site}, wait_compute_(m, {number}))"
     if node.row in ("is_mpu", "is_ipu"):
         return f"(m->counts[{number}]++, {'' if node.row == 'is_mpu' else '!'}m->memory_core)"
+    # Copies of one dimension and of two; others go up to Python.
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
         return _copy(c, node, number, site)
     if node.row in REGISTERS:
@@ -48,7 +49,7 @@ def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
         c.uses[use] = None
         made = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
         return _result(node, made)
-    return _python(c, node, f"UP(m, {number}, {site}", site)
+    return _python(c, node, f"UP(m, {number}, {site}")
 
 
 def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
@@ -61,6 +62,7 @@ def _use(node: ir.IntrinsicCall) -> Use | None:
     for kind in _kinds(node):
         if isinstance(kind, t.Pointer):
             given.append(NativeArgument(True, dtype_of(kind.to)))
+        # Doors take no double.
         elif isinstance(kind, t.Arithmetic) and not (kind.kind == "float" and kind.size == 8):
             given.append(NativeArgument(False, dtype_of(kind)))
         else:
@@ -87,9 +89,8 @@ def _id(kind: t.Type) -> int:
     return -1 if found is None else IDS[found]
 
 
-def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, site: int) -> str:
+def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> str:
     """Leave the call to Python."""
-    del site
     if len(node.arguments) > MOST_ARGUMENTS:
         raise NoForm(
             f"a call with {len(node.arguments)} {plural(len(node.arguments), 'argument')} (more than {MOST_ARGUMENTS})"
@@ -106,7 +107,6 @@ def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, si
             for n, (text, kind) in enumerate(zip(texts, kinds, strict=True))
         ]
         if not arguments:
-            arguments = ["a_integer(0, -1)"]
             return f"row_up{head[2:]}, 0, 0)" if head.startswith("UP") else f"library_up{head[7:]}, 0, 0)"
         return f"{head}, {', '.join(arguments)})"
 
@@ -128,6 +128,7 @@ def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
     found = -1 if plain else IDS[dtype_of(kind)]  # type: ignore[index]
     if kind.kind == "float":
         return f"a_float({real(text, kind)}, {found})"
+    # An int64_t holds the numbers of all other types.
     made = "a_unsigned" if plain and kind.kind == "uint" and kind.size == 8 else "a_integer"
     return f"{made}((int64_t)({text}), {found})"
 
@@ -171,7 +172,7 @@ def library(c: Rendering, node: ir.LibraryCall) -> str:
     own = _own(node)
     if own is not None:
         return c.in_order(node.arguments, own)
-    return _python(c, node, f"CALL_UP(m, {c.function(node.name)}, {c.site(node.span)}", c.site(node.span))
+    return _python(c, node, f"CALL_UP(m, {c.function(node.name)}, {c.site(node.span)}")
 
 
 def _own(node: ir.LibraryCall) -> Callable[..., str] | None:

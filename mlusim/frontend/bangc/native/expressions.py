@@ -211,7 +211,7 @@ def _combined(c: Rendering, node: ir.Update, old: str) -> str:
     assert isinstance(within, t.Arithmetic)
     old = converted(old, kind, within)
     if not c.screened:
-        return converted(computed(node.op, old, given, within, None, c.site(node.span)), within, kind)
+        return converted(computed(node.op, old, given, within, c.site(node.span)), within, kind)
     steps = c.stepping and node.op in ("+", "-")
     made = screening.computed(node.op, old, given, within, c.site(node.span), steps=steps)
     if (kind.kind, kind.size) == (within.kind, within.size):
@@ -263,7 +263,7 @@ def _unary(c: Rendering, node: ir.Unary) -> str:
     assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
         # f16 and b16 are bits, which C would negate as integers.
-        return computed("*", literal(-1.0, kind), made, kind, None, 0)
+        return computed("*", literal(-1.0, kind), made, kind, 0)
     if c.screened and node.op == "-" and kind.kind == "int":
         return screening.negated(made, kind, c.site(node.span))
     return f"(({ctype(kind)})({node.op}{made}))"
@@ -275,7 +275,7 @@ def _binary(c: Rendering, node: ir.Binary) -> str:
     site = c.site(node.span)
     if c.screened:
         return c.in_order((node.left, node.right), lambda a, b: screening.computed(node.op, a, b, kind, site))
-    return c.in_order((node.left, node.right), lambda a, b: computed(node.op, a, b, kind, None, site))
+    return c.in_order((node.left, node.right), lambda a, b: computed(node.op, a, b, kind, site))
 
 
 def _compare(c: Rendering, node: ir.Compare) -> str:

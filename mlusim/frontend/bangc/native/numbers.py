@@ -103,10 +103,8 @@ def _from_whole(text: str, to: t.Arithmetic) -> str:
     return f"to_b16((float)({text}))" if how == "b16" else f"(({ctype(to)})({text}))"
 
 
-def computed(
-    op: str, left: str, right: str, kind: t.Arithmetic, shift: t.Arithmetic | None, site: int
-) -> str:
-    """``left op right`` in the type *kind*; *shift* is the type of the right side of a shift."""
+def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
+    """``left op right`` in the type *kind*; the right side of a shift may be of any integer type."""
     if kind.kind == "float":
         return rounded(f"({real(left, kind)} {op} {real(right, kind)})", kind, wide=False)
     made = ctype(kind)
@@ -114,9 +112,7 @@ def computed(
         name = "quotient_" if op == "/" else "rest_"
         return f"{name}{suffix(kind)}(m, {left}, {right}, {site})"
     if op in ("<<", ">>"):
-        del shift
-        # The count is taken modulo the width, for a shift too far is undefined in C; checked runs refuse it
-        # before.
+        # The count is taken modulo the width, for a shift too far is undefined in C; checked runs refuse it before.
         return f"(({made})({left} {op} ({right} & {8 * kind.size - 1})))"
     return f"(({made})({left} {op} {right}))"
 

@@ -62,6 +62,7 @@ def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
 
     def made(to: str, *values: str) -> str:
         rooms = list(_rooms(c, values, kinds[1:]))
+        # Each of the functions takes three.
         given = [f"register_(m, {to}, {site})", *(one for _, one in rooms)] + ["0"] * (3 - len(rooms))
         return f"({{ {' '.join(r for r, _ in rooms)} {name}(m, {number}, {site}, {IDS[dtype]}, {', '.join(given)}); }})"
 

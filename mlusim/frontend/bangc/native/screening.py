@@ -22,7 +22,7 @@ def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, s
         return f"FITS_({made}, {_OVERFLOWS[op]}, ({made})({left}), ({made})({right}), {site})"
     if op in ("<<", ">>"):
         right = f"SHIFT_(__typeof__({right}), {right}, {8 * kind.size}, {site})"
-    return numbers.computed(op, left, right, kind, None, site)
+    return numbers.computed(op, left, right, kind, site)
 
 
 def converted(

@@ -37,6 +37,7 @@ def converted(
             b.constant(float(to.low - 1))
             if to.low >= 0
             else ast.UnaryOp(ast.USub(), b.constant(float(1 - to.low))),
+            # Of 64 bits low - 1 rounds to low itself, which is inside.
             [ast.Lt() if to.size < 8 or to.low == 0 else ast.LtE(), ast.Lt()],
             [b.held(arithmetic.SCRATCH, made), b.constant(float(to.high + 1))],
         )

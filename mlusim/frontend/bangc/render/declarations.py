@@ -83,7 +83,7 @@ def _bytes(kind: t.Type) -> bool:
     while isinstance(kind, t.Array):
         kind = kind.of
         if isinstance(kind, t.Arithmetic):
-            return kind != t.DOUBLE
+            return kind != t.DOUBLE  # of which device memory has none: they are in a list
     return False
 
 

@@ -18,7 +18,6 @@ from mlusim.frontend.bangc.ir import (
 )
 
 Range = tuple[int, int]
-_BUILTINS: dict[str, int] = {}
 _NORMAL = (-126, 126)  # exponents of floats that are normal
 _TASKS = 1 << 24  # more tasks than any launch has
 

@@ -24,6 +24,7 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
 
 
 def _round(x: float) -> float:
+    # Python's round goes to even at ties.
     return math.copysign(math.floor(abs(x) + 0.5), x) if math.isfinite(x) else x
 
 
@@ -106,7 +107,7 @@ LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **dict.fromkeys(("ldexp", "ldexpf"), _scaled),
         "fmaf": _fused,
         "lround": lambda x: int(_round(x)),
-        "lrint": round,
+        "lrint": round,  # to even at ties, as C's default has it
         "signbit": lambda x: math.copysign(1.0, x) < 0,
         "isnan": _not_a_number,
         "isinf": lambda x: abs(x) == math.inf,
@@ -119,6 +120,6 @@ LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "__builtin_nan": lambda _: math.nan,
         "__builtin_expect": lambda value, _: value,
         "__builtin_huge_valf": _infinity,
-        "__builtin_popcount": lambda value: (value & 0xFFFFFFFF).bit_count(),
+        "__builtin_popcount": lambda value: (value & 0xFFFFFFFF).bit_count(),  # a negative int is its 32 bits
     }
 )

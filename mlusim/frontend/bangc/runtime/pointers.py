@@ -17,7 +17,7 @@ class Address(Ordered, Referred):
     """
 
     __slots__ = ("address", "layout", "size")
-    __array_ufunc__ = None
+    __array_ufunc__ = None  # so that NumPy's numbers leave p + n to this class
 
     def __init__(self, address: int = 0, size: int = 1, layout: Layout = None) -> None:
         self.address = max(-REACH, min(address, REACH))
@@ -84,7 +84,7 @@ class NoRecord:
     """The record behind a pointer that leads to no memory: its parts have addresses, and no values."""
 
     def __init__(self, pointer: Address) -> None:
-        object.__setattr__(self, "_pointer", pointer)
+        object.__setattr__(self, "_pointer", pointer)  # its own refuses every store
 
     def __getitem__(self, name: str) -> Address:
         """Return the pointer to a field, or to the first element of one that is an array."""

@@ -17,8 +17,7 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
 )
 
 _MAX, _AVERAGE = 0, 1  # of pool_mode
-_THRESHOLD, _MOST, _SCORE, _LAYOUT, _BOX = 1, 2, 3, 5, 7  # of cnnlNmsDescAttribute_t
-_MODE, _PAD = 0, 6
+_MODE, _THRESHOLD, _MOST, _SCORE, _LAYOUT, _BOX = 0, 1, 2, 3, 5, 7  # of cnnlNmsDescAttribute_t
 
 
 def neighbours(
