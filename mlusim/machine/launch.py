@@ -155,10 +155,12 @@ class Launch(Presented):
         if found.arch.name != own.arch.name:
             raise UsageError(
                 f"{found.name} is {found.arch.name} and {own.name} is {own.arch.name}: their memories and instructions "
-                "differ; launch the kernel on it"
+                f"differ; launch the kernel on {found.name}"
             )
         if unions > found.max_union:
-            raise UsageError(f"{found.name} cannot start {self.kind}; launch the kernel in another way on it")
+            raise UsageError(
+                f"{found.name} cannot start {self.kind}; launch the kernel there with a smaller kind"
+            )
         if not self.tasks:
             raise UsageError("the launch was not timed; launch it with timing")
         return evolve(self, board=found.name, forecast=self.forecast.on(found))

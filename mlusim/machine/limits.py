@@ -80,7 +80,7 @@ def limit_in(text: str, base: Limit) -> Limit:
 def _number(part: str, text: str) -> float:
     number = number_in(text)
     if number is None:
-        raise UsageError(f"{part!r} has no number that is understood, {FORM}")
+        raise UsageError(f"{part!r} needs a number, {FORM}")
     return number
 
 

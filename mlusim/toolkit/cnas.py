@@ -81,7 +81,7 @@ def _take(command: AssemblerCommand, flag: CompilerFlag, value: str) -> None:
         command.asked = flag.spelling
     elif flag.spelling == "--mcpu" and CPUS.get(value) != platform.machine():
         raise UsageError(
-            f"--mcpu {value} is another host than this machine, {platform.machine()}; programs run here alone"
+            f"--mcpu {value} names another host than this machine, {platform.machine()}; leave the flag out"
         )
 
 

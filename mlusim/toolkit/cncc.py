@@ -137,7 +137,7 @@ def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
             yield word
             continue
         if depth == DEPTH:
-            raise UsageError(f"{word} is read by itself; take it out of the file")
+            raise UsageError(f"{word} leads back to itself; take it out of its file")
         try:
             inside = shlex.split(Path(word[1:]).read_text(encoding="utf-8"))
         except ValueError as error:

@@ -48,7 +48,7 @@ def read(path: Path) -> DeviceText:
     head = _HEAD.fullmatch(content.partition(b"\n")[0].decode(errors="replace"))
     if head is None:
         raise UsageError(
-            f"{path} was not written by `cncc -S --bang-device-only` of mlusim; make it of its .mlu with that"
+            f"{path} was not written by `cncc -S --bang-device-only` of mlusim; write it from its .mlu with that command"
         )
     if not content.endswith(f"{END}\n".encode()):
         raise UsageError(f"{path} is not whole; write it again with `cncc -S --bang-device-only`")

@@ -188,9 +188,7 @@ def standard(value: str) -> str:
     family, plus, year = value.partition("++")
     if family not in ("c", "gnu") or not plus or year not in STANDARDS:
         known = ", ".join(f"c++{year}" for year in dict.fromkeys(STANDARDS.values()))
-        raise UsageError(
-            f"-std={value} is no C++ that kernels are compiled as; give one of {known}, or gnu++ of them"
-        )
+        raise UsageError(f"kernels are not compiled with -std={value}; give one of {known}, or its gnu++")
     return f"{family}++{STANDARDS[year]}"
 
 

@@ -190,7 +190,7 @@ def test_a_union_that_a_board_cannot_start_is_told_without_a_run():
     spec = evolve(find_operator("tin_shift_forward"), call=_wide)
     answer = what_if(spec, TIN[1], boards=("MLU370-X4", "MLU370-X8"))[1]
 
-    assert "MLU370-X8 cannot start UNION8; launch the kernel in another way on it" == answer.failure
+    assert "MLU370-X8 cannot start UNION8; launch the kernel there with a smaller kind" == answer.failure
 
 
 def test_a_host_interface_that_looks_at_its_launches_is_run_everywhere():

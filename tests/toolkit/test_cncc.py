@@ -126,7 +126,9 @@ def test_kernels_are_of_the_standard_that_is_given(cncc, native, tmp_path):
     cncc("--std=gnu++2a", "-DNAME=newer", "-DMAIN", "k.mlu", "older.o", "-o", "main", "-Wall", "-Werror")
 
     assert native.run(tmp_path / "main").stdout == "410 10\n"
-    sentence = "-std=c++98 is no C++ that kernels are compiled as; give one of c++11, c++14, c++17, c++20, or gnu++ of them"
+    sentence = (
+        "kernels are not compiled with -std=c++98; give one of c++11, c++14, c++17, c++20, or its gnu++"
+    )
     assert sentence in cncc("-std=c++98", "-c", "k.mlu", code=2)
 
 
@@ -186,7 +188,7 @@ def test_each_mistake_is_one_sentence(cncc, toolkit, tmp_path):
             ["--bang-device-only", "a.mlu"],
             "--bang-device-only makes no program; give -c for an object, or -S for text",
         ),
-        (["@loop.rsp"], "@loop.rsp is read by itself"),
+        (["@loop.rsp"], "@loop.rsp leads back to itself"),
         (["@open.rsp"], "@open.rsp is no list of flags"),
     ):
         said = cncc(*words, code=2)
@@ -282,7 +284,7 @@ def test_what_cnas_does_not_take_is_one_sentence(cncc, tmp_path, monkeypatch, ca
     for words, sentence in (
         (
             "-i other.s",
-            "other.s was not written by `cncc -S --bang-device-only` of mlusim; make it of its .mlu with that",
+            "other.s was not written by `cncc -S --bang-device-only` of mlusim; write it from its .mlu with that command",
         ),
         ("-i cut.s", "cut.s is not whole; write it again with `cncc -S --bang-device-only`"),
         ("-i changed.s", "changed.s is damaged; write it again with `cncc -S --bang-device-only`"),
@@ -291,7 +293,7 @@ def test_what_cnas_does_not_take_is_one_sentence(cncc, tmp_path, monkeypatch, ca
             "-i k.s --mlu-arch mtp_592",
             "k.s has code for mtp_372, not for mtp_592; compile k.mlu with --bang-mlu-arch=mtp_592",
         ),
-        ("-i k.s --mcpu sparc", "--mcpu sparc is another host than this machine"),
+        ("-i k.s --mcpu sparc", "--mcpu sparc names another host than this machine"),
         ("-i k.s --device-onl", "there is no flag --device-onl; did you mean --device-only?"),
         ("-i", "-i has no value; type -i VALUE"),
         ("-i k.s -o none/k.o", "none/k.o: No such file or directory"),

@@ -170,7 +170,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
     name = declared.name if declared is not None else symbol
     problem = None if function is None else function.problem
     why = (
-        "is defined in no file that was loaded"
+        "is not defined in any of the loaded files"
         if problem is None
         else f"does not translate: {problem.span}: {problem.message}"
     )

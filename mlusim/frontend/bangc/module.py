@@ -166,7 +166,7 @@ class Module:
                     found = self._launched[symbol] = self._wrapped(file, function)
                     return found
             raise UsageError(
-                f"the kernel {self._declared(symbol)} is defined in no file that was loaded; load its file too"
+                f"no loaded file defines the kernel {self._declared(symbol)}; load the file that does, too"
             )
         return found
 

@@ -225,7 +225,7 @@ class CallingProcess:
                 )
             if code == MISSING:
                 raise UsageError(
-                    f"{name} calls a function that no file defines that was loaded, as it is said above; load its file too"
+                    f"{name} calls a function that no loaded file defines (its name stands above); load the file that defines it, too"
                 )
             raise UsageError(f"{name} ends the program with exit({code})")
         if session.error is not None:

@@ -102,5 +102,5 @@ def test_a_source_is_no_fifo(tmp_path, text):
     if text:
         (tmp_path / "k.mlu").write_text(text + KERNEL % 1)
 
-    with pytest.raises(UsageError, match=r"is no regular file; a source is one"):
+    with pytest.raises(UsageError, match=r"is no regular file; give the path of a source"):
         bangc.load(tmp_path / "k.mlu")

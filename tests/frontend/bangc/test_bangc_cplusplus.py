@@ -117,7 +117,7 @@ def test_a_loop_of_a_macro_whose_parts_may_be_two_things_is_refused(load):
     __mlu_func__ bool f() { return true; }
     __mlu_entry__ void K(long long *o) { LOOP(PARTS) }"""
 
-    assert "which parts of this for, which a macro writes, are left out is not known" in answer(
+    assert "a macro writes this for, and leaves out parts of it that cannot be told apart" in answer(
         load, text, 1, engine="python"
     )
 
@@ -281,7 +281,7 @@ __mlu_entry__ void K(long long *o) { int n = 1; %s o[1] = n; }"""
         ("if (L(&n, 1).i) o[0] = 3;", "a temporary object of L, which has a destructor"),
         ("for (; n < 1000; L(&n, 2)) o[0] = n;", "a temporary object of L, which has a destructor"),
         ("L a[2] = {L(&n, 1), L(&n, 2)};", "an array of L, which has a destructor, is not supported"),
-        ("auto [x, y] = mk(&n);", "M has a destructor, which would not be called"),
+        ("auto [x, y] = mk(&n);", "the destructor of M would not be called here"),
         ("U u; U w = u;", "the copy constructor of V<int>, which is made from a template, is not known here"),
     ],
 )

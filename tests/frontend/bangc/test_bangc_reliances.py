@@ -151,12 +151,12 @@ def test_memory_at_file_scope_begins_with_its_values(module):
 @pytest.mark.parametrize(
     ("declaration", "why"),
     [
-        ("__mlu_shared__ int a[2] = {1}", "a variable that cores share has no initial value"),
+        ("__mlu_shared__ int a[2] = {1}", "a variable that cores share cannot have an initial value"),
         (
             "struct P { int x; }; __nram__ P a[2] = {{1}}",
-            "a structure in memory of a core has no initial value",
+            "a structure in memory of a core cannot have an initial value",
         ),
-        ("int n = 3; __nram__ int a[2] = {n}", "a in device memory begins with constants only"),
+        ("int n = 3; __nram__ int a[2] = {n}", "a is in device memory; give it constants as initial values"),
     ],
 )
 def test_what_device_memory_cannot_begin_with_is_said(load, declaration, why):

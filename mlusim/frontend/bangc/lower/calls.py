@@ -198,7 +198,9 @@ def _operand(scope: FunctionScope, pointer: Expr, kind: t.Pointer) -> Expr:
     of = element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
     if local is not None and isinstance(element_of(local.type), t.Pointer):
         scope.refuse(
-            "operand", f"{local.source_name} is a pointer, whose bytes no instruction takes", pointer.span
+            "operand",
+            f"{local.source_name} is a pointer, and no instruction works on the bytes of one",
+            pointer.span,
         )
     if isinstance(kind.to, t.Void) and isinstance(of, t.Record):
         return Convert(pointer, t.Pointer(t.UINT8), pointer.span)
@@ -259,7 +261,9 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
     original = target.original
     if original is None:
         return scope.refuse(
-            "constructor", f"{target.name} is inherited by a using that is not followed", node.span
+            "constructor",
+            f"{target.name} is inherited through a using-declaration, which is not supported",
+            node.span,
         )
     if not acts(original):
         return braces.plain(scope, kind, node.span)

@@ -76,7 +76,5 @@ def goto(scope: FunctionScope, node: Node) -> list[Statement]:
     """``goto``, to a label of a block around it."""
     label = scope.around.unit.reader.text(node.children[0])
     if not any(label in names for names in scope.labels):
-        scope.refuse(
-            "goto", f"{label} is in a block that this goto is not in, which is not supported", node.span
-        )
+        scope.refuse("goto", f"this goto leads into the block of {label}, which is not supported", node.span)
     return [Goto(label, node.span)]

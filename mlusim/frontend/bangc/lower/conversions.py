@@ -130,7 +130,7 @@ def literal(scope: FunctionScope, node: Node) -> Expr:
     """Return a value that the library computes: of literals, sizes, traits."""
     known = scope.around.unit.reader.value(node)
     if known is None:
-        return scope.refuse("constant", "this constant has no value that is known", node.span)
+        return scope.refuse("constant", "the value of this constant is not known", node.span)
     if isinstance(node.type, t.Arithmetic) and node.type.kind == "bool":
         known = bool(known)
     return convert(

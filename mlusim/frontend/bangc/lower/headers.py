@@ -32,7 +32,7 @@ def parts(scope: FunctionScope, node: Node) -> Parts:
         if len(kinds) != 1:
             scope.refuse(
                 "for",
-                "which parts of this for, which a macro writes, are left out is not known; write the loop without the macro",
+                "a macro writes this for, and leaves out parts of it that cannot be told apart; write the loop without the macro",
                 node.span,
             )
         made = kinds[0]

@@ -260,7 +260,7 @@ class Lowering:
             what = (
                 "a variable that cores share" if made.space == "sram" else "a structure in memory of a core"
             )
-            scope.refuse("initial value", f"{what} has no initial value", initial.span)
+            scope.refuse("initial value", f"{what} cannot have an initial value", initial.span)
         if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
             value: Expr = braces.compose(scope, initial, made.type)
         else:
@@ -278,7 +278,9 @@ class Lowering:
             made.initial = tuple(flat)
         elif made.space:
             scope.refuse(
-                "initial value", f"{made.name} in device memory begins with constants only", initial.span
+                "initial value",
+                f"{made.name} is in device memory; give it constants as initial values",
+                initial.span,
             )
         else:
             self.module.initialisers[made.symbol] = value

@@ -271,7 +271,7 @@ def _member(scope: FunctionScope, node: Node) -> Place:
     base = member_base(scope, node)
     kind = base.type
     if not isinstance(kind, t.Record):
-        return scope.refuse("member", f"{kind} has no member {declaration.name} that is known", node.span)
+        return scope.refuse("member", f"{kind} has no known member {declaration.name}", node.span)
     scope.refuse_hidden(kind, node.span)
     at = _member_of(scope, base, kind, declaration.name, node)
     if at is None:

@@ -131,7 +131,11 @@ class FunctionScope(ABC):
         self.locals.append(local)
         if not parameter and ends(element_of(kind)):
             if local.storage is Storage.STATIC:
-                self.refuse("destructor", f"{kind} has a destructor, and is static", declaration.span)
+                self.refuse(
+                    "destructor",
+                    f"a static variable of {kind}, which has a destructor, is not supported",
+                    declaration.span,
+                )
             self.owned.append(local)
         return local
 
@@ -215,7 +219,9 @@ class FunctionScope(ABC):
         """Refuse to see an object as a base of its class that is not the first one: that lies elsewhere in it."""
         if base in kind.others:
             self.refuse(
-                "inheritance", f"{base} is a base of {kind} behind the first, which is not supported", span
+                "inheritance",
+                f"{kind} is seen as {base}, which is not its first base class, and only that is supported",
+                span,
             )
 
     def refuse_class(self, kind: t.Type, span: Span) -> None:
@@ -228,7 +234,11 @@ class FunctionScope(ABC):
         """Refuse objects with a destructor: it would not be called."""
         inner = element_of(kind)
         if ends(inner):
-            self.refuse("destructor", f"{inner} has a destructor, which would not be called", span)
+            self.refuse(
+                "destructor",
+                f"the destructor of {inner} would not be called here; use a reference to an object with a name",
+                span,
+            )
 
     def forget(self, pointer: Expr) -> None:
         """Have no temporary: *pointer* is the address of one that a local takes the place of."""

@@ -436,7 +436,7 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
         else:
             found = scope.around.unit.reader.value(node.children[0])
             if found is None or len(node.children) > 2:  # two numbers: a range of GNU C
-                scope.refuse("case", "this case has no constant value that is known", node.span)
+                scope.refuse("case", "the value of this case is not a known constant", node.span)
             labels.append(int(found))
         node = node.children[-1]
     return labels, default, node

@@ -23,7 +23,7 @@ def read(path: str) -> str:
 def refuse_special(path: Path) -> None:
     """Raise `UsageError` where *path* is a FIFO or a device, which would be waited for, or read without end."""
     if _there(path) and not (path.is_file() or path.is_dir()):
-        raise UsageError(f"{path} is no regular file; a source is one")
+        raise UsageError(f"{path} is no regular file; give the path of a source")
 
 
 def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -42,10 +42,12 @@ def set_gru(
     _layout, _dtype, biased, *rest, layers = given
     if mode != 1 or direction != 0 or any(one is not None for one in rest):
         raise Unsupported(
-            "a GRU has a stand-in for CNNL_GRU_MODE_V2, CNNL_GRU_FORWARD and null pointers behind the bias alone"
+            "the stand-in of a GRU takes CNNL_GRU_MODE_V2, CNNL_GRU_FORWARD and null pointers behind the bias only"
         )
     if numbers(gates, 1) != [_SIGMOID] or numbers(new, 1) != [_TANH]:
-        raise Unsupported("a GRU has a stand-in for gates with a sigmoid and a new state with a tanh alone")
+        raise Unsupported(
+            "the stand-in of a GRU takes a sigmoid for the gates and a tanh for the new state only"
+        )
     desc.values.update(layers=layers, biased=biased, algo=algo)
     return 0
 
@@ -55,7 +57,7 @@ def set_sequence(desc: Descriptor, layout: int, dtype: int, rank: int, dims: obj
     count, lengths, _fill = given
     if layout not in (_NTC, _TNC) or rank != 3 or count or lengths is not None:
         raise Unsupported(
-            "sequences have a stand-in in the layouts NTC and TNC, without lengths of their own"
+            "the stand-ins take sequences in the layouts NTC and TNC only, without lengths of their own"
         )
     desc.values.update(layout=layout, tensor=_Sequence(3, dtype, numbers(dims, 3)))
     return 0
@@ -88,7 +90,7 @@ def gru(driver: StandInDevice, _handle: Argument, desc: Descriptor, *given: Argu
     ) = given
     if any(one is not None for one in (first, second, third, fourth)):
         raise Unsupported(
-            "a GRU has no stand-in for pointers behind its descriptor or behind the first state"
+            "the stand-in of a GRU takes null pointers only behind its descriptor and behind the first state"
         )
     steps = _in_time(x_seq, values(x_seq.values["tensor"], x).astype(np.float64))
     states = values(h_desc, h).astype(np.float64)  # layers, directions, sequences, channels

@@ -121,7 +121,7 @@ def set_convolution(
 ) -> int:
     """``cnnlSetConvolutionDescriptor``: paddings are of the top, the bottom, the left and the right."""
     if rank != 4:
-        raise Unsupported(f"a convolution of tensors of {rank} axes has no stand-in; 4 have one")
+        raise Unsupported(f"the stand-in of a convolution takes tensors of 4 axes, not of {rank}")
     desc.values.update(
         pad=tuple(numbers(pad, 4)),
         stride=tuple(numbers(stride, 2)),
