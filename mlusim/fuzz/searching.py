@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import re
 import secrets
 import threading
 import time
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from mlusim.arch.catalog import find_board
 from mlusim.check.findings import Checked
 from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, CorpusState, KeptCall
@@ -27,6 +27,7 @@ from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.finding import NOTE
 from mlusim.operators.executors import carried
 from mlusim.operators.source_digest import sources_of
+from mlusim.programs.argument_names import known_to, misspelt
 from mlusim.report.coverage import CoverageRecord, record_of
 
 if TYPE_CHECKING:
@@ -367,19 +368,16 @@ def _kind(fault: FoundFault) -> tuple[str, str | None, int | None]:
 def refuse_unfit(task: FuzzTask) -> None:
     """Raise `UsageError` where a parameter has nothing to draw, or an argument is no parameter and in no formula."""
     place = _workplace(task)
-    texts = {one.name: " ".join(option.value.text for option in one.options) for one in task.draw.arguments}
+    values = {one.name: [option.value for option in one.options] for one in task.draw.arguments}
     subject = place.subject
     for board in task.draw.boards:
         parameters, name = subject.parameters(board), subject.name(board)
-        lacking = next((one for one in subject.needed(board) if one not in texts), None)
+        needed, known = subject.needed(board), known_to(find_board(board), task.subject.macros)
+        sentence = misspelt(name, parameters, needed, values, known)
+        if sentence is not None:
+            raise UsageError(sentence)
+        lacking = next((one for one in needed if one not in values), None)
         if lacking is not None:
             raise UsageError(
                 f"the parameter {lacking} of {name} is given no value; give one with --arg, as --arg {lacking}=int:1..20000"
             )
-        for one in texts:
-            others = " ".join(text for other, text in texts.items() if other != one)
-            if one not in parameters and not re.search(rf"\b{re.escape(one)}\b", others):
-                legal = ", ".join(parameters) or "it has none"
-                raise UsageError(
-                    f"{name} has no parameter {one!r}, and no formula names it; its parameters: {legal}"
-                )

@@ -6,7 +6,7 @@ Numbers and sizes may be formulas of other arguments, so all arguments of a call
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from mlusim.lazy import lazy
 from mlusim.memory.allocation import POISON
 from mlusim.near import near
 from mlusim.programs import argument_forms as forms
+from mlusim.programs import argument_names
 from mlusim.programs.argument_forms import ArgumentForm
 
 if TYPE_CHECKING:
@@ -154,8 +155,6 @@ class ArgumentScope:
     macros: Mapping[str, str | None]
     board: Board
     seed: int = 0
-    used: set[str] = field(factory=set)
-    """Names that formulas have used."""
     _values: dict[str, ArgumentValue] = field(factory=dict)
     _numbers: dict[str, int] = field(factory=dict)
     _open: list[str] = field(factory=list)
@@ -166,6 +165,23 @@ class ArgumentScope:
         if found is None:
             found = self._values[name] = value_of(self.texts[name], what)
         return found
+
+    def refuse_misspelt(
+        self, called: str, parameters: Collection[str], needed: Iterable[str], formulas: Iterable[str]
+    ) -> None:
+        """Raise `UsageError` for a name that is misspelt, of an argument or in a formula, as `argument_names.misspelt` finds it."""
+        values = {name: [self._read(name)] for name in self.texts}
+        known = argument_names.known_to(self.board, self.macros)
+        sentence = argument_names.misspelt(called, parameters, needed, values, known, formulas)
+        if sentence is not None:
+            raise UsageError(sentence)
+
+    def _read(self, name: str) -> ArgumentValue | str:
+        """Return the value of argument *name*, or its text where that cannot be read."""
+        try:
+            return self.value(name, f"--arg {name}")
+        except UsageError:
+            return self.texts[name]
 
     def whole(self, name: str, what: str | None = None) -> int:
         """Return the whole number that argument or macro *name* is.  Raises `UsageError` where it is none."""
@@ -375,13 +391,7 @@ class ArgumentScope:
         free = {n: expr.Var(n) for n in self._names() if n.isidentifier() and n not in (*known, "min", "max")}
         parsed = parse.parse_formula(text, free)
         named = [part.name for part in expr.walk(parsed) if isinstance(part, expr.Var) and part.name in free]
-        self.used.update(named)
         return parsed.evaluate({**known, **{n: self.whole(n) for n in named}})
-
-
-def stands_in(name: str, formulas: Iterable[str]) -> bool:
-    """Return whether *name* is a word of one of *formulas*."""
-    return any(name in re.findall(r"\w+", text) for text in formulas)
 
 
 def _is_whole(text: str) -> bool:

@@ -25,7 +25,7 @@ from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW
-from mlusim.programs.argument_values import ArgumentScope, stands_in
+from mlusim.programs.argument_values import ArgumentScope
 
 Array = np.ndarray[Any, Any]
 
@@ -132,9 +132,12 @@ class KernelCall:
         return self._plain
 
     def scope(self) -> ArgumentScope:
-        """Return the arguments, read together."""
+        """Return the arguments, read together.  Raises `UsageError` for a name that is misspelt."""
         seed = self.seed if self.draws is None else self.draws
-        return ArgumentScope(self.arguments, self.sources.define, self.sources.board, seed or 0)
+        found = ArgumentScope(self.arguments, self.sources.define, self.sources.board, seed or 0)
+        names = [p.source_name for p in self.formals()]
+        found.refuse_misspelt(self.called, names, names, self.formulas)
+        return found
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
@@ -157,14 +160,9 @@ class KernelCall:
         """Launch the kernel once on a new device."""
         kernel = self.loaded()
         device = Device(self.sources.board)
-        wanted = {p.source_name: p for p in kernel.form.parameters}
+        wanted = [p.source_name for p in kernel.form.parameters]
         scope = self.scope()
         given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
-        for name in self.arguments:
-            # Behind the arguments, since making them is what tells which names their formulas use.
-            if name not in wanted and name not in scope.used and not stands_in(name, self.formulas):
-                legal = ", ".join(wanted) or "it has none"
-                raise UsageError(f"{kernel.name} has no parameter {name!r}; its parameters: {legal}")
         launch = device.launch(
             kernel,
             self.dim,

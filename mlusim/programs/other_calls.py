@@ -22,7 +22,7 @@ from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.scheduling.schedule import EFFECTS, Director, directing
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
-from mlusim.programs.argument_values import ArgumentScope, stands_in
+from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import file_module
 
 if TYPE_CHECKING:
@@ -95,8 +95,10 @@ class TextCall:
         return self._plain
 
     def scope(self) -> ArgumentScope:
-        """Return the arguments, read together."""
-        return ArgumentScope(self.arguments, self.macros, self.board, self.seed or 0)
+        """Return the arguments, read together.  Raises `UsageError` for a name that is misspelt."""
+        found = ArgumentScope(self.arguments, self.macros, self.board, self.seed or 0)
+        found.refuse_misspelt(self.name, self.parameters(), self.needed(), self.formulas)
+        return found
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Raise `UsageError`: recordings are made of other programs."""
@@ -111,14 +113,6 @@ class TextCall:
     ) -> "TextCall":
         """Return a call of the same with other *arguments*, whose files stand for *arrays*; *around* are changes of the rest."""
         return evolve(self, arguments=dict(arguments), given=dict(arrays), **around)
-
-    def refuse_unknown(self, scope: ArgumentScope) -> None:
-        """Raise `UsageError` for an argument that is no parameter, and that no formula has used."""
-        known = self.parameters()
-        for name in self.arguments:
-            if name not in known and name not in scope.used and not stands_in(name, self.formulas):
-                legal = ", ".join(known) or "it has none"
-                raise UsageError(f"{self.name} has no parameter {name!r}; its parameters: {legal}")
 
     def tensor(
         self, device: Device, scope: ArgumentScope, name: str, what: str, usual: DType | None = None
@@ -188,7 +182,6 @@ class PythonCall(TextCall):
         kernel, scope, device = self.loaded(), self.scope(), Device(self.board)
         signature = inspect.signature(kernel.body).parameters
         values = {name: self._value(device, scope, signature[name]) for name in self.parameters()}
-        self.refuse_unknown(scope)
         device.launch(
             kernel,
             self.dim,
@@ -314,7 +307,6 @@ class HostFunctionCall(TextCall):
                     name = self._needed_name(p)
                     tensors[name] = self._pointed(device, scope, p)
             values = [self._value(scope, p, tensors, handle) for p in form.parameters]
-            self.refuse_unknown(scope)
             first: tuple[Any, ...] = () if handle in values else (device,)
             with self._directed():
                 status = self.module.functions[self.function](*first, *values)

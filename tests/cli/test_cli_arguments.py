@@ -139,6 +139,42 @@ def test_a_wrong_value_is_one_sentence(texts, sentence):
     assert len(str(refused.value)) < 500
 
 
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        ({"n": "int:8", "x": "in:half:m"}, "--arg x is given 'in:half:m', and 'm' is no argument or macro; known are n, NRAM"),
+        ({"n": "8", "x": "in:half:colz", "cols": "n"}, "K has no parameter 'cols', and no formula names it; did you mean colz, which --arg x=in:half:colz names?"),
+        ({"n": "8", "x": "in:half:2xcolz,cols", "cols": "n"}, "'colz' is no argument or macro; did you mean cols?"),
+        ({"n": "8", "x": "in:half:nxcolzx4", "cols": "n", "m": "cols"}, "K has no parameter 'm', and no formula names it; its parameters: n, x, y"),
+        ({"n": "8", "xs": "in:half:n"}, "K has no parameter 'xs', and no formula names it; did you mean x?"),
+        ({"nn": "8", "x": "in:half:nn"}, "K has no parameter 'nn'; did you mean n, which has no value?"),
+        ({"n": "8", "x": "in:half:n", "scale": "2"}, "K has no parameter 'scale', and no formula names it; its parameters: n, x, y"),
+        ({"n": "rowz*2", "rows": "4", "x": "in:half:rows"}, "--arg n is given 'rowz*2', and 'rowz' is no argument or macro; did you mean rows?"),
+        ({"n": "int:0..WIDHT", "x": "in:half:8"}, "'WIDHT' is no argument or macro; did you mean WIDTH?"),
+        ({"n": "8", "x": "in:half:y", "y": "out:half:max(n,WIDTH)xsizeof(float)xPAD_UP(n, 4)x NRAM"}, "'y' is no number; known are n"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_name_is_told_before_what_follows_from_it(texts, sentence):
+    """Of an argument or in a formula, with what was meant; words of other kinds are none of them."""
+    with pytest.raises(UsageError) as refused:
+        scope(macros={"WIDTH": "8"}, **texts).refuse_misspelt("K", ["n", "x", "y"], ["n", "x"], ())
+
+    assert sentence in str(refused.value)
+
+
+def test_names_that_are_no_slip():
+    """Numbers of formulas, those of texts that were replaced, enumerators, files, and x between sizes."""
+    texts = {
+        "n": "MODE_A",
+        "x": "rows.npy",
+        "y": "out:half:4xrows x colsx0",
+        "rows": "4",
+        "cols": "2",
+        "old": "3",
+    }
+    scope(**texts).refuse_misspelt("K", ["n", "x", "y"], ["n", "x", "y"], ("in:half:oldx4",))
+
+
 def test_the_forms_in_run_and_check(folder, capsys):
     """Numbers and sizes by formulas, draws by the seed, arrays that come back, and what they are compared with."""
     given = [*words(GATHER), "--seed", "5"]

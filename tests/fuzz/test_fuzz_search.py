@@ -243,7 +243,7 @@ def test_kernels_in_python_are_searched_and_checked(fuzzed, tmp_path, capsys):
         (("--kernel", "half"), "kernels.py has no kernel 'half'; its kernels: halve"),
         (
             ("--arg", "z=1", "--arg", "n=1", "--arg", "x=null", "--arg", "y=null"),
-            "halve has no parameter 'z'; its parameters: y, x, n, by",
+            "halve has no parameter 'z', and no formula names it; its parameters: y, x, n, by",
         ),
         (("--arg", "y=out:float32:8"), "x of halve (kernels.py) has no value"),
     ):
