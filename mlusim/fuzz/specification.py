@@ -7,8 +7,8 @@ from math import isfinite
 from attrs import evolve, frozen
 
 from mlusim.errors import UsageError
-from mlusim.programs.argument_forms import DRAW, DRAWS, IN, REAL, REAL_FORMS
-from mlusim.programs.argument_values import ArgumentValue, value_of
+from mlusim.programs.argument_forms import DRAW, DRAWS, IN, REAL, REAL_FORMS, ArgumentValue
+from mlusim.programs.argument_values import value_of
 
 
 @frozen

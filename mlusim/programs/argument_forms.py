@@ -134,3 +134,38 @@ ARRAYS = tuple(form for form in FORMS if form.goes_in)
 POINTERS = (*ARRAYS, OUT, INOUT, NULL)
 """What a pointer takes."""
 HELP = f"an argument: {spellings((NUMBER, FILE, MEMBER))}; zeros, ones, rand, randn, arange or in:TYPE:SIZES; int:LOW..HIGH or int:LOW..HIGH:TYPE:SIZES; out:TYPE:SIZES, inout:VALUE, host:VALUE or null"
+
+
+@frozen
+class ArgumentValue:
+    """A value as it is written: its *form*, and the parts that the form has, each as text.
+
+    ``comes_back`` says that the array is an output, ``on_host`` that it is in memory of the host.  ``low`` and ``high`` are the range of a draw.
+    """
+
+    text: str
+    form: ArgumentForm
+    dtype: str | None = None
+    sizes: str | None = None
+    low: str | None = None
+    high: str | None = None
+    file: str | None = None
+    member: str | None = None
+    comes_back: bool = False
+    on_host: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Return whether it is a tensor, and no number or null pointer."""
+        return self.comes_back or self.form.goes_in
+
+    @property
+    def is_null(self) -> bool:
+        """Return whether it is the null pointer."""
+        return self.form is NULL
+
+    @property
+    def prefix(self) -> str:
+        """Return the words before an array that goes in: that it is the host's, and that it comes back."""
+        back = f"{INOUT.word}:" if self.comes_back and self.form.goes_in else ""
+        return f"{HOST.word}:" * self.on_host + back

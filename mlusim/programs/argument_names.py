@@ -12,10 +12,10 @@ from mlusim.files.paths import shown
 from mlusim.lazy import lazy
 from mlusim.near import near
 from mlusim.programs import argument_forms as forms
+from mlusim.programs.argument_forms import ArgumentValue
 
 if TYPE_CHECKING:
     from mlusim.plan import boards
-    from mlusim.programs.argument_values import ArgumentValue
 else:
     (boards,) = lazy("mlusim.plan.boards")
 
@@ -30,7 +30,7 @@ def misspelt(
     called: str,
     parameters: Collection[str],
     needed: Iterable[str],
-    values: Mapping[str, "Sequence[ArgumentValue | str]"],
+    values: Mapping[str, Sequence[ArgumentValue | str]],
     known: Iterable[str],
     formulas: Iterable[str] = (),
 ) -> str | None:
@@ -69,20 +69,20 @@ def misspelt(
 
 
 def _named_by(
-    word: str, unknown: Mapping[str, str], values: Mapping[str, "Sequence[ArgumentValue | str]"]
+    word: str, unknown: Mapping[str, str], values: Mapping[str, Sequence[ArgumentValue | str]]
 ) -> str:
     """Return the words for the argument whose formula has *word*; none where it is no word of a formula."""
     user = unknown.get(word)
     return "" if user is None else f", which --arg {user}={shown(_text(values[user], word))} names"
 
 
-def _text(alternatives: "Iterable[ArgumentValue | str]", word: str) -> str:
+def _text(alternatives: Iterable[ArgumentValue | str], word: str) -> str:
     """Return the text of the alternative that has *word* in it."""
     texts = [value if isinstance(value, str) else value.text for value in alternatives]
     return next(text for text in texts if word in text)
 
 
-def _is_number(value: "ArgumentValue | str") -> bool:
+def _is_number(value: ArgumentValue | str) -> bool:
     return isinstance(value, str) or not (value.is_array or value.is_null)
 
 
@@ -91,7 +91,7 @@ def known_to(board: Board, macros: Mapping[str, str | None]) -> tuple[str, ...]:
     return (*boards.board_constants(board), *macros)
 
 
-def _uses(alternatives: "Sequence[ArgumentValue | str]", names: frozenset[str]) -> Iterator[tuple[str, bool]]:
+def _uses(alternatives: Sequence[ArgumentValue | str], names: frozenset[str]) -> Iterator[tuple[str, bool]]:
     """Yield each name that a value uses, and whether it is in a formula for sure."""
     for value in alternatives:
         if isinstance(value, str):

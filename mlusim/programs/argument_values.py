@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype, int32
@@ -23,7 +23,7 @@ from mlusim.memory.allocation import POISON
 from mlusim.near import near
 from mlusim.programs import argument_forms as forms
 from mlusim.programs import argument_names
-from mlusim.programs.argument_forms import ArgumentForm
+from mlusim.programs.argument_forms import ArgumentForm, ArgumentValue
 
 if TYPE_CHECKING:
     from mlusim.formula import expr, parse
@@ -36,41 +36,6 @@ else:
 Array = np.ndarray[Any, Any]
 _MEMBER = re.compile(r"(.+\.npz)(?::(.+))?", re.DOTALL)
 _WIDEST = 1 << 63
-
-
-@frozen
-class ArgumentValue:
-    """A value as it is written: its *form*, and the parts that the form has, each as text.
-
-    ``comes_back`` says that the array is an output, ``on_host`` that it is in memory of the host.  ``low`` and ``high`` are the range of a draw.
-    """
-
-    text: str
-    form: ArgumentForm
-    dtype: str | None = None
-    sizes: str | None = None
-    low: str | None = None
-    high: str | None = None
-    file: str | None = None
-    member: str | None = None
-    comes_back: bool = False
-    on_host: bool = False
-
-    @property
-    def is_array(self) -> bool:
-        """Return whether it is a tensor, and no number or null pointer."""
-        return self.comes_back or self.form.goes_in
-
-    @property
-    def is_null(self) -> bool:
-        """Return whether it is the null pointer."""
-        return self.form is forms.NULL
-
-    @property
-    def prefix(self) -> str:
-        """Return the words before an array that goes in: that it is the host's, and that it comes back."""
-        back = f"{forms.INOUT.word}:" if self.comes_back and self.form.goes_in else ""
-        return f"{forms.HOST.word}:" * self.on_host + back
 
 
 def value_of(text: str, what: str) -> ArgumentValue:
