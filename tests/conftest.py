@@ -8,6 +8,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from mlusim.testing.pytest_plugin import keep_compiled
+
 # Its sources are known: a second parse of each takes minutes.  `test_bangc_bombs.py` has the others.
 os.environ["MLUSIM_PARSE_TRIAL"] = "0"
 
@@ -59,8 +61,9 @@ class Watch:
         faulthandler.cancel_dump_traceback_later()
 
 
-def pytest_addoption(parser):
-    """Say how long that is."""
+def pytest_addoption(parser, pluginmanager):
+    """Say how long that is; import the operators as they are compiled, like mlusim."""
+    keep_compiled(pluginmanager, "ops")
     said = "seconds that a file, or a hundred tests of one, may take before the run ends; 0: any"
     parser.addoption("--longest", type=float, default=900, help=said)
 

@@ -32,8 +32,9 @@ MARK = "mlusim_accept"
 CASES = "mlusim_cases"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options of the plugin."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the options of the plugin; leave mlusim's own modules as they are compiled."""
+    keep_compiled(pluginmanager, "mlusim")
     group = parser.getgroup("mlusim", "checks of simulated kernels")
     group.addoption(
         LIMIT,
@@ -51,6 +52,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
     parser.addini(CASES, "files of cases that are tests, as */cases.toml", type="args", default=[])
+
+
+def keep_compiled(pluginmanager: pytest.PytestPluginManager, *packages: str) -> None:
+    """Import the modules of *packages* as they are compiled.
+
+    A distribution that brings a plugin has the assertions of all its modules rewritten for what they say when they
+    fail, which takes seconds for mlusim; its assertions are for type checkers.
+    """
+    hook = pluginmanager.rewrite_hook
+    marked, known = getattr(hook, "_must_rewrite", None), getattr(hook, "_marked_for_rewrite_cache", None)
+    if isinstance(marked, set) and isinstance(known, dict):  # nothing that pytest promises
+        marked.difference_update(packages)
+        known.clear()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests | None":

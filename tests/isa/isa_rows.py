@@ -276,8 +276,8 @@ def execute(name, board=None, **arguments):
     return after | {key: device.get(tensor) for key, tensor in tensors.items()}
 
 
-def refused(row, *changes, board=None, case=None):
-    """The faults of a sample call of *row* after each of *changes*(sample); of one change, its fault."""
+def all_refused(row, *changes, board=None, case=None):
+    """The faults of a sample call of *row* after each of *changes*(sample), in one launch."""
 
     def run(mlu, heap):
         sample = Sample(mlu, row, case or dtype_cases(row)[0], heap)
@@ -289,12 +289,21 @@ def refused(row, *changes, board=None, case=None):
                 sample.call()
             except Fault as fault:
                 faults.append(fault)
+            else:
+                faults.append(None)
         return faults
 
     faults = on_core(run, board=board or board_of(row))
 
-    assert len(changes) == len(faults), "a call went through"
-    return faults[0] if len(changes) == 1 else faults
+    assert not [change for change, fault in zip(changes, faults, strict=True) if fault is None], (
+        "went through"
+    )
+    return faults
+
+
+def refused(row, change, board=None, case=None):
+    """The fault of a sample call of *row* after *change*(sample)."""
+    return all_refused(row, change, board=board, case=case)[0]
 
 
 def check_teaches(fault, row, operand=None):

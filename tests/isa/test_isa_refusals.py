@@ -9,6 +9,7 @@ from isa_rows import (
     DENSE_ROWS,
     MEMORY_ROWS,
     Sample,
+    all_refused,
     board_of,
     check_teaches,
     counts_of,
@@ -28,108 +29,109 @@ from mlusim.memory.space import GDRAM, LDRAM, NRAM, WRAM
 
 HERE = __file__.rsplit("/", 1)[-1]
 OPERANDS = [(row, o) for row in MEMORY_ROWS for o in row.operands.values()]
-OPERAND_IDS = [f"{row.name}-{o.name}" for row, o in OPERANDS]
 
 
-@pytest.mark.parametrize(("row", "operand"), OPERANDS, ids=OPERAND_IDS)
-def test_an_operand_in_the_wrong_memory_is_refused(row, operand):
-    """A pointer into a memory that the row does not take."""
-    wrong = next(s for s in (WRAM, LDRAM, NRAM, GDRAM) if s not in operand.spaces)
+def other_memories(row):
+    """A pointer into a memory that the row does not take, for each operand."""
+    for operand in row.operands.values():
+        wrong = next(s for s in (WRAM, LDRAM, NRAM, GDRAM) if s not in operand.spaces)
 
-    def change(sample):
-        dtype = sample.pointer(operand.name).dtype
-        heap = next((a for a in sample.arguments.values() if isinstance(a, Ptr) and a.space is GDRAM), None)
-        assert wrong is not GDRAM or heap is not None
-        sample.arguments[operand.name] = sample.declare(wrong, dtype, 4096, heap)
+        def change(sample, operand=operand, wrong=wrong):
+            dtype = sample.pointer(operand.name).dtype
+            heap = next(
+                (a for a in sample.arguments.values() if isinstance(a, Ptr) and a.space is GDRAM), None
+            )
+            assert wrong is not GDRAM or heap is not None
+            sample.arguments[operand.name] = sample.declare(wrong, dtype, 4096, heap)
 
-    fault = refused(row, change)
-
-    check_teaches(fault, row, operand)
-    assert isinstance(fault, WrongSpace)
-    assert space_of(operand).name in fault.legal
-    assert wrong.name in fault.message
+        yield change, operand, WrongSpace, (space_of(operand).name, wrong.name)
 
 
-@pytest.mark.parametrize(("row", "operand"), OPERANDS, ids=OPERAND_IDS)
-def test_something_that_is_no_pointer_is_refused(row, operand):
-    """None, and an array of the host, where the row takes memory."""
-    wrong = (None, np.zeros(4, np.float32), "memory")
-    for fault in refused(row, *(lambda s, w=w: s.arguments.update({operand.name: w}) for w in wrong)):
-        check_teaches(fault, row, operand)
-        assert isinstance(fault, WrongSpace)
+def no_pointers(row):
+    """None, an array of the host and a word, where the row takes memory."""
+    for operand in row.operands.values():
+        for wrong in (None, np.zeros(4, np.float32), "memory"):
+            yield partial(given, {operand.name: wrong}), operand, WrongSpace, ()
 
 
-TYPED = [(row, o) for row, o in OPERANDS if o.name not in row.void]  # the others are cast
-
-
-@pytest.mark.parametrize(("row", "operand"), TYPED, ids=[f"{r.name}-{o.name}" for r, o in TYPED])
-def test_an_operand_of_the_wrong_type_is_refused(row, operand):
+def other_types(row):
     """A pointer of an element type that the row does not take, or that the others do not have."""
-    right = dtype_cases(row)[0][operand.name]
-    wrong = [d for d in DTYPES if d not in operand.dtypes]
-    if len(row.same) > 1 and operand.name in row.same:
-        wrong += [d for d in operand.dtypes if d is not right][:1]
+    for operand in row.operands.values():
+        if operand.name in row.void:  # cast
+            continue
+        right = dtype_cases(row)[0][operand.name]
+        wrong = [d for d in DTYPES if d not in operand.dtypes]
+        if len(row.same) > 1 and operand.name in row.same:
+            wrong += [d for d in operand.dtypes if d is not right][:1]
 
-    def recast(sample, dtype):
-        sample.arguments[operand.name] = sample.pointer(operand.name).cast(dtype)
+        def recast(sample, operand, dtype):
+            sample.arguments[operand.name] = sample.pointer(operand.name).cast(dtype)
 
-    faults = refused(row, *(partial(recast, dtype=d) for d in wrong))
-
-    for fault in [faults] if len(wrong) == 1 else faults:
-        check_teaches(fault, row)
-        assert isinstance(fault, WrongSpace)
+        for dtype in wrong:
+            yield partial(recast, operand=operand, dtype=dtype), None, WrongSpace, ()
 
 
-@pytest.mark.parametrize(("row", "operand"), OPERANDS, ids=OPERAND_IDS)
-def test_one_past_an_allocation_is_refused(row, operand):
+def edges(row):
     """The operand moved so that one element is missing, behind its memory and in front of it."""
 
-    def behind(sample):
+    def behind(sample, operand):
         pointer = sample.pointer(operand.name)
         count = 1 if operand.partial else extent(operand, sample.arguments)
         sample.arguments[operand.name] = pointer + (pointer.view.size - count + 1)
 
-    def before(sample):
+    def before(sample, operand):
         sample.arguments[operand.name] = sample.pointer(operand.name) - 1
 
-    for fault in refused(row, behind, before):
-        check_teaches(fault, row, operand)
-        assert isinstance(fault, OutOfBounds)
-        assert "addresses 0x" in fault.legal
+    for operand in row.operands.values():
+        for change in (behind, before):
+            yield partial(change, operand=operand), operand, OutOfBounds, ("addresses 0x",)
 
 
-COUNTED = [
-    (row, name)
-    for row in MEMORY_ROWS
-    for name in counts_of(row)
-    if not name.startswith("pad_")  # may be 0; their rules refuse less
-    and name != "fix_pos"  # the dilation of height in a form of its own
-    and any(name in names_in(o.extent) for o in row.operands.values())
-]
-
-
-@pytest.mark.parametrize(("row", "name"), COUNTED, ids=[f"{r.name}-{n}" for r, n in COUNTED])
-def test_zero_and_negative_counts_are_refused(row, name):
+def no_counts(row):
     """A count of zero or less."""
-    counts = (0, -1, -(1 << 40))
-    for fault in refused(row, *(lambda s, c=c: s.arguments.update({name: c}) for c in counts)):
-        check_teaches(fault, row)
-        assert isinstance(fault, RuleFault)
+    for name in counts_of(row):
+        if (
+            not name.startswith("pad_")  # may be 0; their rules refuse less
+            and name != "fix_pos"  # the dilation of height in a form of its own
+            and any(name in names_in(o.extent) for o in row.operands.values())
+        ):
+            for count in (0, -1, -(1 << 40)):
+                yield partial(given, {name: count}), None, RuleFault, ()
+
+
+def given(values, sample):
+    """Give these arguments."""
+    sample.arguments.update(values)
+
+
+@pytest.mark.parametrize("row", MEMORY_ROWS, ids=ids(MEMORY_ROWS))
+def test_bad_operands_and_counts_are_refused(row):
+    """Each operand: of another memory, no pointer, of another type, one past its allocation; each count that is not positive."""
+    mistakes = [
+        one for kind in (other_memories, no_pointers, other_types, edges, no_counts) for one in kind(row)
+    ]
+    faults = all_refused(row, *(change for change, *_ in mistakes))
+
+    for fault, (_, operand, error, words) in zip(faults, mistakes, strict=True):
+        check_teaches(fault, row, operand)
+        assert isinstance(fault, error)
+        assert all(word in f"{fault.legal} {fault.message}" for word in words)
 
 
 @pytest.mark.parametrize("row", MEMORY_ROWS, ids=ids(MEMORY_ROWS))
 def test_a_count_that_is_no_integer_is_refused(row):
     """A float where a count is asked; NumPy integers are welcome."""
-    for name, count in counts_of(row).items():
-        fault = refused(row, lambda s, name=name, count=count: s.arguments.update({name: float(count)}))
+    counts = counts_of(row)
+    faults = all_refused(row, *(partial(given, {name: float(count)}) for name, count in counts.items()))
 
+    for fault, name in zip(faults, counts, strict=True):
         check_teaches_count(fault, row, name)
 
-        def numpy_count(mlu, heap, name=name, count=count):
-            Sample(mlu, row, dtype_cases(row)[0], heap).call(**{name: np.int64(count)})
-            return True
+    def numpy_counts(mlu, heap):
+        Sample(mlu, row, dtype_cases(row)[0], heap).call(**{n: np.int64(c) for n, c in counts.items()})
+        return True
 
-        assert on_core(numpy_count, board=board_of(row))
+    assert on_core(numpy_counts, board=board_of(row))
 
 
 def check_teaches_count(fault, row, name):
@@ -147,28 +149,33 @@ PAIRS = [
     for source in row.operands.values()
     if target.access != "read" and source.name in row.overlap and set(target.spaces) & set(source.spaces)
 ]
-PAIR_IDS = [f"{r.name}-{t.name}-{s.name}" for r, t, s in PAIRS]
+PAIRED = tuple({row.name: row for row, *_ in PAIRS}.values())
 
 
-@pytest.mark.parametrize(("row", "target", "source"), PAIRS, ids=PAIR_IDS)
-def test_a_partial_overlap_is_refused(row, target, source):
-    """The destination one byte-size step into a source, from either side; or at its very start where forbidden."""
+def partial_overlaps(row):
+    """Each destination one step into each source, from either side; or at its very start where forbidden."""
+
+    def change(sample, target, source, step):
+        first = sample.pointer(source.name)
+        count = extent(source, sample.arguments)
+        first.view.array[64 : 64 + count] = first.view.array[:count]
+        at = (first + 64).cast(sample.pointer(target.name).dtype)
+        sample.arguments[source.name] = first + 64
+        sample.arguments[target.name] = at + step
+
+    for one, target, source in PAIRS:
+        if one is row:
+            steps = (1, -1, 0) if row.overlap[source.name] in ("disjoint", "tail") else (1, -1)
+            if target.extent == ONE:  # one element in front of the source does not reach into it
+                steps = (1, 0)
+            yield from (partial(change, target=target, source=source, step=step) for step in steps)
+
+
+@pytest.mark.parametrize("row", PAIRED, ids=ids(PAIRED))
+def test_a_partial_overlap_is_refused(row):
+    """The destination one byte-size step into a source."""
     board = BOARDS[5] if row.reads_first and row.available(592) else board_of(row)
-    steps = (1, -1, 0) if row.overlap[source.name] in ("disjoint", "tail") else (1, -1)
-    if target.extent == ONE:  # one element in front of the source does not reach into it
-        steps = (1, 0)
-    for step in steps:
-
-        def change(sample, step=step):
-            first = sample.pointer(source.name)
-            count = extent(source, sample.arguments)
-            first.view.array[64 : 64 + count] = first.view.array[:count]
-            at = (first + 64).cast(sample.pointer(target.name).dtype)
-            sample.arguments[source.name] = first + 64
-            sample.arguments[target.name] = at + step
-
-        fault = refused(row, change, board=board)
-
+    for fault in all_refused(row, *partial_overlaps(row), board=board):
         check_teaches(fault, row)
         assert isinstance(fault, RuleFault)
         assert "overlap" in fault.message
@@ -199,11 +206,11 @@ def test_an_exact_overlap_gives_the_same_result(row, target, source):
         count = result if target.partial else extent(target, sample.arguments)
         return result, pointer.view.array[:count:step].tobytes()
 
+    def both(mlu, heap, case):
+        return [run(mlu, heap, case, in_place) for in_place in (False, True)]
+
     for case in dtype_cases(row):
-        apart, same = (
-            on_core(lambda mlu, heap, p=p, case=case: run(mlu, heap, case, p), board=board_of(row))
-            for p in (False, True)
-        )
+        apart, same = on_core(partial(both, case=case), board=board_of(row))
 
         assert apart == same
 

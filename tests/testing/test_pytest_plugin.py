@@ -1,6 +1,7 @@
 """The plugin of pytest: which tests it fails, what they say, and what it leaves alone."""
 
 import importlib
+import sys
 import tomllib
 from pathlib import Path
 
@@ -167,3 +168,11 @@ def test_the_package_registers_the_plugin():
 
     assert hasattr(module, "pytest_addoption")
     assert hasattr(module, "pytest_configure")
+
+
+def test_modules_of_mlusim_are_imported_as_they_are_compiled(request):
+    """The framework rewrites the assertions of a plugin's whole distribution, of each module and for each user: seconds."""
+    hook = type(request.config.pluginmanager.rewrite_hook)
+
+    assert not isinstance(mlusim.observe.collect.__spec__.loader, hook)
+    assert isinstance(sys.modules[__name__].__spec__.loader, hook)
