@@ -106,8 +106,7 @@ class Logic(Expr):
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         """Return the part that decides."""
         value: Any = 0
-        # A part behind the one that decides is not evaluated: it may have no value there, as a stride that
-        # was left out.
+        # A part behind the one that decides is not evaluated: it may have no value there, as a stride that was left out.
         for arg in self.args:
             value = arg.evaluate(env)
             if bool(value) is (self.word == "or"):

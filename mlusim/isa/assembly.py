@@ -66,8 +66,7 @@ def _call(text: str) -> AssemblyCall:
         if mnemonic == known or mnemonic.startswith(f"{known}."):
             try:
                 return read(mnemonic[len(known) :].lstrip("."), _operands(rest))  # what is left is the type
-            # The readers below unpack operands without looking first; what does not unpack is another
-            # instruction.
+            # The readers below unpack operands without looking first; what does not unpack is another instruction.
             except (KeyError, IndexError, ValueError):
                 raise UsageError(
                     f"`{text}` has other operands or another type than the `{known}` that is known"

@@ -179,8 +179,7 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
         group.append(clock)
         if len(group) == needed:
             until = max(c.idle() for c in group)
-            # Only a barrier of all divides the bytes by time; what other groups move beside is not known
-            # here.
+            # Only a barrier of all divides the bytes by time; what other groups move beside is not known here.
             if needed == len(clocks):
                 until = phase = max(until, phase + _drained(clocks) / ceiling(board, bound))
             # All of them go on at once, when the last one has come and the off-chip bytes are through.

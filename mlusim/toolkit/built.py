@@ -123,6 +123,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
     make_own_folder(folder)
     toolkit = _toolkit(sources.board, home)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as scratch:
+        # A source that changes while it is compiled is built once more.
         before = {path: embedded.digest(path) for path in sources.paths}
         objects, read = [], set(before)
         overlay = _overlay(sources, Path(scratch))
@@ -253,7 +254,7 @@ def _toolkit(board: Board, home: Path) -> Path:
     if not _complete(board, home):
         make_own_folder(folder.parent)
         make(folder, board)
-        (folder / ".complete").touch(mode=0o600)
+        (folder / ".complete").touch(mode=0o600)  # last of all: a folder that was only begun has none
     os.utime(folder)
     cache.bound_folders(folder)
     return folder

@@ -132,8 +132,7 @@ ARCHITECTURES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The older numbers of architectures."""
-# A flag of clang's own that the table lacks is passed on; one of these would be an error of clang's, in its
-# words.
+# A flag of clang's own that the table lacks is passed on; one of these would be an error of clang's, in its words.
 VENDORS = ("--bang", "-fbang", "-Xbang", "--neuware", "--cnas", "-bang")
 """How flags begin that only the vendor's compiler has: one of them that the table lacks is refused."""
 STANDARDS: Mapping[str, str] = MappingProxyType(

@@ -97,7 +97,7 @@ def _libraries(compiler: Sequence[str]) -> Iterator[Path]:
 
 def _texts(board: Board) -> Mapping[str, str]:
     path = [one for one in sys.path if one and (Path(one) / "mlusim").is_dir()]
-    values = {"python": sys.executable, "path": path[:1]}
+    values = {"python": sys.executable, "path": path[:1]}  # the first is where mlusim is imported from
     made = {
         "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",  # first: it tells a folder that was begun
         "bin/cncc": _CNCC.format(**values),

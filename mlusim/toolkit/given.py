@@ -140,7 +140,7 @@ class GivenArguments:
             given = given.ptr
         if isinstance(given, Ptr):
             return struct.pack("<Q", self.session.lend(given)), ()
-        if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        if given is None or (isinstance(given, int) and not isinstance(given, bool)):  # True is no address
             return struct.pack("<Q", given or 0), ()
         if isinstance(given, Handle):
             piece = self._object(to, handle_fields(given))

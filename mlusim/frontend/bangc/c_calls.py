@@ -122,8 +122,7 @@ def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
             # A recursive call adds nothing to what is being looked at already.
             return "" if callee.symbol in asked else _effect(callee, form, asked)
         case ir.LibraryCall():
-            # Functions of numbers compute; those that take a pointer, or return nothing, are there for their
-            # effect.
+            # Functions of numbers compute; those that take a pointer, or return nothing, are there for their effect.
             plain = not isinstance(node.type, t.Void) and all(_number(a.type) for a in node.arguments)
             return "" if plain else f"calls {node.name}"
         case ir.IntrinsicCall():

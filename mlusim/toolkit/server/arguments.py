@@ -30,7 +30,7 @@ def reader(kind: t.Type, pointing: Pointing) -> Reader:
         unpack = struct.Struct("<Q").unpack_from
         return lambda data, at: pointing(unpack(data, at)[0])
     if isinstance(kind, t.Arithmetic):
-        if kind.name.startswith(("bfloat16", "__bf16")):
+        if kind.name.startswith(("bfloat16", "__bf16")):  # struct has no letter for it
             return lambda data, at: float(np.frombuffer(data, bfloat16, 1, at)[0])
         number = struct.Struct(_FORMATS[kind.kind, kind.size]).unpack_from
         return lambda data, at: number(data, at)[0]

@@ -131,10 +131,11 @@ class ClosedLibrary:
         return function(*arguments), stores.packed()
 
     def _keep(self, made: object) -> int:
-        number = len(self._handles) + 1
+        number = len(self._handles) + 1  # 0 is the null handle
         self._handles[number] = made
         return number
 
+    # i and f are numbers, t and T tensors, h a handle, H the place of a new one, P several pointers: see cnnl.cpp.
     def _argument(self, kind: str, data: bytes, stores: Stores) -> Any:
         if kind in "if":
             return struct.unpack("<q" if kind == "i" else "<d", data)[0]
@@ -165,7 +166,7 @@ class ClosedLibrary:
 
 
 _POINTERS = 256  # of an array on the device
-_TENSOR = struct.Struct("<19q")
+_TENSOR = struct.Struct("<19q")  # dim, dtype, layout, and room for 16 sizes
 
 
 def _tensor(data: bytes) -> NativeTensor:
@@ -176,7 +177,7 @@ def _tensor(data: bytes) -> NativeTensor:
 def _parts(payload: bytes) -> Iterator[tuple[str, bytes]]:
     at = 0
     while at < len(payload):
-        length = int.from_bytes(payload[at + 1 : at + 5], "little")
+        length = int.from_bytes(payload[at + 1 : at + 5], "little")  # behind the byte of the kind
         yield chr(payload[at]), payload[at + 5 : at + 5 + length]
         at += 5 + length
 

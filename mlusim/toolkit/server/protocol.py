@@ -21,8 +21,8 @@ CODES: Mapping[str, int] = MappingProxyType(
     {name: int(number) for name, number in re.findall(r"X\((cnrt\w+), (\d+), ", _CNRT)}
 )
 PACKET = int(re.findall(r"PACKET = (\d+)", _PROTOCOL)[0])  # bytes of the longest packet
-_REQUEST = struct.Struct("<IiQ5QQ")
-_ANSWER = struct.Struct("<iIIIQ")
+_REQUEST = struct.Struct("<IiQ5QQ")  # op, device, caller, five words, bytes that follow
+_ANSWER = struct.Struct("<iIIIQ")  # code, bytes of three texts, value
 
 
 class ProgramRequest(NamedTuple):
@@ -58,7 +58,7 @@ class ProgramSocket:
             got = self.socket.recv_into(self._buffer)
         except ConnectionError:
             return None
-        if got < _REQUEST.size:
+        if got < _REQUEST.size:  # 0 bytes: the program has closed its end
             return None
         op, device, caller, *words, length = _REQUEST.unpack_from(self._buffer)
         payload = bytes(self._buffer[_REQUEST.size : got]) if length else b""

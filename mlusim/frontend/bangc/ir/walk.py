@@ -117,8 +117,7 @@ def walk(node: Any) -> list[Any]:
 
 
 def _collect(node: Any, found: list[Any]) -> None:
-    # Not isinstance: a Span is a tuple, too, and has no nodes in it. The walk is over every node of every
-    # file.
+    # Not isinstance: a Span is a tuple, too, and has no nodes in it. The walk is over every node of every file.
     if node.__class__ is tuple:
         for part in node:
             _collect(part, found)

@@ -23,7 +23,7 @@ def fill(driver: StandInDevice, _handle: object, mode: int, value: object, desc:
     """``cnnlFill_v3``: every element is *value*, which has the tensor's type, on the host or on the device."""
     shape = shape_of(desc)
     dtype = dtype_of(desc)
-    given = scalar(value, dtype) if mode == 0 else values(_One(desc), value)[0]
+    given = scalar(value, dtype) if mode == 0 else values(_One(desc), value)[0]  # CNNL_POINTER_MODE_HOST
     return store(driver, desc, out, np.full(shape, given, dtype))
 
 
@@ -55,7 +55,7 @@ def matmul(
     out_desc, out = given[9:11] if len(given) > 9 else (c_desc, c)
     first, second = _sides(desc, values(a_desc, a), values(b_desc, b))
     result = scalar(alpha) * (first @ second)
-    if scalar(beta):
+    if scalar(beta):  # with 0, c may hold anything: a NaN in it does not count
         result = result + scalar(beta) * _wide(values(c_desc, c))
     return store(driver, out_desc, out, result)
 
@@ -67,7 +67,7 @@ def op_tensor(
     first_desc, first, alpha2, second_desc, second, _work, _size, beta, out_desc, out = given
     a = scalar(alpha1) * _wide(values(first_desc, first))
     b = scalar(alpha2) * _wide(values(second_desc, second))
-    result = (a + b, a - b, a * b)[desc.values["op"]]
+    result = (a + b, a - b, a * b)[desc.values["op"]]  # by the numbers of cnnlOpTensorDesc_t
     if scalar(beta):
         result = result + scalar(beta) * _wide(values(out_desc, out))
     return store(driver, out_desc, out, result)
@@ -112,6 +112,7 @@ def reduce(
 ) -> int:
     """``cnnlReduce_v2``: sum, mean, product, maximum or minimum along axes."""
     _alpha, _beta, _work, _size, out_desc, out, *_indices = given
+    # By the numbers of cnnlReduceOp_t.
     how: Any = (np.sum, np.mean, np.prod, np.max, np.min)[desc.values["op"]]
     result = how(_wide(values(x_desc, x)), axis=tuple(desc.values["axes"]))
     return store(driver, out_desc, out, result)

@@ -27,6 +27,7 @@ def configure(
     axes = rank - 2
     groups = {"deformable": int(given[0]), "convolution": int(given[1])}
     steps = {"stride": numbers(stride, axes), "dilation": numbers(dilation, axes)}
+    # Of the top and the left: the output's sizes say the rest.
     desc.values.update(pad=numbers(pad, 2 * axes)[::2], **steps, **groups)
     return 0
 
@@ -124,12 +125,13 @@ def backward_data(driver: StandInDevice, _handle: object, desc: Descriptor, *giv
         for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
             back[..., own] += grad[..., made] @ weight[made, tap.at[0], tap.at[1], inner]
         if found[2] is not None:
-            found[2][..., tap.number] = (back * tap.read(picture, 2)).sum(-1)
+            found[2][..., tap.number] = (back * tap.read(picture, 2)).sum(-1)  # before the mask is in `back`
         back *= tap.mask
         for axis in (0, 1):
             found[1][..., 2 * tap.number + axis] = (back * tap.read(picture, 3 + axis)).sum(-1)
         first = np.arange(len(picture))[:, None, None]
         for row, column, share, *_ in tap.corners:
+            # Taps share pixels.
             np.add.at(found[0][..., tap.channels], (first, row, column), back * share[..., None])
     for n, result in enumerate(found):
         if result is not None and results[2 * n + 1]:

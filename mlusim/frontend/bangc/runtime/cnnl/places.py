@@ -123,7 +123,7 @@ def scatter(
     return store(driver, out_desc, out, result)
 
 
-_UPDATE = 3
+_UPDATE = 3  # of cnnlScatterNdMode_t; those below it are functions
 
 
 def top_k(

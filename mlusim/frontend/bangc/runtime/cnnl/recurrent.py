@@ -123,6 +123,7 @@ def _layer(steps: Array, state: Array, filters: list[Array], biases: list[Array]
     for time in range(len(steps)):
         r, z, n = (state @ filters[_GATES + gate].T + biases[_GATES + gate] for gate in range(_GATES))
         reset, update = (1 / (1 + np.exp(-(given[gate][time] + one))) for gate, one in enumerate((r, z)))
+        # CNNL_GRU_MODE_V2 resets behind the product, as PyTorch does.
         new = np.tanh(given[2][time] + reset * n)
         state = result[time] = (1 - update) * new + update * state
     return result

@@ -42,9 +42,10 @@ def _places(
     x1, y1, x2, y2 = (np.float32(v) * np.float32(scale) - shift for v in box[1:])
     found = []
     for low, high, bins in ((y1, y2, pooled[0]), (x1, x2, pooled[1])):
+        # What is not aligned has a pixel at least, as in frameworks.
         size = high - low if aligned else max(high - low, np.float32(1))
         step = np.float32(size / np.float32(bins))
-        count = ratio if ratio > 0 else max(int(np.ceil(step)), 0)
+        count = ratio if ratio > 0 else max(int(np.ceil(step)), 0)  # as many as a bin has pixels
         within = (np.arange(count, dtype=np.float32) + np.float32(0.5)) * step / np.float32(max(count, 1))
         found.append(low + np.arange(bins, dtype=np.float32)[:, None] * step + within)
     return found[0], found[1]
@@ -124,8 +125,9 @@ def align_backward(
 
 def _bins(low: float, high: float, bins: int, scale: Argument, size: int) -> list[tuple[int, int]]:
     """Return the first and last pixel of each bin of a region along an axis."""
+    # C's round: ties go away from zero.
     first, last = (int(np.floor(abs(v) + 0.5) * np.sign(v)) for v in (low * scale, high * scale))
-    step = np.float32(max(last - first + 1, 1)) / np.float32(bins)
+    step = np.float32(max(last - first + 1, 1)) / np.float32(bins)  # the last pixel is inside
     ends = [(np.floor(np.float32(k) * step), np.ceil(np.float32(k + 1) * step)) for k in range(bins)]
     return [(min(max(int(a) + first, 0), size), min(max(int(b) + first, 0), size)) for a, b in ends]
 
@@ -187,7 +189,7 @@ def nms(
     worth = values(score_desc, scores).reshape(-1)
     areas = np.prod(corners[:, 2:] - corners[:, :2], 1)
     kept: list[int] = []
-    for n in np.argsort(-worth, kind="stable"):
+    for n in np.argsort(-worth, kind="stable"):  # equal scores by their place
         if worth[n] <= attributes[_SCORE] or len(kept) == attributes[_MOST]:
             break
         low, high = (
@@ -195,6 +197,7 @@ def nms(
             np.minimum(corners[kept, 2:], corners[n, 2:]),
         )
         common = np.prod(np.maximum(high - low, 0), 1)
+        # Without a quotient: of empty boxes there is none.
         if not (common > attributes[_THRESHOLD] * (areas[kept] + areas[n] - common)).any():
             kept.append(int(n))
     result = np.zeros(shape_of(out_desc), np.int32)

@@ -98,9 +98,10 @@ def pool(
     beta, _extra, y_desc, y, *_work = given
     mode, window = desc.values["mode"], desc.values["window"]
     pictures = _pictures(x_desc, values(x_desc, x))
+    # For the shape alone: one byte is seen under all of it.
     shape = _pictures(y_desc, np.broadcast_to(np.int8(0), shape_of(y_desc))).shape
     if mode == _MAX:
-        larger: Any = np.maximum if desc.values["propagates"] else np.fmax
+        larger: Any = np.maximum if desc.values["propagates"] else np.fmax  # fmax leaves NaN out
         result = np.full(shape, -np.inf)
         for *_at, seen in window.taps(window.padded(pictures, -np.inf), *shape[1:3]):
             result = larger(result, seen)
