@@ -172,6 +172,8 @@ class Sharing:
         found: dict[tuple[int, int, bool], set[tuple[int, int]]] = {}
         for earlier, later in pairs(cells, table[cells.row, KIND]):
             foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
+            if not foreign.any():
+                continue
             both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
             for n, m in _unordered(table, both, segments):
                 one, other = int(table[n, SITE]), int(table[m, SITE])
@@ -256,6 +258,8 @@ def in_order(table: Ints, clocks: Clocks) -> bool:
     cells = cut(held)
     for earlier, later in pairs(cells, held[cells.row, KIND]):
         foreign = tasks[earlier] != tasks[later]
+        if not foreign.any():
+            continue
         both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
         if next(_unordered(held, both, clocks.segments), None) is not None:
             return False

@@ -17,7 +17,7 @@ from mlusim.frontend.bangc.render.layouts import NUMBER
 from mlusim.frontend.bangc.runtime import assembly
 from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed, lock
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
-from mlusim.frontend.bangc.runtime.following import Following
+from mlusim.frontend.bangc.runtime.following import Following, arithmetic
 from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
     ArrayLayout,
@@ -94,6 +94,12 @@ def common() -> Mapping[str, Any]:
         **LEAVING,
         **{f"_c_lib_{name}": function for name, function in LIBRARY.items()},
     }
+
+
+@functools.cache
+def _followed() -> Mapping[str, Any]:
+    """Return the names of `common` in a launch of which an observer follows scalars, where they are others."""
+    return arithmetic(common())
 
 
 def _wrap(x: int, half: int) -> int:
@@ -211,6 +217,7 @@ class Task:
             space["_c_branch"], space["_c_passed"] = self.branch, self.passed
         if hub.taken is not None:
             rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
+            space.update(_followed())
             space.update(Following(self.core).names(space, rows, NUMBER))
         space[SCOPES] = self.scopes
         return space

@@ -20,6 +20,15 @@ _ARITHMETIC = frozenset(
 )
 
 
+def arithmetic(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the replacements for those of *names* that compute with numbers."""
+    return {
+        name: following(value)
+        for name, value in names.items()
+        if name in _ARITHMETIC or name.startswith("_c_lib_")
+    }
+
+
 class Following:
     """The names of translated code in a launch of which an observer follows scalars, on *core*."""
 
@@ -30,14 +39,15 @@ class Following:
         )
 
     def names(self, space: Mapping[str, Any], rows: Mapping[str, "Intrinsic"], number: str) -> dict[str, Any]:
-        """Return the replacements for names of *space*: conversions, arithmetic, the *rows* by their names, types named *number*..."""
+        """Return the replacements for names of *space*: conversions, the *rows* by their names, types named *number*...
+
+        Those for arithmetic are the same on each core: `arithmetic`.
+        """
         made: dict[str, Any] = {"int": self._as(int), "float": self._as(float), "bool": self._as(bool)}
         made["_c_got"], made["_c_asked"], made["_c_place"] = self.got, asked, place
         made["_c_unset"] = self.unset
         for name, value in space.items():
-            if name in _ARITHMETIC or name.startswith("_c_lib_"):
-                made[name] = following(value)
-            elif name.startswith(number):
+            if name.startswith(number):
                 made[name] = self._typing(value)
         made["_c_f32"] = _rounding(space["_c_f32"])
         made["_c_copy"] = self._copy
