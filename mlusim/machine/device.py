@@ -11,7 +11,6 @@ import numpy as np
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype, uint8
 from mlusim.counted import counted
-from mlusim.engine.native.screen import Mode
 from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.lazy import lazy
@@ -32,7 +31,7 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
-from mlusim.machine.native.counts import CoverCounts
+from mlusim.machine.native.counts import counts_of
 from mlusim.machine.native.screen_beside import screen_beside, threads_of_screen
 from mlusim.machine.native.screening import Screening, note_watched, screening_of, worth_a_compiler
 from mlusim.machine.options import LaunchOptions, listed
@@ -283,12 +282,11 @@ class Device(Presented):
         counting = wants_counts(watching) and worth_a_compiler(request)
         native = None
         if screening is None:
-            mode = Mode.COVERED if counting else Mode.ALONE
             watched = not counting and hears_of_instructions(watching)
             native = choose(
-                request.options.engine, request.kernel, self.board, watched=watched, mode=mode, **how
+                request.options.engine, request.kernel, self.board, watched=watched, covered=counting, **how
             )
-        return native, 1 if counting else threads_for(request, self.board, native, threads)
+        return native, threads_for(request, self.board, native, threads, covered=counting)
 
     def _screened(self, screening: Screening, bound: Limit, threads: int) -> Session | None:
         """Return the launch in C, on at most so many *threads*, for checkers that find nothing in it; None where they may."""
@@ -426,8 +424,7 @@ def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
     if not counting:
         yield
         return
-    x, y, z = session.dim
-    session.counts = counts = CoverCounts(session.native.program.covers, x * y * z)
+    session.counts = counts = counts_of(session)
     for observer in counting:
         observer.launch_begin(session)
     try:

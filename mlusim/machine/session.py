@@ -166,7 +166,20 @@ class Session:
 
     def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Session":
         """Return a session of the same request for some of its tasks, in C, of which *notes* has what they touch off chip."""
-        return Session(self.board, self.request, observers, self._bind, None, native, self.meter, notes)
+        made = Session(self.board, self.request, observers, self._bind, None, native, self.meter, notes)
+        made.counts = None if self.counts is None else self.counts.part()
+        return made
+
+    def join(self, tallies: Iterable[Tally]) -> None:
+        """Take over what the sessions that ran some of its tasks beside one another have summed up."""
+        self.tally.join(tallies)
+        if self.counts is not None:
+            self.counts.join()
+
+    def leave(self) -> None:
+        """Drop what such sessions have counted: their tasks run again."""
+        if self.counts is not None:
+            self.counts.leave()
 
     def again(
         self,

@@ -8,6 +8,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.errors import Fault
 from mlusim.machine.native.screening import Screening
+from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.names import CHECKERS
 
 SOURCE = r"""
@@ -110,19 +111,19 @@ def program(draw, *, union):
     return np.array(made, np.int32)
 
 
-def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS)):
-    """What checkers say of two launches of *ops* on the same memory, the bytes that they leave, and what else a user sees."""
+def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS), covered=False, threads=1):
+    """What checkers say of two launches of *ops* on the same memory, the bytes that they leave, what ran where it is *covered*, and what else a user sees."""
     device = mlusim.Device("MLU370-X4")
     out = device.empty(ARGUMENTS, np.float32) if dirty else device.put(np.zeros(ARGUMENTS, np.float32))
     given = out, device.put(np.arange(ARGUMENTS, dtype=np.float32) / 64), device.share(ops), len(ops)
     checkers = [CHECKERS[name]() for name in observe]
+    counting = [LineCoverage()] * covered
+    how = {"observe": [*checkers, *counting], "engine": engine, "threads": threads}
     seen = []
     dim, kind = ((4, 1, 1), mlusim.UNION1) if union else ((3, 1, 1), mlusim.BLOCK)
     for _ in range(2):
         try:
-            launch = device.launch(
-                kernel, dim, kind, given, observe=checkers, engine=engine, effects="late" if late else "eager"
-            )
+            launch = device.launch(kernel, dim, kind, given, effects="late" if late else "eager", **how)
         except Fault as fault:
             seen.append((str(fault), fault.findings))
             break
@@ -131,13 +132,18 @@ def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS)):
     content = device.get(out).tobytes()
     for checker in checkers:
         checker.fetched(out.allocation)
-    return seen, content, [c.findings for c in checkers]
+    return seen, content, [c.findings for c in checkers], [(c.lines, c.branches) for c in counting]
 
 
-def compared(kernel, seed):
+def compared(kernel, seed, **more):
     """Assert that both engines tell the same of a random program; how many launches C ran for the checkers, and findings."""
     draw = random.Random(seed)
-    options = {"union": draw.random() < 0.5, "late": draw.random() < 0.8, "dirty": draw.random() < 0.3}
+    options = {
+        "union": draw.random() < 0.5,
+        "late": draw.random() < 0.8,
+        "dirty": draw.random() < 0.3,
+        **more,
+    }
     ops = program(draw, union=options["union"])
     ran = [0]
     usual = Screening.run

@@ -32,18 +32,18 @@ def kernel(tmp_path_factory):
 
 
 def test_random_programs_are_told_as_in_python(kernel):
-    found = [compared(kernel, seed) for seed in range(60)]
+    found = [compared(kernel, seed) for seed in range(50)]
 
     assert any(ran and not findings for ran, findings in found)
     assert any(findings for _, findings in found)
 
 
 def test_a_record_without_room_is_joined(kernel, monkeypatch):
-    """The accesses of each segment that meet are one, and what is told is the same."""
+    """The accesses of each segment that meet are one, and what is told is the same; of lines and branches, too."""
     monkeypatch.setattr(screen, "MOST_ACCESSES", 12)
     calls, usual = [], screen.joined
     monkeypatch.setattr(screen, "joined", lambda rows: calls.append(len(rows)) or usual(rows))
-    found = [compared(kernel, seed) for seed in range(60, 75)]
+    found = [compared(kernel, seed, covered=True, threads=3) for seed in range(60, 75)]
 
     assert calls
     assert any(ran and not findings for ran, findings in found)

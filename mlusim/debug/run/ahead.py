@@ -25,10 +25,9 @@ from mlusim.debug.stop.breakpoints import (
     Watchpoint,
 )
 from mlusim.engine.native.build import BuildError, available
-from mlusim.engine.native.screen import Mode
 from mlusim.frontend.bangc.ir.statements import Block, Labelled, Switch
 from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
-from mlusim.machine.native.counts import CoverCounts
+from mlusim.machine.native.counts import counts_of
 from mlusim.machine.native.screening import worth_a_compiler
 
 if TYPE_CHECKING:
@@ -138,14 +137,13 @@ def _passed(recorded: KeptLaunch) -> PassedLaunch:
     session = recorded.session
     loaded = None
     with contextlib.suppress(BuildError):
-        loaded = session.request.kernel.native.loaded(session.board.arch, available(), Mode.COVERED)
+        loaded = session.request.kernel.native.loaded(session.board.arch, available(), covered=True)
     if loaded is None:
         return PassedLaunch((), (), failed=True)
-    x, y, z = session.dim
     covers, order = loaded.program.covers, _Order(recorded)
     copied, _ = recorded.again(())
     run = copied.screened((order,), None, loaded, None, None)
-    run.counts = counts = CoverCounts(covers, x * y * z)
+    run.counts = counts = counts_of(run)
     failed = False
     try:
         run.run()

@@ -17,12 +17,11 @@ from mlusim.memory.space import GDRAM
 
 
 class Mode(Enum):
-    """The looks that a kernel takes at itself in C: none, those of checkers that may have something to report, the record of tasks that run at once, or counts for coverage."""
+    """The looks that a kernel takes at itself in C: none, those of checkers that may have something to report, or the record of tasks that run at once."""
 
     ALONE = "alone"
     SCREENED = "screened"
     BESIDE = "beside"
-    COVERED = "covered"
 
 
 class Screened(IntFlag):

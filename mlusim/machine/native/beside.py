@@ -274,8 +274,10 @@ def apart(rows: Rows) -> bool:
     return True
 
 
-def threads_for(request: "Request", board: Board, native: "Loaded | None", asked: int) -> int:
-    """Return on how many of the threads that are *asked* for the tasks of a launch may run; what that takes is compiled here.
+def threads_for(
+    request: "Request", board: Board, native: "Loaded | None", asked: int, *, covered: bool = False
+) -> int:
+    """Return on how many of the threads that are *asked* for the tasks of a launch may run; what that takes is compiled here, *covered* or not.
 
     "auto" leaves launches that are given little to one thread.
     """
@@ -289,7 +291,7 @@ def threads_for(request: "Request", board: Board, native: "Loaded | None", asked
     if not named and sum(a.nbytes for a in allocations(request)) < LARGE:
         return 1
     with contextlib.suppress(BuildError):
-        if form.loaded(arch, available(), Mode.BESIDE) is not None:
+        if form.loaded(arch, available(), Mode.BESIDE, covered=covered) is not None:
             return many
     _left.setdefault(form, set()).add(arch.name)
     return 1
@@ -317,7 +319,7 @@ def run_beside(session: "Session", many: int) -> bool:
             _left.setdefault(form, set()).add(name)
             return False
         session.threads = many
-        session.tally.join(launch.tallies)
+        session.join(launch.tallies)
         return True
     finally:
         launch.memory.end()
@@ -334,9 +336,14 @@ class _Launch:
         self.tallies: list[Tally] = []
         self._session, self._many = session, many
         self._form, self._arch = session.request.kernel.native, session.board.arch
-        self._loaded = self._form.loaded(self._arch, None, Mode.BESIDE)
+        self._loaded = self._compiled()
         self._groups = groups_of(session.request, self._arch)
         self.mixes = self._loaded.program.adds
+
+    def _compiled(self) -> "Loaded":
+        covered = self._session.counts is not None
+        loaded: Loaded = self._form.loaded(self._arch, None, Mode.BESIDE, covered=covered)
+        return loaded
 
     def add_at_once(self) -> bool:
         """Run all tasks; sums are reads and writes like others."""
@@ -364,6 +371,7 @@ class _Launch:
         if not alone:
             self.memory.restore()
             self.tallies.clear()
+            self._session.leave()
         return alone
 
     def _waves(self, sums: Sequence[Sums]) -> "Rows | None":
@@ -386,7 +394,7 @@ class _Launch:
 
         def part(ending: Ending, place: int) -> "tuple[Session, Notes]":
             notes = Notes(self.memory, ending, sums[place])
-            return self._session.beside(self._form.loaded(self._arch, None, Mode.BESIDE), notes), notes
+            return self._session.beside(self._compiled(), notes), notes
 
         parts = Threads(self._session, self._many, part, groups).run()
         if parts is None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
-from mlusim.engine.native.screen import Mode
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.errors import UsageError
 
@@ -28,11 +27,11 @@ def choose(
     watched: bool,
     counted: bool,
     drawn: bool,
-    mode: Mode = Mode.ALONE,
+    covered: bool = False,
 ) -> "Loaded | None":
     """Return the compiled program of *kernel* where C runs it, None where Python does.
 
-    In the *mode* `COVERED` C counts what it passes.  *watched* launches have observers, *counted* ones a limit of instructions, *drawn* ones another schedule; all are Python's.  "native" raises `UsageError`
+    *covered* C counts what it passes.  *watched* launches have observers, *counted* ones a limit of instructions, *drawn* ones another schedule; all are Python's.  "native" raises `UsageError`
     where C cannot run the launch, and warns where there is no compiler; "auto" takes Python,
     also under a debugger of Python, whose breakpoints C would pass, and where the compiler has failed before.  Raises `UsageError`
     for a name that is no engine's.
@@ -51,7 +50,7 @@ def choose(
         if engine == AUTO and key in _failing.get(kernel.native, ()):
             return None
         try:
-            loaded: Loaded | None = kernel.native.loaded(board.arch, compiler, mode)
+            loaded: Loaded | None = kernel.native.loaded(board.arch, compiler, covered=covered)
             if loaded is not None:
                 return loaded
         except BuildError as error:

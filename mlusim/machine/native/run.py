@@ -133,13 +133,10 @@ class Loaded:
 class NativeForm(Protocol):
     """The ``native`` of a kernel that can run natively."""
 
-    def program(self, arch: Arch, mode: Mode = Mode.ALONE) -> NativeProgram | None:
-        """Return the kernel's C for *arch*; None where something in it has none."""
-
     def loaded(
-        self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = Mode.ALONE
+        self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = ..., *, covered: bool = ...
     ) -> Loaded | None:
-        """Return that C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
+        """Return the kernel's C for *arch*, compiled by *compiler*, or by the one there is, and loaded, for one launch; None where something in it has none."""
 
     @property
     def constants(self) -> tuple[bool, ...]:

@@ -84,7 +84,7 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
         _left.setdefault(session.request.kernel.native, set()).add(session.board.arch.name)
         return False
     session.threads = many
-    session.tally.join([tally for tally, _ in parts])
+    session.join([tally for tally, _ in parts])
     for _, own in parts:
         screen.take(own)
     return True

@@ -16,6 +16,7 @@ from mlusim.machine.hub import Observer, hears_the_ends
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native.beside import give_room, is_fresh, room_for
 from mlusim.machine.native.choose import compiles, debugged
+from mlusim.machine.native.counts import counts_of
 from mlusim.machine.native.screen import Screen
 from mlusim.machine.native.watched_rows import RowWatch
 from mlusim.memory.allocation import POISON
@@ -37,7 +38,7 @@ _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 class Screening:
     """A launch that C may run for the checkers: what watches, what its checkers look for, the compiled kernel.
 
-    ``told`` hear of no more than its beginning and its end.  Without ``loaded`` Python runs it; where it is to be ``tried`` before it is
+    ``told`` hear of no more than its beginning and its end, and are told what C counts where they want that.  Without ``loaded`` Python runs it; where it is to be ``tried`` before it is
     compiled, also if it is short.  ``beside`` runs its tasks on several threads, as `screen_beside` does with their number.
     """
 
@@ -64,6 +65,8 @@ class Screening:
         self.told = told
         screen = Screen(self.looks, RowWatch)
         session = session_of((screen,), None, loaded, meter, screen)
+        counting = [observer for observer in self.told if observer.counts]
+        session.counts = counts_of(session) if counting else None
         for observer in self.told:
             observer.launch_begin(session)
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
@@ -75,6 +78,8 @@ class Screening:
         for checker in self.checkers:
             checker.launch_begin(session)
             checker.screened(screen)
+        for observer in counting:
+            observer.counted(session.counts.covers, session.counts.counts)
         for observer in self.told:
             observer.launch_end(session)
         return session
@@ -163,13 +168,13 @@ def screening_of(
     checkers, told, looks = found
     if not checkers:  # C need not be compiled to look for anything
         return None
-    left = _left.setdefault(native, set())
+    left, covered = _left.setdefault(native, set()), any(one.counts for one in told)
 
     def loaded() -> "Loaded | None":
         with contextlib.suppress(BuildError):
             one: Loaded | None = None
             if board.arch.name not in left:
-                one = native.loaded(board.arch, compiler, Mode.SCREENED)
+                one = native.loaded(board.arch, compiler, Mode.SCREENED, covered=covered)
             if one is not None:
                 return one
         left.add(board.arch.name)
@@ -201,14 +206,14 @@ def note_watched(session: "Session") -> None:
 def _sorted(
     watching: Sequence[Observer],
 ) -> tuple[tuple[Observer, ...], tuple[Observer, ...], Screened] | None:
-    """Return those who look for something, those who hear of the ends only, and what is looked for; None where someone hears of more."""
+    """Return those who look for something, those who hear of the ends, or of counts, only, and what is looked for; None where someone hears of more."""
     checkers, told, looks = [], [], Screened(0)
     for observer in watching:
         screens = type(observer).__dict__.get("screens", 0)
         if screens:
             checkers.append(observer)
             looks |= screens
-        elif hears_the_ends(observer):
+        elif observer.counts or hears_the_ends(observer):
             told.append(observer)
         else:
             return None

@@ -11,6 +11,7 @@ from mlusim import bangc
 from mlusim.engine.native.build import available
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
 from mlusim.machine.native import beside, sums
+from mlusim.observe.coverage import LineCoverage
 
 pytestmark = pytest.mark.skipif(available() is None, reason="needs a C compiler")
 
@@ -151,6 +152,19 @@ def test_checkers_see_what_all_threads_did(tmp_path):
             told.append(([str(f) for f in launch.findings], device.get(given[0]).tobytes()))
         assert told[0] == told[1]
         assert why in str(told[0][0])
+
+
+def test_threads_count_what_their_tasks_pass(tmp_path):
+    """With checkers and without: the lines and branches of tasks on two threads are those that Python counts."""
+    device, kernel, given = copies(tmp_path)
+    ran = []
+    for engine in ("python", "native"):
+        for checkers in ((), CHECKS[1:]):
+            counting = LineCoverage()
+            launch = device.launch(kernel, 8, args=given, engine=engine, observe=[counting, *checkers])
+            ran.append((launch.engine, launch.threads, counting.lines, counting.branches))
+    assert [("python", 1)] * 2 + [("native", 2)] * 2 == [one[:2] for one in ran]
+    assert all(one[2:] == ran[0][2:] for one in ran)
 
 
 @pytest.mark.attack

@@ -60,20 +60,20 @@ class BangForm:
         self.form = form
         self._plan = plan
         self._bang_arch = bang_arch
-        self._made: dict[tuple[str, Mode], NativeProgram | None] = {}
+        self._made: dict[tuple[str, Mode, bool], NativeProgram | None] = {}
         self._places: list[Any] = []
         self._whole = [limits_of(p) for p in form.parameters]
         self.problem: str | None = None
 
-    def program(self, arch: Arch, mode: Mode = Mode.ALONE) -> NativeProgram | None:
+    def program(self, arch: Arch, mode: Mode = Mode.ALONE, *, covered: bool = False) -> NativeProgram | None:
         """Return the kernel's C for *arch*; None where something in it has none.
 
-        A screened one ends where checkers may have something to report, a covered one counts what it passes.
+        A screened one ends where checkers may have something to report, a *covered* one of any mode counts what it passes.
         """
-        key = arch.name, mode
+        key = arch.name, mode, covered
         if key not in self._made:
             try:
-                self._made[key] = self._render(arch, mode)
+                self._made[key] = self._render(arch, mode, covered)
             except NoForm as why:
                 if mode is Mode.ALONE:  # the others have fewer forms, and Python runs the rest
                     self.problem = str(why)
@@ -81,10 +81,15 @@ class BangForm:
         return self._made[key]
 
     def loaded(
-        self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = Mode.ALONE
+        self,
+        arch: Arch,
+        compiler: tuple[str, ...] | None = None,
+        mode: Mode = Mode.ALONE,
+        *,
+        covered: bool = False,
     ) -> Loaded | None:
         """Return the compiled program for one launch on *arch*; None where something in it has no C."""
-        program = self.program(arch, mode)
+        program = self.program(arch, mode, covered=covered)
         return None if program is None else Loaded(self, program, compiler)
 
     def _refuse(self, arch: Arch, plan: "LinkPlan") -> None:
@@ -97,10 +102,9 @@ class BangForm:
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
 
-    def _render(self, arch: Arch, mode: Mode) -> NativeProgram:
-        plan, covered = self._plan(), mode is Mode.COVERED
+    def _render(self, arch: Arch, mode: Mode, covered: bool) -> NativeProgram:
+        plan = self._plan()
         self._refuse(arch, plan)
-        mode = Mode.ALONE if covered else mode  # it differs in what it counts only
         c = ProgramRendering(
             arch,
             pointed={symbol: n for n, symbol in enumerate(plan.pointed)},
