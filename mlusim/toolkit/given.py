@@ -156,18 +156,11 @@ class GivenArguments:
 
     def _array(self, parameter: ir.Local, to: t.Type, given: "np.ndarray[Any, Any]") -> int:
         wanted = numpy_type(to)
-        if (
-            wanted is not None
-            and wanted != given.dtype
-            and not (
-                given.dtype.kind == "b"
-                or (
-                    given.dtype.kind in "iu"
-                    and wanted.kind in "iu"
-                    and given.dtype.itemsize == wanted.itemsize
-                )
-            )
-        ):
+        # Integers of one size have the same bytes, with a sign or without; bools are integers of one byte.
+        same = wanted is None or (
+            given.dtype.kind in "biu" and wanted.kind in "iu" and given.dtype.itemsize == wanted.itemsize
+        )
+        if not same and wanted != given.dtype:
             raise self._unfit(parameter, f"an array of {given.dtype}", f"an array of {wanted}")
         number = self._piece(given.tobytes())
         if given.flags.writeable:

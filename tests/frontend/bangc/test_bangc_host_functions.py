@@ -162,6 +162,7 @@ def test_numpy_arrays_are_memory_of_the_host(module):
             (np.zeros(2), 2),
             "values of Mean is given 'an array of float64'; it takes an array of float32",
         ),
+        ("Mean", (np.zeros(2, np.bool_), 2), "given 'an array of bool'; it takes an array of float32"),
         ("Mean", (None, 2.5), "n of Mean is given 2.5; it takes an integer"),
         ("Mean", (None, 1 << 40), "it takes -2147483648 to 2147483647"),
         ("KernelScale", ((1, 1, 1), 1, None, None, None, 1, "LOUD"), "it takes one of KEEP, NEGATE"),
