@@ -16,7 +16,7 @@ _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 def engine_of(name: object) -> str:
     """*name* if it is an engine's; raises `UsageError` otherwise."""
     if name not in ENGINES:
-        raise UsageError(f"engine = {name!r} is none; use one of {', '.join(ENGINES)}")
+        raise UsageError(f"engine = {name!r} is no engine; use one of {', '.join(ENGINES)}")
     return str(name)
 
 

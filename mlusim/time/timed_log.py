@@ -128,7 +128,7 @@ def _added(values: Any, ends: Sequence[int]) -> Any:
     """Return the sums of *values* from one of *ends* to the next."""
     found = np.zeros((len(ends), *values.shape[1:]), values.dtype)
     lasts = np.array(ends)
-    firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))
+    firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))  # a 0 in front, and nothing where there are no logs
     # reduceat returns the element itself for an empty range, and not 0.
     there = lasts > firsts
     if there.any():

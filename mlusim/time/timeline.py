@@ -242,6 +242,7 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[TimeSpan]:
         file, line = table.sites[done.at.site]
         name = table.name(done.at.number)
         amount, unit = _amount(done, where)
+        # A direction is kept as -1 and below, a number of elements above 0.
         direction = DIRECTIONS[-1 - done.at.lanes].name if done.at.lanes < 0 else ""
         yield TimeSpan(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit, direction)
 

@@ -24,6 +24,7 @@ SUFFIX: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 MODES = MappingProxyType(
+    # UP alone is taken: the macro that goes up to Python.
     {"tz": "TZ", "oz": "OZ", "up": "UP_", "dn": "DN", "rd": "RD", "rn": "RN", "rm": "RM"}
 )
 
@@ -168,7 +169,7 @@ def _divide(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     del row
     if types["dst"].kind == "float":
         return elementwise("a / b", ["src0", "src1"], types, scalars, types["dst"])
-    text = "(int64_t)a / (int64_t)b"
+    text = "(int64_t)a / (int64_t)b"  # of 32 bits the lowest by -1 would trap
     return _no_zero(scalars) + elementwise(text, ["src0", "src1"], types, scalars, types["dst"])
 
 
@@ -303,7 +304,7 @@ def _fused(number: int, text: str, dst: DType) -> str:
     """Render one fusion of a, b and c: products with a sum of floats round once, all else after each operation."""
     if dst.kind != "float":
         return f"PUT_$dst({text})"
-    if number < 2:
+    if number < 2:  # FMA and FMS
         product = "(double)a * (double)b"
         total = f"odd_sum_({product}, {'-' if number else ''}(double)c)"
         return f"narrow_to_$dst({total}, RN)"
