@@ -220,7 +220,7 @@ class Form:
         """The library of the family."""
         return self._program
 
-    def loaded(self, _, compiler=None, _mode=None):
+    def loaded(self, _, compiler=None, _mode=None, **_how):
         """The library, for one launch."""
         return Loaded(self, self._program, compiler)
 
