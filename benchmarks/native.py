@@ -59,6 +59,39 @@ __mlu_global__ void product_half(half *data, int length, int times, int m, int k
   products(data, left, weight, sums, times, m, k, n, fresh);
 }
 
+// Products of a network: pieces of 512 x 256 sums, of which a task has every taskDim-th, over 128 terms at a time.
+#define ROWS 64
+#define GROUPS 8
+#define COLUMNS 256
+#define TERMS 128
+__mlu_global__ void network(half *a, half *b, float *c, int batches, int m, int k, int n) {
+  __nram__ half left[ROWS * TERMS];
+  __nram__ half right[TERMS * COLUMNS];
+  __nram__ half turned[COLUMNS * TERMS];
+  __nram__ float sums[GROUPS * ROWS * COLUMNS];
+  __nram__ float part[ROWS * COLUMNS];
+  __wram__ half weight[COLUMNS * TERMS];
+  int down = m / (GROUPS * ROWS), across = n / COLUMNS;
+  for (int piece = taskId; piece < batches * down * across; piece += taskDim) {
+    int batch = piece / (down * across), row = piece / across % down * GROUPS * ROWS, column = piece % across * COLUMNS;
+    half *from = a + ((long)batch * m + row) * k;
+    float *to = c + ((long)batch * m + row) * n + column;
+    __bang_write_zero(sums, GROUPS * ROWS * COLUMNS);
+    for (int at = 0; at < k; at += TERMS) {
+      __memcpy(right, b + ((long)batch * k + at) * n + column, COLUMNS * 2, GDRAM2NRAM, COLUMNS * 2, n * 2, TERMS - 1);
+      __bang_transpose(turned, right, TERMS, COLUMNS);
+      __bang_reshape_filter(right, turned, COLUMNS, 1, 1, TERMS);
+      __memcpy(weight, right, COLUMNS * TERMS * 2, NRAM2WRAM);
+      for (int g = 0; g < GROUPS; ++g) {
+        __memcpy(left, from + (long)g * ROWS * k + at, TERMS * 2, GDRAM2NRAM, TERMS * 2, k * 2, ROWS - 1);
+        __bang_matmul(part, left, weight, ROWS, TERMS, COLUMNS);
+        __bang_add(sums + g * ROWS * COLUMNS, sums + g * ROWS * COLUMNS, part, ROWS * COLUMNS);
+      }
+    }
+    __memcpy(to, sums, COLUMNS * 4, NRAM2GDRAM, n * 4, COLUMNS * 4, GROUPS * ROWS - 1);
+  }
+}
+
 __mlu_global__ void meeting(float *out, int n, int times) {
   for (int i = 0; i < times; ++i) { __sync_cluster(); }
 }
@@ -123,6 +156,7 @@ def _instructions(kernels: Any) -> Iterator[Row]:
         took = 1e3 * _each(kernels[f"add_{name}"], np.zeros(256, dtype), 20_000)
         yield Row(f"bang_add of 256 of {name}", took, 150, "ns", "")
     yield from _products(kernels)
+    yield from _network_products(kernels["network"])
     yield Row(
         "a scalar access",
         1e3 * _each(kernels["scalars"], np.zeros(1, np.int32), 200_000) / 2,
@@ -159,6 +193,43 @@ def _products(kernels: Any) -> Iterator[Row]:
                     "us",
                     f"np.matmul of float: {min(raw):.0f}",
                 )
+
+
+NETWORK = (
+    (1, 16 * 1024, 2048, 768, "16 x 1024 x 2048 x 768"),
+    (128, 512, 1024, 2048, "128 x 512 x 1024 x 2048"),
+)
+"""Batches, rows, terms and columns; in the first the batches share their right side, and are rows of one product."""
+
+
+def _network_products(kernel: Any) -> Iterator[Row]:
+    """Against PyTorch where there is one, else NumPy; the best of three and of one, for the second takes seconds."""
+    name, multiply, given_to = _multiplier()
+    generator = np.random.default_rng(0)
+    for batches, m, k, n, words in NETWORK:
+        rounds = 3 if batches == 1 else 1
+        left, right = (generator.random((batches, *size), np.float32) for size in ((m, k), (k, n)))
+        device = mlusim.Device(BOARD)
+        given = device.put(left.astype(np.float16)), device.put(right.astype(np.float16))
+        made = device.empty(batches * m * n, "float")
+        raw = _best(functools.partial(multiply, given_to(left), given_to(right)), rounds)
+        del left, right
+        took = _best(
+            functools.partial(
+                device.launch, kernel, 32, args=(*given, made, batches, m, k, n), engine="native"
+            ),
+            rounds,
+        )
+        yield Row(f"{words} of half", took, 3 * raw, "s", f"{name} of float: {raw:.2f}")
+
+
+def _multiplier() -> tuple[str, Callable[..., Any], Callable[..., Any]]:
+    """Return the name of a product of matrices, the function, and what makes its operands of NumPy's arrays."""
+    try:
+        import torch  # noqa: PLC0415 - only these rows take it, and it may not be there
+    except ImportError:
+        return "np.matmul", np.matmul, np.asarray
+    return "torch.matmul", torch.matmul, torch.from_numpy
 
 
 def _multiplying(left: Any, weight: Any) -> None:

@@ -256,6 +256,9 @@ class Notes:
 
 def apart(rows: Rows) -> bool:
     """Return whether what one task writes, no other reads or writes."""
+    rows = rows[np.lexsort((rows[:, LOW], rows[:, KEY]))]
+    if not np.any((rows[1:, KEY] == rows[:-1, KEY]) & (rows[1:, LOW] < rows[:-1, HIGH])):
+        return True  # no byte is in two pieces
     rows = joined(rows)
     for key in np.unique(rows[rows[:, KIND] == 1, KEY]).tolist():
         own = rows[rows[:, KEY] == key]
@@ -347,7 +350,7 @@ class _Launch:
 
     def add_at_once(self) -> bool:
         """Run all tasks; sums are reads and writes like others."""
-        sums = [Sums(self.memory.numbers, self._many, IN_THE_RECORD) for _ in range(self._many)]
+        sums = [Sums({}, self._many, IN_THE_RECORD) for _ in range(self._many)]
         rows = self._wave(sums, functools.partial(every_so_many, self._many, self._groups))
         return self._judged(rows is not None and apart(rows))
 
