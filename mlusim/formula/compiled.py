@@ -77,6 +77,7 @@ def compile_exprs(exprs: Sequence[Expr], *, vector: bool = False) -> Compiled:
     body = "".join(f"{line}\n" for line in writer.lines)
     returned = "".join(f"{r}, " for r in results)
     source = f"def sizes({', '.join(params)}):\n{body}    return ({returned})\n"
+    # Formulas name no other function.
     scope: dict[str, Any] = {"np": np, "min": min, "max": max, "__builtins__": {}}
     exec(compile(source, "<plan>", "exec"), scope)  # noqa: S102 - source made above from formulas only
     return Compiled(params, source, scope["sizes"])

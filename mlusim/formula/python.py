@@ -58,7 +58,7 @@ class _Source:
     def text(self, expr: Expr) -> tuple[str, int]:
         """Return the source of *expr*, and how tightly it binds."""
         if isinstance(expr, Amount):
-            return str(expr.value), ATOM if expr.value >= 0 else SIGN
+            return str(expr.value), ATOM if expr.value >= 0 else SIGN  # -2 binds as its sign does
         if isinstance(expr, Word):
             return repr(expr.word), ATOM
         if isinstance(expr, Operation):
@@ -97,6 +97,7 @@ class _Source:
         if expr.op is DOWN:
             return f"{self.at(left, PRODUCT)} // {self.at(right, SIGN)} * {self.at(right, SIGN)}", PRODUCT
         sign, own = SIGNS[expr.op]
+        # A - (b - c) keeps its parentheses.
         return f"{self.at(left, own)} {sign} {self.at(right, own + 1)}", own
 
     def _rounded_up(self, left: Expr, right: Expr) -> str:
