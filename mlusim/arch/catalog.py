@@ -1,12 +1,18 @@
 """The boards: one row each, on top of one row per architecture, and how to find them by name."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from mlusim.arch.board import KIB, Arch, Board, FrozenMap, numeric_fields
 from mlusim.errors import UsageError
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    import difflib
+else:  # for a name that there is not
+    (difflib,) = lazy("difflib")
 
 MIB = 1024 * KIB
 GIB = 1024 * MIB
@@ -295,6 +301,6 @@ def find_board(name: str | Board) -> Board:
     wanted = name.strip().upper()
     if (board := _BY_UPPER.get(wanted)) is not None:
         return board
-    near = get_close_matches(wanted, _BY_UPPER, n=1)
+    near = difflib.get_close_matches(wanted, _BY_UPPER, n=1)
     nearest = f"the nearest is {_BY_UPPER[near[0]].name}" if near else f"try {' or '.join(DEFAULT_BOARDS)}"
     raise UsageError(f"no board is called {name!r}; {nearest}, and `mlusim boards` lists them all")

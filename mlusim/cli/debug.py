@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from mlusim.cli.cases import applied, one_case
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.foreground import foreground
 from mlusim.cli.plain_text import remark, say
 from mlusim.cli.programs import program_of
-from mlusim.cli.show import emit
 from mlusim.cli.sources import is_cases
 from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.trust import allowed, listing
 from mlusim.debug import Console, DebugSession, Reply
-from mlusim.debug.recorded_program import program_in
-from mlusim.debug.recording import Recording, load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.tui.terminal import Terminal, terminal_taken
 from mlusim.debug.worker import interruptible
@@ -29,9 +25,20 @@ from mlusim.installing import missing_packages
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    from mlusim.cli import cases
+    from mlusim.cli import show as output
+    from mlusim.debug import recorded_program
+    from mlusim.debug import recording as recordings
+    from mlusim.debug.recording import Recording
     from mlusim.debug.tui import app as screen
 else:
-    (screen,) = lazy("mlusim.debug.tui.app")
+    cases, output, recorded_program, recordings, screen = lazy(
+        "mlusim.cli.cases",
+        "mlusim.cli.show",
+        "mlusim.debug.recorded_program",
+        "mlusim.debug.recording",
+        "mlusim.debug.tui.app",
+    )
 
 PROMPT = "(mlusim) "
 
@@ -42,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if history < 0:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
     if is_cases(args.program):
-        args = applied(args, one_case(args))
+        args = cases.applied(args, cases.one_case(args))
     recording = _recording(args)
     if args.show:
         return _shown(recording)
@@ -63,11 +70,11 @@ def run(args: argparse.Namespace) -> int:
         finally:
             console.session.close()
     if args.json:
-        emit(document)
+        output.emit(document)
     return code
 
 
-def _recording(args: argparse.Namespace) -> Recording | None:
+def _recording(args: argparse.Namespace) -> "Recording | None":
     """Return the recording that was named; a person at a terminal is asked whether its code may run."""
     if args.replay is None:
         if args.trust or args.show:
@@ -75,13 +82,13 @@ def _recording(args: argparse.Namespace) -> Recording | None:
         return None
     if args.program is not None:
         raise UsageError("--replay names the program; leave the operator or script out")
-    recording = load(args.replay, trust=args.trust)
+    recording = recordings.load(args.replay, trust=args.trust)
     if recording.code and not (args.trust or args.show) and allowed(args.replay, recording.code):
         return evolve(recording, trusted=True)
     return recording
 
 
-def _shown(recording: Recording | None) -> int:
+def _shown(recording: "Recording | None") -> int:
     """Print what the recording would run."""
     if recording is not None:
         say(listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}")
@@ -92,13 +99,13 @@ def _shown(recording: Recording | None) -> int:
 
 
 def _console(
-    args: argparse.Namespace, history: int, recording: Recording | None
+    args: argparse.Namespace, history: int, recording: "Recording | None"
 ) -> tuple[Console, list[str]]:
     """Return a console on the program that was named, or on a recording; and what is not as recorded."""
     if recording is None:
         return Console(DebugSession(program_of(args), history=history)), []
-    session = DebugSession(program_in(recording), history=history)
-    return Console(session), stand(session, recording)
+    session = DebugSession(recorded_program.program_in(recording), history=history)
+    return Console(session), recordings.stand(session, recording)
 
 
 # -- the conversation --------------------------------------------------------------------------------
@@ -191,7 +198,7 @@ def _conversation(console: Console, *, terminal: bool) -> bool:
     return ok
 
 
-def _full_screen(args: argparse.Namespace, history: int, recording: Recording | None) -> int:
+def _full_screen(args: argparse.Namespace, history: int, recording: "Recording | None") -> int:
     """Run the view on Textual in a thread of its own, and return the exit code."""
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
@@ -199,7 +206,7 @@ def _full_screen(args: argparse.Namespace, history: int, recording: Recording | 
         return _at(terminal, args, history, recording)
 
 
-def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: Recording | None) -> int:
+def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: "Recording | None") -> int:
     try:
         show_screen = screen.show
     except ImportError as error:

@@ -6,7 +6,6 @@ refusal by a host interface is too; 3 a fault in the simulated machine; 130 when
 
 import argparse
 import importlib
-import logging
 import os
 import shlex
 import sys
@@ -19,10 +18,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import frozen
 
 import mlusim
-from mlusim.cli import beginning
+from mlusim.cli import beginning, plain_text
 from mlusim.cli.engines import settled, telling_engines
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
-from mlusim.cli.plain_text import LogFormatter
 from mlusim.cli.split_words import divide, macros_joined
 from mlusim.cli.streams import complaint, drop_output, prepare
 from mlusim.engine.preference import on_threads, preferring
@@ -230,10 +228,7 @@ def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | 
 
 def _log_hosts(args: argparse.Namespace) -> None:
     """Let the logger ``mlusim.host`` write to standard error, from this process alone."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LogFormatter("%(name)s: %(message)s"))
-    logging.basicConfig(handlers=[handler], force=True)
-    logging.getLogger("mlusim.host").setLevel(logging.DEBUG)
+    plain_text.log_to_stderr("mlusim.host")
     # The log of several processes would be mixed line by line.
     if hasattr(args, "jobs"):
         args.jobs = 1

@@ -1,20 +1,28 @@
 """Plain text on the two streams; names of files, members and operators in it move no cursor and ring no bell."""
 
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from mlusim.files.paths import lines_shown, shown
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    import logging
+else:
+    (logging,) = lazy("logging")
 
 
-class LogFormatter(logging.Formatter):
-    """Lines of a log, as `say` prints text."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line of *record*."""
-        return lines_shown(super().format(record))
+def log_to_stderr(name: str) -> None:
+    """Let the logger *name* write every record to standard error, as `say` prints text."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    usual = handler.format
+    handler.format = lambda record: lines_shown(usual(record))  # type: ignore[method-assign]  # a subclass would load logging
+    logging.basicConfig(handlers=[handler], force=True)
+    logging.getLogger(name).setLevel(logging.DEBUG)
 
 
 def say(text: str) -> None:

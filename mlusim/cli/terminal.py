@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console as Terminal
-from rich.syntax import Syntax
-from rich.text import Text
-
 from mlusim.cli.plain_text import say
 from mlusim.files.paths import lines_shown
+from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    import rich.console as terminals
+    import rich.text as texts
+    from rich import syntax
+
     from mlusim.debug import Console
+else:  # a session that is no person's has no colours
+    terminals, syntax, texts = lazy("rich.console", "rich.syntax", "rich.text")
 
 HOME = Path("~/.mlusim")
 INIT, HISTORY = "debug-init", "debug-history"
@@ -26,26 +29,26 @@ PATIENCE = 1.0  # seconds before a command that still runs says so
 _SOURCE = re.compile(r"^(?P<head>\d+\t)(?P<code>.*)$")
 
 
-def coloured(text: str) -> Text:
+def coloured(text: str) -> "texts.Text":
     """Return an answer with its lines of source highlighted, and the reason of a stop standing out."""
     lines = []
     for line in text.split("\n"):
         found = _SOURCE.match(line)
         if found is not None:
-            code = Syntax("", "python", theme="ansi_dark").highlight(found["code"])
+            code = syntax.Syntax("", "python", theme="ansi_dark").highlight(found["code"])
             code.rstrip()
-            lines.append(Text.assemble((found["head"].expandtabs(8), "dim"), code))
+            lines.append(texts.Text.assemble((found["head"].expandtabs(8), "dim"), code))
         elif line.startswith(("Breakpoint ", "Watchpoint ")):
-            lines.append(Text(line, "bold"))
+            lines.append(texts.Text(line, "bold"))
         else:
-            lines.append(Text(line, "red" if line.startswith(("error: ", "fault: ")) else ""))
-    return Text("\n").join(lines)
+            lines.append(texts.Text(line, "red" if line.startswith(("error: ", "fault: ")) else ""))
+    return texts.Text("\n").join(lines)
 
 
 def show(text: str, *, terminal: bool) -> None:
     """Print an answer; on a terminal with colours, unless NO_COLOR says otherwise."""
     if terminal and sys.stdout.isatty():
-        Terminal(soft_wrap=True, highlight=False, markup=False).print(coloured(lines_shown(text)))
+        terminals.Console(soft_wrap=True, highlight=False, markup=False).print(coloured(lines_shown(text)))
     else:
         say(text)
 

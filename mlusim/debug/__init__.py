@@ -1,11 +1,16 @@
 """The kernel debugger: stops, looks and goes back in a launch, with the whole device in view."""
 
+import importlib
+from typing import TYPE_CHECKING
+
 from mlusim.debug.console.command import Reply
 from mlusim.debug.console.console import COMMANDS, Console
 from mlusim.debug.session import DebugSession
 from mlusim.debug.stop.moments import Position, Stop
-from mlusim.programs.operator_program import OperatorProgram
 from mlusim.programs.program import FunctionProgram, Program, ScriptProgram
+
+if TYPE_CHECKING:
+    from mlusim.programs.operator_program import OperatorProgram
 
 __all__ = [
     "COMMANDS",
@@ -19,3 +24,10 @@ __all__ = [
     "ScriptProgram",
     "Stop",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return `OperatorProgram`, which is loaded when it is asked for: a kernel is debugged without operators."""
+    if name == "OperatorProgram":
+        return importlib.import_module("mlusim.programs.operator_program").OperatorProgram
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

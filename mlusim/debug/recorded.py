@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
@@ -16,10 +16,15 @@ from mlusim.errors import UsageError
 from mlusim.files.arrays import ArrayFile, open_arrays
 from mlusim.files.paths import shown
 from mlusim.files.typed import typed
+from mlusim.lazy import lazy
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.memory.space import SPACES
 from mlusim.observe.names import observers_of
-from mlusim.operators.registry import find_operator
+
+if TYPE_CHECKING:
+    from mlusim.operators import registry
+else:
+    (registry,) = lazy("mlusim.operators.registry")
 
 FORMAT = "mlusim debug 1"
 MEMBER = "record"
@@ -42,7 +47,7 @@ class OperatorFacts:
 
     def check(self) -> None:
         """Raise `UsageError` for a name that there is not."""
-        find_operator(self.operator)
+        registry.find_operator(self.operator)
         find_board(self.board)
         _check_run(self.checks, self.effects, AUTO)
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -90,7 +89,7 @@ def _replace(target: Path, fill: Callable[[BinaryIO], Any]) -> None:
 
 def _beside(target: Path) -> tuple[Path, int]:
     """Return a new file in the folder of *target*, open for writing; it follows no link and takes no file that exists."""
-    beside = target.with_name(f".mlusim-{secrets.token_hex(12)}.part")
+    beside = target.with_name(f".mlusim-{os.urandom(12).hex()}.part")
     return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 

@@ -5,33 +5,53 @@ and returns an `Observer`.
 """
 
 import functools
+import importlib
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from mlusim.errors import UsageError, said
 from mlusim.machine.hub import Observer
-from mlusim.observe.initcheck import InitCheck
-from mlusim.observe.memcheck import MemCheck
-from mlusim.observe.plancheck import PlanCheck
-from mlusim.observe.racecheck import RaceCheck
-from mlusim.observe.synccheck import SyncCheck
-from mlusim.observe.valuecheck import ValueCheck
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUP = "mlusim.checkers"
 
-_OWN = (
-    MemCheck,
-    InitCheck,
-    RaceCheck,
-    SyncCheck,
-    PlanCheck,
-    ValueCheck,
+
+class OwnChecker:
+    """A checker of mlusim, whose class *name* in *module* is loaded when it is made: a run without checkers needs none of them."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._place = module, name
+
+    def __call__(self) -> Observer:
+        """Make an observer."""
+        made: Observer = self._class()()
+        return made
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._class(), name)
+
+    def _class(self) -> Any:
+        module, name = self._place
+        return getattr(importlib.import_module(f"mlusim.observe.{module}"), name)
+
+
+CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
+    {
+        name.lower(): OwnChecker(name.lower(), name)
+        for name in ("MemCheck", "InitCheck", "RaceCheck", "SyncCheck", "PlanCheck", "ValueCheck")
+    }
 )
-CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType({checker.name: checker for checker in _OWN})
+
+
+def entry_points(group: str) -> "EntryPoints":
+    """Return the entry points of *group*; what reads them is loaded with the first name of a checker."""
+    found: EntryPoints = importlib.import_module("importlib.metadata").entry_points(group=group)
+    return found
 
 
 @frozen

@@ -3,6 +3,7 @@
 import warnings
 
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32, int64, uint8, uint16, uint32
+from mlusim.formula.boards import board_constants
 from mlusim.formula.expr import (
     CLUSTERS,
     CORES,
@@ -21,7 +22,6 @@ from mlusim.formula.expr import (
     nbytes,
     sizeof,
 )
-from mlusim.plan.boards import board_constants
 from mlusim.plan.check import PlanFinding
 from mlusim.plan.claims import Claim, Comparison, Disagreement, ScaleLimit, Value, Verdict
 from mlusim.plan.declare import Region, Stage

@@ -13,6 +13,7 @@ from attrs import frozen
 from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.errors import UsageError
+from mlusim.formula.boards import constant_ranges
 from mlusim.formula.expr import (
     INT32_MAX,
     Constraint,
@@ -25,7 +26,6 @@ from mlusim.formula.expr import (
     text,
     walk,
 )
-from mlusim.plan.boards import constant_ranges
 from mlusim.plan.declare import RegionBounds, StagePlaces
 from mlusim.plan.solver.bounds import Interval, extremes, interval
 from mlusim.plan.solver.normal import difference, formula

@@ -8,8 +8,8 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import UsageError
+from mlusim.formula.boards import board_constants
 from mlusim.formula.expr import Constraint, ElementType, Var, walk
-from mlusim.plan.boards import board_constants
 
 
 @frozen

@@ -5,19 +5,13 @@ They are told before anything is made of the values: a name that is misspelt mak
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from mlusim.arch.board import Board
 from mlusim.files.paths import shown
-from mlusim.lazy import lazy
+from mlusim.formula.boards import board_constants
 from mlusim.near import near
 from mlusim.programs import argument_forms as forms
 from mlusim.programs.argument_forms import ArgumentValue
-
-if TYPE_CHECKING:
-    from mlusim.plan import boards
-else:
-    (boards,) = lazy("mlusim.plan.boards")
 
 FUNCTIONS = ("min", "max", "PAD_UP", "PAD_DOWN", "CEIL_DIV", "true", "false")  # and sizeof(type)
 SEPARATOR = "x"  # between sizes
@@ -88,7 +82,7 @@ def _is_number(value: ArgumentValue | str) -> bool:
 
 def known_to(board: Board, macros: Mapping[str, str | None]) -> tuple[str, ...]:
     """Return the names that formulas may use besides the arguments."""
-    return (*boards.board_constants(board), *macros)
+    return (*board_constants(board), *macros)
 
 
 def _uses(alternatives: Sequence[ArgumentValue | str], names: frozenset[str]) -> Iterator[tuple[str, bool]]:

@@ -26,12 +26,11 @@ from mlusim.programs import argument_names
 from mlusim.programs.argument_forms import ArgumentForm, ArgumentValue
 
 if TYPE_CHECKING:
-    from mlusim.formula import expr, parse
+    from mlusim.formula import boards, expr, parse
     from mlusim.machine.device import Device
     from mlusim.machine.tensor import DeviceTensor
-    from mlusim.plan import boards
 else:
-    expr, parse, boards = lazy("mlusim.formula.expr", "mlusim.formula.parse", "mlusim.plan.boards")
+    boards, expr, parse = lazy("mlusim.formula.boards", "mlusim.formula.expr", "mlusim.formula.parse")
 
 Array = np.ndarray[Any, Any]
 _MEMBER = re.compile(r"(.+\.npz)(?::(.+))?", re.DOTALL)

@@ -97,6 +97,17 @@ def test_a_kernel_that_was_translated_loads_what_runs_it(tmp_path):
     assert [] == [name for name in own(modules) if name.startswith(unwanted)]
     assert len(own(modules)) <= 300
 
+    words = ["debug", str(tmp_path / "fill.mlu"), "--arg", "out=out:int32:1", "--command", "info locals"]
+    codes, modules = loaded(words)
+
+    assert [0] == codes
+    assert set() == {"clang", "multiprocessing", "asyncio", "logging", "email", "rich"} & set(modules)
+    rooms = {name.split(".")[1] for name in own(modules) if "." in name}
+    assert set() == {"plan", "operators", "check", "toolkit", "host"} & rooms
+    late = ("observe.races", "observe.memcheck", "debug.recording", "debug.asking", "debug.tui.app")
+    assert [] == [name for name in own(modules) if name.removeprefix("mlusim.").startswith(late)]
+    assert len(own(modules)) <= 360
+
 
 @pytest.mark.parametrize(
     ("declared", "written"),

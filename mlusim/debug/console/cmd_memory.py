@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlusim.counted import plural
-from mlusim.debug.asking import cause_of, search_from
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.look.causes import FAR
 from mlusim.debug.look.describe import elements, pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
-from mlusim.debug.look.origins import DEPTH, Byte, Origin
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
@@ -25,15 +22,22 @@ from mlusim.errors import UsageError
 from mlusim.files.arrays import open_arrays, read_array
 from mlusim.files.paths import shown
 from mlusim.files.writing import write
+from mlusim.lazy import lazy
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from mlusim.debug import asking
     from mlusim.debug.console.command import CommandContext
+    from mlusim.debug.look import causes, origins
+    from mlusim.debug.look.origins import Origin
     from mlusim.debug.session import DebugSession
-
+else:
+    asking, causes, origins = lazy(
+        "mlusim.debug.asking", "mlusim.debug.look.causes", "mlusim.debug.look.origins"
+    )
 
 _FORM = re.compile(r"/(?P<count>\d*)(?P<letters>[a-z]*)$")
 _SEVERAL = re.compile(r"(?P<place>.+)@\s*(?P<count>\d+|0x[0-9a-fA-F]+)$")
@@ -257,12 +261,12 @@ def who_wrote(console: "CommandContext", words: str) -> str:
     session = console.session
     place, _, number = words.rpartition(" ")
     deep = bool(place) and number.isdigit()
-    place, depth = (place.strip(), int(number)) if deep else (words, DEPTH)
+    place, depth = (place.strip(), int(number)) if deep else (words, origins.DEPTH)
     span = resolve(place, session.look(), session.core(), session.frame())
     session.leave_interrupt()
-    search = search_from(session, depth)
+    search = asking.search_from(session, depth)
     try:
-        origin = search.of_byte(Byte(span.space, span.low, span.owner), place)
+        origin = search.of_byte(origins.Byte(span.space, span.low, span.owner), place)
     finally:
         search.close()
     return "\n".join(_told(session, origin))
@@ -275,13 +279,13 @@ def why(console: "CommandContext", words: str) -> str:
         raise UsageError(
             "why/ takes a number: how many links behind each other are followed, as in `why/12 count`"
         )
-    depth = int(form["count"]) if form is not None else FAR
+    depth = int(form["count"]) if form is not None else causes.FAR
     words = words.partition(" ")[2] if form is not None else words
-    return "\n".join(_told(console.session, cause_of(console.session, words, depth)))
+    return "\n".join(_told(console.session, asking.cause_of(console.session, words, depth)))
 
 
 def _told(
-    session: "DebugSession", origin: Origin, level: int = 0, known: "set[str] | None" = None
+    session: "DebugSession", origin: "Origin", level: int = 0, known: "set[str] | None" = None
 ) -> "list[str]":
     """Return the lines of a chain; a test that led to several of its statements is told at the first."""
     known = set() if known is None else known
@@ -303,7 +307,7 @@ def _told(
     return [line, *because, *inner]
 
 
-def _when(session: "DebugSession", origin: Origin) -> str:
+def _when(session: "DebugSession", origin: "Origin") -> str:
     """Return the predicted time of a write, where `info time` has asked for the launch's."""
     clock = session.runs.recorded(origin.launch).clock
     known = clock.at(origin.task, origin.moment) if clock is not None else None

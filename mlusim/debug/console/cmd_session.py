@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING
 from mlusim.counted import plural
 from mlusim.debug.console.columns import pairs
 from mlusim.debug.console.command import GROUPS, SESSION, Command, find_command
-from mlusim.debug.recording import save
 from mlusim.errors import UsageError
+from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    from mlusim.debug import recording
     from mlusim.debug.console.command import CommandContext
+else:
+    (recording,) = lazy("mlusim.debug.recording")
 
 
 def help_(console: "CommandContext", words: str) -> str:
@@ -44,7 +47,7 @@ def record(console: "CommandContext", words: str) -> str:
     """Write a recording of the run."""
     if not words:
         raise UsageError("record takes a file, as in `record wrong.mlusim`")
-    size = save(console.session, words)
+    size = recording.save(console.session, words)
     return f"{console.session.program.name} at {console.session.position} recorded in {words}, {size} {plural(size, 'byte')}"
 
 

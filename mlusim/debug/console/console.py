@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mlusim.debug.console import (
     cmd_attached,
@@ -17,8 +18,6 @@ from mlusim.debug.console.command import Command, CommandContext, Reply, find_co
 from mlusim.debug.look.describe import end_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
 from mlusim.debug.look.names import names_of
-from mlusim.debug.recorded_program import program_in
-from mlusim.debug.recording import load, stand
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import failed_text, variables_of
@@ -29,6 +28,13 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
+from mlusim.lazy import lazy
+
+if TYPE_CHECKING:
+    from mlusim.debug import recorded_program
+    from mlusim.debug import recording as recordings
+else:
+    recorded_program, recordings = lazy("mlusim.debug.recorded_program", "mlusim.debug.recording")
 
 COMMANDS: tuple[Command, ...] = (
     *cmd_run.COMMANDS,
@@ -135,11 +141,11 @@ class Console(CommandContext):
 
     def replay(self, name: str, *, trust: bool = False) -> list[str]:
         """Leave the session for that of a recording; return what is not as recorded."""
-        recording = load(name, trust=trust)
-        session = DebugSession(program_in(recording), history=self.session.host.history)
+        recording = recordings.load(name, trust=trust)
+        session = DebugSession(recorded_program.program_in(recording), history=self.session.host.history)
         self.session.close()
         self.session = session
-        return stand(session, recording)
+        return recordings.stand(session, recording)
 
     def stop_text(self) -> str:
         """Return why and where the session stands, and what is displayed there."""

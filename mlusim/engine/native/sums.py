@@ -1,7 +1,7 @@
 """Sums of atomics without a result in launches of which several tasks run at once: see ``c/sums.h``."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def later(extent: str, dtype: int, text: str, *, scalar: bool) -> Iterator[str]:
 
 def header(sums: Iterable[tuple[Intrinsic, DType]], numbers: Mapping[DType, int]) -> str:
     """Return the C that stands before the rows; what a thread has written down of *sums* is added by `SUMMED`, with *numbers* for types."""
-    lines, cases = [(files("mlusim.engine.native") / "c" / "sums.h").read_text(encoding="utf-8")], []
+    lines, cases = [(Path(__file__).with_name("c") / "sums.h").read_text(encoding="utf-8")], []
     for dtype, row in {dtype: row for row, dtype in sums}.items():
         text = body(row, {"dst": dtype, "src": dtype}, frozenset())
         if text is not None:

@@ -1,7 +1,7 @@
 """Bodies of the tensor unit's rows in C; what they do is in ``c/tensor.h``, which a kernel that multiplies has."""
 
 from collections.abc import Callable, Mapping
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 
 from mlusim.arch.dtypes import DType
@@ -16,7 +16,7 @@ MARK = "Tensor_"  # in the text of each row that needs the header
 
 def header() -> str:
     """Return the C that stands before the rows."""
-    text = (files("mlusim.engine.native") / "c" / "tensor.h").read_text(encoding="utf-8")
+    text = (Path(__file__).with_name("c") / "tensor.h").read_text(encoding="utf-8")
     return f"#include <stdlib.h>\nenum {{ EXACT = {EXACT}, TOGETHER = {TOGETHER} }};\n{text}"
 
 

@@ -13,7 +13,6 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
 from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER
 from mlusim.engine.preference import NATIVE, asked_of
+from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
@@ -32,11 +32,15 @@ from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 
 if TYPE_CHECKING:
+    from concurrent import futures
+
     from mlusim.isa.declare import Intrinsic
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.session import Request, Session
     from mlusim.machine.tally import Tally
+else:  # for launches on threads
+    (futures,) = lazy("concurrent.futures")
 
 Noted = TypeVar("Noted")  # what notes the tasks of one thread
 READ = (1 << 64) - 1  # the number of what is only read: -1 in C
@@ -58,9 +62,9 @@ _mixing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary(
 
 
 @functools.cache
-def _pool() -> ThreadPoolExecutor:
+def _pool() -> "futures.ThreadPoolExecutor":
     """Return the threads of the process, which begin as they are needed, and stay."""
-    return ThreadPoolExecutor(MOST_THREADS, "mlusim-tasks")
+    return futures.ThreadPoolExecutor(MOST_THREADS, "mlusim-tasks")
 
 
 if hasattr(os, "register_at_fork"):
@@ -442,11 +446,11 @@ class Threads(Generic[Noted]):
         others = [_pool().submit(self._work, n) for n in range(1, self._many)]
         try:
             self._work(0)
-            while wait(others, MOMENT).not_done:
+            while futures.wait(others, MOMENT).not_done:
                 pass
         except BaseException as error:
             self._ending.stopped = True
-            wait(others)
+            futures.wait(others)
             if isinstance(error, Overdue):
                 raise (self._first or self._session).late(error) from None
             raise

@@ -8,13 +8,18 @@ import ctypes
 import itertools
 import mmap
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlusim.engine.native.sums import LATER, SUMMED
+from mlusim.lazy import lazy
 from mlusim.memory.allocation import Allocation
+
+if TYPE_CHECKING:
+    from concurrent import futures
+else:  # for launches on threads
+    (futures,) = lazy("concurrent.futures")
 
 ROOM = 256 << 20  # bytes that a thread may write down in a wave; the system provides them as they are written
 KEPT = 32 << 20  # that stay provided for the next launch, and that a wave is meant to take of each thread
@@ -78,7 +83,7 @@ class Sums:
             _rooms.append(room)
 
 
-def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: Executor) -> None:
+def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: "futures.Executor") -> None:
     """Add what the threads of a wave have written down, in the order of groups: each thread what concerns its pages of *targets*.
 
     A row of *targets* is the memory of a number: its address, its bytes, and where its pages are kept.
@@ -98,7 +103,7 @@ def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: Execu
         try:
             work(0)
         finally:
-            wait(others)
+            futures.wait(others)
     for one in sums:
         one.begin_again()
 

@@ -1,4 +1,4 @@
-"""The constants that a plan takes from a board, by the names that formulas use."""
+"""The constants of a board, by the names that formulas use."""
 
 from collections.abc import Mapping
 
