@@ -189,7 +189,9 @@ def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
         )
     if not is_source(args.program):
         what = (
-            f"takes BANG C files, and no {args.program!r}" if args.program else "takes BANG C files; name one"
+            f"takes BANG C files or a native program, and {args.program!r} is neither"
+            if args.program
+            else "takes BANG C files or a native program; name one"
         )
         raise UsageError(f"mlusim {args.verb} with --param {what}")
     call = source_program(argparse.Namespace(**{**vars(args), "board": board, "jobs": None}), ())

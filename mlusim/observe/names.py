@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 GROUP = "mlusim.checkers"
 
+# The class of each, in the file of its name.
+_OWN = (
+    "MemCheck",
+    "InitCheck",
+    "RaceCheck",
+    "SyncCheck",
+    "PlanCheck",
+    "ValueCheck",
+)
+
 
 class OwnChecker:
     """A checker of mlusim, whose class *name* in *module* is loaded when it is made: a run without checkers needs none of them."""
@@ -41,10 +51,7 @@ class OwnChecker:
 
 
 CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
-    {
-        name.lower(): OwnChecker(name.lower(), name)
-        for name in ("MemCheck", "InitCheck", "RaceCheck", "SyncCheck", "PlanCheck", "ValueCheck")
-    }
+    {name.lower(): OwnChecker(name.lower(), name) for name in _OWN}
 )
 
 

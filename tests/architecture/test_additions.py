@@ -108,9 +108,7 @@ ADDITIONS = {
         "mlusim/observe/census.py": (None, CHECKER),
         "mlusim/observe/rules.py": ("_ROWS = (", '    FindingRule("census-task", "a task began"),\n'),
         "docs/reference/rules/census-task.md": (None, "# census-task\n"),
-        "mlusim/observe/names.py": (
-            "    PlanCheck,", "    Census,\n", "GROUP =", "from mlusim.observe.census import Census\n",
-        ),
+        "mlusim/observe/names.py": ('    "PlanCheck",', '    "Census",\n'),
     },
     "a verb": {
         "mlusim/cli/greet.py": (None, VERB),
