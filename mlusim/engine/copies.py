@@ -107,7 +107,7 @@ def strided_copy(
         seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
         move = functools.partial(_move, target, source)
         core.fly(Flight(pipe, move, seen, inside=direction is NRAM2NRAM), load)
-        charge_flight(mlu, pipe, nbytes)
+        charge_flight(mlu.work, pipe, nbytes)
     else:
         if core.pending:
             core.settle(pipe)
@@ -117,7 +117,7 @@ def strided_copy(
             seen = watch.copy(row, pipe, (reads,), (writes,), given)
             _move(target, source)
             watch.retire(seen)
-        charge(mlu, pipe, load, nbytes)
+        charge(mlu.work, pipe, load, nbytes)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
     src.view.read += nbytes

@@ -18,7 +18,8 @@ from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import SPACES, Space
-from mlusim.time.work import LINE, UNIT, CopyLoad, charge, charge_flight, scattered
+from mlusim.time.copy_costs import LINE
+from mlusim.time.work import CopyLoad, charge, charge_flight, scattered, transactions_of
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
@@ -351,13 +352,13 @@ def pieces_load(places: Places, size: int, pipe: Pipe, scatters: bool) -> CopyLo
     if pipe is Pipe.MOVE:
         return lines_load(len(places) * -(-size // LINE))
     # A piece that is stored may read its first and its last line first.
-    transactions = int(((places % UNIT + size + UNIT - 1) // UNIT + 2 * scatters).sum())
+    transactions = int((transactions_of(places, size) + 2 * scatters).sum())
     return scattered(len(places), transactions, stores=scatters)
 
 
 def places_load(pointer: Ptr, count: int) -> CopyLoad:
     """Return the load of *count* atomics, each on an element of its own."""
-    transactions = count * (-(-pointer.view.itemsize // UNIT) + 2)
+    transactions = count * (transactions_of(0, pointer.view.itemsize) + 2)
     return scattered(count, transactions, stores=True)
 
 

@@ -19,8 +19,9 @@ from mlusim.errors import Fault, RuleFault
 from mlusim.formula.python import to_python
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
+from mlusim.time.copy_costs import LINE
 from mlusim.time.quantities import ATOMICS
-from mlusim.time.work import LINE, charge, charge_flight, load_of
+from mlusim.time.work import charge, charge_flight, load_of
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
@@ -50,7 +51,7 @@ def strided(mlu: "Mlu", row: "Intrinsic", number: int, arguments: Mapping[str, A
             None if watch is None else watch.flight(row, row.pipe, reads, writes, tuple(arguments.values()))
         )
         core.fly(Flight(row.pipe, act, seen), load)
-        charge_flight(mlu, row.pipe, writes[0].nbytes)
+        charge_flight(mlu.work, row.pipe, writes[0].nbytes)
     else:
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
@@ -61,7 +62,7 @@ def strided(mlu: "Mlu", row: "Intrinsic", number: int, arguments: Mapping[str, A
             effect = watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
             act()
             watch.retire(effect)
-        charge(mlu, row.pipe, load, writes[0].nbytes)
+        charge(mlu.work, row.pipe, load, writes[0].nbytes)
         if row.atomic:
             mlu.work[ATOMICS] += given[0].size
             core.atomic_step(before == given[0].tobytes())

@@ -8,8 +8,8 @@ code, a line each, find their lines where all tensors of the launch fit.  Stores
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from mlusim.time.copy_costs import UNIT
 from mlusim.time.log import LOADS
-from mlusim.time.work import UNIT
 
 if TYPE_CHECKING:
     from mlusim.time.task_work import TaskWork

@@ -13,6 +13,7 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.time import quantities as q
+from mlusim.time.copy_costs import START, UNIT
 from mlusim.time.grouped_tasks import groups_of
 from mlusim.time.log import (
     ARGUMENT,
@@ -35,7 +36,7 @@ from mlusim.time.log import (
 )
 from mlusim.time.pace import OFF_CHIP
 from mlusim.time.task_work import TaskWork
-from mlusim.time.work import START, UNIT, VECTOR_BYTES, CopyLoad
+from mlusim.time.work import VECTOR_BYTES, CopyLoad
 
 LONG_COPY = 4096
 """Bytes of a copy, and of an operand of a vector instruction, beside which what each of them takes to start is little."""

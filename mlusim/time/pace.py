@@ -6,8 +6,8 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
+from mlusim.time import copy_costs
 from mlusim.time import quantities as q
-from mlusim.time import work
 from mlusim.time.log import END, IO_FLIGHT, KIND, LOADS, MOVE_FLIGHT, OWN, STORES, SUMS, Rows
 from mlusim.time.rates import (
     ATOMIC,
@@ -168,4 +168,4 @@ def moved(rows: Rows) -> Any:
     """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
     units = rows[:, SUMS + q.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
     units += rows[:, LOADS:STORES][:, OFF_CHIP].sum(axis=1) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
-    return units * work.UNIT
+    return units * copy_costs.UNIT

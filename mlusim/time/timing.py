@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import define, frozen
 
 from mlusim.arch.board import Board
+from mlusim.time.copy_costs import UNIT
 from mlusim.time.grouped_tasks import GroupedTasks, GroupKey, Paces
 from mlusim.time.pace import Pace
 from mlusim.time.rates import INHERITED, LAUNCH, MODEL, TASK_START, Bound, printed_rows
 from mlusim.time.replay import ceiling, replay
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timed_log import CoreSummary, TimedLog
-from mlusim.time.work import UNIT
 
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
 

@@ -7,50 +7,27 @@ it keeps busy, and when, is noted in the core's log.
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, DType
 from mlusim.arch.pipe import Pipe
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, LDRAM, SRAM
-from mlusim.time.quantities import (
-    EXPONENTIALS,
-    FUNCTIONS,
-    IO,
-    IO_STARTS,
-    LINES,
-    MOVE,
-    MOVE_STARTS,
-    REDUCTIONS,
-    SEGMENTS,
-    SRAM_BYTES,
-    STALLS,
-    TRANSACTIONS,
-    VECTOR,
-)
-from mlusim.time.rates import (
-    CORE_IO,
-    ELEMENT,
-    MOVE_LINE,
-    TENSOR_START,
-    TRANSACTION,
-    VECTOR_LINE,
-    VECTOR_START,
-)
+from mlusim.time import copy_costs, quantities
+from mlusim.time.copy_costs import OFF_CHIP, ON_CHIP, UNIT, Charge
+from mlusim.time.quantities import EXPONENTIALS, FUNCTIONS, IO, MOVE, REDUCTIONS
+from mlusim.time.rates import CORE_IO, ELEMENT, TENSOR_START, VECTOR_LINE
 
 if TYPE_CHECKING:
     from mlusim.memory.footprint import Access
 
-LINE = int(MOVE_LINE.value)
 # What the vector unit takes in a cycle; a shorter operand costs as much.
 VECTOR_BYTES = int(VECTOR_LINE.value)
-UNIT = int(TRANSACTION.value)
 _ELEMENT = int(ELEMENT.value)
 _LINE_CYCLES = UNIT // int(CORE_IO.value)
-START = int(VECTOR_START.value)
 
 TENSOR_SETUP = int(TENSOR_START.value)
 
@@ -100,95 +77,76 @@ def scattered(elements: int, transactions: int, *, stores: bool) -> CopyLoad:
     return CopyLoad(transactions, stalls, transactions * stores)
 
 
-def reading(start: int, size: int, spread: int) -> int:
-    """Return off-chip transactions of a segment of *size* bytes that is read; *spread*: all strides, or-ed.
-
-    Where segments begin at different places of their lines, the most unlucky one counts for all.
-    """
-    return (_place(start, spread) + size + UNIT - 1) // UNIT
-
-
-def writing(start: int, size: int, spread: int) -> int:
-    """Return the same of one that is written: a line that is written in part is read first."""
-    place = _place(start, spread)
-    return (place + size + UNIT - 1) // UNIT + read_first(place, size)
-
-
-def read_first(start: int, size: int) -> int:
-    """Return how many lines a segment of *size* bytes from byte *start* on writes in part: its first, its last or both."""
-    first, last = start % UNIT > 0, (start + size) % UNIT > 0
-    return first or last if start // UNIT == (start + size - 1) // UNIT else first + last
+def _source() -> str:
+    """Return the functions of Python that charge copies, from their table."""
+    sides = {"reads": "READS[number]", "writes": "WRITES[number]", "shared": "IN_SRAM[number]"}
+    held = {name: f"load.{name}" for name in CopyLoad._fields}
+    lines = ["def charge_line(work, pipe, number, to, frm, size):", *_by_pipe(copy_costs.LINE_COPY, sides)]
+    lines += ["def charge(work, pipe, load, nbytes):", *_by_pipe(copy_costs.LOADED, held)]
+    lines.append("def off_chip(reads, writes, to, to_stride, frm, from_stride, size, rows):")
+    lines.append("    transactions = stores = lines = 0")
+    lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[OFF_CHIP], str, {})]
+    lines.append("    return CopyLoad(transactions, 0, stores, lines)")
+    lines += ["def on_chip(shared, size, rows):", "    lines = sram = 0"]
+    lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[ON_CHIP], str, {})]
+    lines.append("    return CopyLoad(0, 0, 0, lines, sram)")
+    return "\n".join([*lines, ""])
 
 
-def _place(start: int, spread: int) -> int:
-    """Return the place in its line at which a segment begins."""
-    if spread % UNIT == 0:
-        return start % UNIT
-    grain = spread | start | UNIT  # the step in which places differ: the last of them in a line is the worst
-    return UNIT - (grain & -grain)
+def _by_pipe(table: Mapping[str, tuple[Charge, ...]], names: Mapping[str, str]) -> Iterator[str]:
+    # NRAM to NRAM on MLU2xx is work of the compute stream.
+    tests = {"if pipe is IO:": OFF_CHIP, "elif pipe is MOVE:": ON_CHIP, "else:": copy_costs.VECTOR}
+    for test, kept in tests.items():
+        yield f"    {test}"
+        yield from (f"        {one}" for one in copy_costs.charged(table[kept], _counter, names))
 
 
-def charge_line(work: list[int], pipe: Pipe, number: int, to: int, frm: int, size: int) -> None:
-    """Account for a blocking copy without strides in the direction *number*, from byte *frm* to byte *to*."""
-    if pipe is _IO:
-        work[IO] += size
-        work[IO_STARTS] += 1
-        if READS[number]:
-            work[TRANSACTIONS] += (frm + size + 63 >> 6) - (frm >> 6)
-        if WRITES[number]:
-            work[TRANSACTIONS] += (to + size + 63 >> 6) - (to >> 6)
-            if (to | size) & 63:  # whole lines are written without being read
-                work[TRANSACTIONS] += read_first(to, size)
-    elif pipe is _MOVE:
-        work[MOVE] += size
-        work[MOVE_STARTS] += 1
-        work[LINES] += (size + 127) >> 7
-        work[SRAM_BYTES] += size * IN_SRAM[number]
-    else:  # NRAM to NRAM on MLU2xx is work of the compute stream
-        work[VECTOR] += (size + 127 >> 7) + START
+def _counter(name: str) -> str:
+    return f"work[{getattr(quantities, name)}]"
 
 
-class Counted(Protocol):
-    """The sums that work is charged to, by the places above."""
+_made = copy_costs.made(
+    _source(),
+    {
+        "READS": READS,
+        "WRITES": WRITES,
+        "IN_SRAM": IN_SRAM,
+        "CopyLoad": CopyLoad,
+        "IO": _IO,
+        "MOVE": Pipe.MOVE,
+    },
+)
+charge_line: Callable[[list[int], Pipe, int, int, int, int], None] = _made["charge_line"]
+"""Account for a blocking copy without strides in a direction by its number, to a byte, from a byte, of so many bytes."""
+charge: Callable[[list[int], Pipe, CopyLoad, int], None] = _made["charge"]
+"""Account for a blocking copy or fill of its load, and its bytes, on a pipe."""
+transactions_of: Callable[[Any, Any], Any] = _made["transactions_of"]
+"""Return off-chip transactions of a segment, or of an array of them, from its begin and its bytes."""
+_written: Callable[[int, int], int] = _made["written"]
+_worst_place: Callable[[int, int], int] = _made["worst_place"]
+_chip_lines: Callable[[int], int] = _made["chip_lines"]
+_off_chip: Callable[..., CopyLoad] = _made["off_chip"]
+_on_chip: Callable[[int, int, int], CopyLoad] = _made["on_chip"]
 
-    work: list[int]
 
-
-def charge(mlu: Counted, pipe: Pipe, load: CopyLoad, nbytes: int) -> None:
-    """Account for a blocking copy or fill of *nbytes* bytes on *pipe*."""
-    work = mlu.work
-    if pipe is _IO:
-        work[IO] += nbytes
-        work[IO_STARTS] += 1
-        work[TRANSACTIONS] += load.transactions
-        work[STALLS] += load.stalls
-        work[SEGMENTS] += load.lines
-    elif pipe is _MOVE:
-        work[MOVE] += nbytes
-        work[MOVE_STARTS] += 1
-        work[LINES] += load.lines
-        work[SRAM_BYTES] += load.sram
-    else:
-        work[VECTOR] += load.lines + START
-
-
-def charge_flight(mlu: Counted, pipe: Pipe, nbytes: int) -> None:
+def charge_flight(work: list[int], pipe: Pipe, nbytes: int) -> None:
     """Account for an asynchronous effect of *nbytes* bytes: its time is in the core's log."""
-    mlu.work[IO if pipe is _IO else MOVE] += nbytes
+    work[IO if pipe is _IO else MOVE] += nbytes
 
 
 def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     """Return the load of a copy from *reads* (None: a fill) to *writes*."""
     sides = (writes,) if reads is None else (reads, writes)
     if pipe is not _IO:
-        lines = max(side.nbytes // side.size * -(-side.size // LINE) for side in sides)
+        lines = max(side.nbytes // side.size * _chip_lines(side.size) for side in sides)
         return CopyLoad(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
     transactions = stores = pieces = 0
     for side in sides:
         if side.allocation.space in _FAR:
             pieces = max(pieces, _pieces(side))
             spread = functools.reduce(operator.or_, (stride for stride, _ in side.steps), 0)
-            each = (writing if side is writes else reading)(side.start, side.size, spread)
+            start, size = _worst_place(side.start, spread), side.size
+            each = _written(start, size) if side is writes else transactions_of(start, size)
             transactions += side.nbytes // side.size * each
             stores += side.nbytes // side.size * each * (side is writes)
     return CopyLoad(transactions, 0, stores, pieces)
@@ -223,8 +181,5 @@ def rows_load(
     if rows == 1:
         to_stride = from_stride = 0
     if pipe is not _IO:
-        return CopyLoad(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
-    loads = reading(frm, size, from_stride) if READS[number] else 0
-    stores = writing(to, size, to_stride) if WRITES[number] else 0
-    apart = (READS[number] and from_stride != size) or (WRITES[number] and to_stride != size)
-    return CopyLoad(rows * (loads + stores), 0, rows * stores, rows if rows > 1 and apart else 0)
+        return _on_chip(IN_SRAM[number], size, rows)
+    return _off_chip(READS[number], WRITES[number], to, to_stride, frm, from_stride, size, rows)

@@ -1,5 +1,6 @@
 """The mechanisms of predicted time one by one: channels, the cache, first loads, passes, elements off the chip, bands."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,7 +9,10 @@ from attrs import evolve
 
 import mlusim
 from mlusim.arch.catalog import find_board
+from mlusim.arch.pipe import Pipe
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel, uint32
+from mlusim.time.copy_costs import UNIT
+from mlusim.time.quantities import IO, IO_STARTS, PLACES, TRANSACTIONS
 from mlusim.time.rates import (
     CLUSTER_IO,
     CORE_IO,
@@ -29,6 +33,7 @@ from mlusim.time.rates import (
     printed_rows,
 )
 from mlusim.time.timing import Need, delayed, launch_us, schedule
+from mlusim.time.work import charge_line, rows_load
 
 BOARD = "MLU370-X4"
 
@@ -190,6 +195,25 @@ def test_a_line_written_whole_is_not_read_first():
 
     assert whole - nothing == pytest.approx(1023 * line + 1024 * SEGMENT.on(device.board).value / 1000)
     assert half - whole == pytest.approx(1024 * line)
+
+
+@pytest.mark.parametrize("direction", [GDRAM2NRAM, NRAM2GDRAM])
+def test_the_cost_of_a_copy_is_that_of_the_lines_that_it_touches(direction):
+    """The functions that are made of the table of costs count what one counts line by line, for one piece and for rows."""
+    stores = direction is NRAM2GDRAM
+    for start, size in itertools.product((0, 1, 60, 63), (1, 3, 64, 65, 127, 128, 200)):
+        lines = {byte // UNIT for byte in range(start, start + size)}
+        whole = {line for line in lines if line * UNIT >= start and (line + 1) * UNIT <= start + size}
+        moved = len(lines) + stores * len(lines - whole)
+        counted = [0] * PLACES
+        charge_line(counted, Pipe.IO, direction.value, start, start, size)
+        load = rows_load(Pipe.IO, direction.value, start, 256, start, 256, size, 3)
+
+        assert (counted[TRANSACTIONS], counted[IO], counted[IO_STARTS]) == (moved, size, 1), (start, size)
+        assert (load.transactions, load.stores, load.lines) == (3 * moved, 3 * moved * stores, 3), (
+            start,
+            size,
+        )
 
 
 def test_the_band_holds_the_time_and_follows_the_marks():

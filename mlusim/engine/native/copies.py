@@ -1,10 +1,10 @@
-"""The forms of copies as C: a function of the run-time for each, from the steps that Python's method has.
+"""The forms of copies as C: a function of the run-time for each, from the steps that Python's method has, and what they cost.
 
 What does not hold leaves the whole call to Python, as the doors of other rows do (`engine.native.door`).
 """
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mlusim.engine.recipes import copy_rows as at
@@ -12,6 +12,7 @@ from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_rows import CopyForm, copy_of
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
+from mlusim.time.copy_costs import FUNCTIONS, LINE_COPY, LOADED, OFF_CHIP, ON_CHIP, ROWS_LOAD, Charge
 
 Lines = Iterator[str]
 # Names of the functions, by the directions of the form.
@@ -56,6 +57,55 @@ def _function(form: CopyForm) -> Lines:
     for step in form.steps:
         yield from DONE[type(step)](form)
     yield "}"
+
+
+@functools.cache
+def costs() -> str:
+    """Return the functions that copies are charged by, from the table of their costs."""
+    return "".join(f"{line}\n" for line in (*_amounts(), *_charging(), *_loading()))
+
+
+def _amounts() -> Lines:
+    for one in FUNCTIONS:
+        yield f"ALWAYS int64_t {one.name}({', '.join(f'int64_t {p}' for p in one.parameters)}) {{"
+        yield from (f"  const int64_t {name} = {part};" for name, part in one.parts.items())
+        yield f"  return {one.value};"
+        yield "}"
+
+
+def _charging() -> Lines:
+    taken = {
+        OFF_CHIP: "io_line(Core *m, int reads, int writes, int64_t to, int64_t frm, int64_t size)",
+        ON_CHIP: "move_line(Core *m, int shared, int64_t size)",
+    }
+    for kept, head in taken.items():
+        yield f"ALWAYS void {head} {{"
+        yield "  m->fuel -= size;"
+        yield from charged(LINE_COPY[kept], "m->work[W_{}]".format)
+        yield "}"
+
+
+def _loading() -> Lines:
+    """Render what makes the load ``l`` of rows of segments."""
+    yield (
+        "ALWAYS void rows_load_(int far, int reads, int writes, int shared, int64_t to, int64_t to_stride, int64_t frm, "
+        "int64_t from_stride, int64_t size, int64_t rows, int64_t *l) {"
+    )
+    yield "  int64_t transactions = 0, stores = 0, lines = 0, sram = 0;"
+    yield "  if (rows == 1) to_stride = from_stride = 0; /* the strides of a single segment do not matter */"
+    for test, kept in (("if (far)", OFF_CHIP), ("else", ON_CHIP)):
+        yield f"  {test} {{"
+        yield from charged(ROWS_LOAD[kept], str)
+        yield "  }"
+    yield "  l[0] = transactions; l[1] = 0; l[2] = stores; l[3] = lines; l[4] = sram;"
+    yield "}"
+
+
+def charged(charges: Sequence[Charge], counter: Callable[[str], str]) -> Lines:
+    """Yield statements of C that add *charges*; *counter* writes what one is added to."""
+    for one in charges:
+        where = " && ".join(f"({test})" for test in one.where)
+        yield f"    {f'if ({where}) ' if where else ''}{counter(one.to)} += {one.amount};"
 
 
 def _span(side: str, *, rows: bool) -> str:
@@ -110,7 +160,7 @@ def _move_rows(_: CopyForm) -> Lines:
 
 def _start(_: CopyForm) -> Lines:
     yield f"  int pipe = {_PIPE};"
-    yield "  rows_load_(d, dst.o, ts, src.o, fs, size, rows, l);"
+    yield "  rows_load_(far_direction(d), FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), in_sram(d), dst.o, ts, src.o, fs, size, rows, l);"
     yield "  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3], l[4]);"
     yield "  m->work[pipe == P_IO ? W_IO : W_MOVE] += nbytes;"
 
@@ -133,9 +183,12 @@ def _line(_: CopyForm) -> Lines:
 
 
 def _rows(_: CopyForm) -> Lines:
-    yield "  rows_load_(d, dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, l);"
-    yield "  if (far_direction(d)) { m->work[W_IO] += nbytes; m->work[W_IO_STARTS]++; m->work[W_TRANSACTIONS] += l[0]; m->work[W_SEGMENTS] += l[3]; }"
-    yield "  else { m->work[W_MOVE] += nbytes; m->work[W_MOVE_STARTS]++; m->work[W_LINES] += l[3]; m->work[W_SRAM_BYTES] += l[4]; }"
+    yield "  rows_load_(far_direction(d), FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), in_sram(d), dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, l);"
+    for test, kept in (("if (far_direction(d))", OFF_CHIP), ("else", ON_CHIP)):
+        yield f"  {test} {{"
+        yield "    const int64_t transactions = l[0], stalls = l[1], lines = l[3], sram = l[4];"
+        yield from charged(LOADED[kept], "m->work[W_{}]".format)
+        yield "  }"
 
 
 def _remember(form: CopyForm) -> Lines:

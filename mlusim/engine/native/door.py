@@ -433,6 +433,6 @@ def accounts(number: int, operands: Sequence[Operand], extent: Callable[[Operand
     yield "  int64_t paid_ = 0, used_ = 0;"
     for o in operands:
         pieces, nbytes = f"(more_{o.name} + 1)", f"({extent(o)})"
-        yield f"  paid_ = larger_(paid_, {pieces} * (({nbytes} + LINE - 1) / LINE)); used_ = larger_(used_, {pieces} * {nbytes});"
+        yield f"  paid_ = larger_(paid_, {pieces} * chip_lines({nbytes})); used_ = larger_(used_, {pieces} * {nbytes});"
     yield f"  m->counts[{number}]++; m->work[W_VECTOR] += paid_ + START;"
     yield f"  ((int64_t *)m->lines)[{number}] += paid_; ((int64_t *)m->spare)[{number}] += paid_ * LINE - used_;"

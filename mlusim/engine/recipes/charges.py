@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.recipes import steps
 from mlusim.isa.declare import Passes
-from mlusim.time import quantities, work
+from mlusim.time import copy_costs, quantities, work
 from mlusim.time.work import VECTOR_BYTES as LINE
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _scalar(_: WrittenMethod, step: steps.ChargeScalar) -> Lines:
 
 
 def _registers(writer: WrittenMethod, step: steps.ChargeRegisters) -> Lines:
-    yield f"mlu.work[{quantities.VECTOR}] += {step.lines + work.START}"
+    yield f"mlu.work[{quantities.VECTOR}] += {step.lines + copy_costs.START}"
     yield f"mlu.lines[{writer.number}] += {step.lines}"
 
 
@@ -80,8 +80,8 @@ def _before_padding(counts: "Sequence[Parameter]", extent: str) -> str:
 def _passes(passes: Passes, count: str) -> str:
     """Render the line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
     if passes is Passes.TRANSPOSE:
-        return f"mlu.work[{quantities.VECTOR}] += {work.START}; mlu.work[{quantities.TRANSPOSED}] += {count}"
-    lines = f"mlu.work[{quantities.VECTOR}] += paid + {work.START}"
+        return f"mlu.work[{quantities.VECTOR}] += {copy_costs.START}; mlu.work[{quantities.TRANSPOSED}] += {count}"
+    lines = f"mlu.work[{quantities.VECTOR}] += paid + {copy_costs.START}"
     place = work.SEVERAL.get(passes.name)
     return lines if place is None else f"{lines}; mlu.work[{place}] += paid"
 

@@ -125,7 +125,7 @@ def _line(_: int, __: bool) -> Lines:
 
 def _rows(_: int, __: bool) -> Lines:
     asked = "pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, size, segnum + 1"
-    yield f"charge(mlu, pipe, rows_load({asked}), nbytes)"
+    yield f"charge(mlu.work, pipe, rows_load({asked}), nbytes)"
 
 
 def _remember(_: int, __: bool) -> Lines:

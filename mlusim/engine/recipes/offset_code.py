@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from mlusim.engine.recipes import offset_rows as at
+from mlusim.time.copy_costs import LINE
 from mlusim.time.quantities import ATOMICS
-from mlusim.time.work import LINE
 
 Lines = Iterator[str]
 
@@ -184,21 +184,21 @@ def _repeat(_: object, step: at.RepeatPieces) -> Lines:
 
 def _charge_pieces(_: object, step: at.ChargePieces) -> Lines:
     yield "nbytes = len(chosen) * size"
-    yield "charge(mlu, pipe, load, nbytes)" if step.waits else "charge_flight(mlu, pipe, nbytes)"
+    yield "charge(mlu.work, pipe, load, nbytes)" if step.waits else "charge_flight(mlu.work, pipe, nbytes)"
     yield "mlu.traffic[direction.value] += nbytes"
     yield "src.view.read += nbytes"
 
 
 def _charge_places(_: object, step: at.ChargePlaces) -> Lines:
     del step
-    yield "charge(mlu, pipe, places_load(base, len(chosen)), len(chosen) * base.view.itemsize)"
+    yield "charge(mlu.work, pipe, places_load(base, len(chosen)), len(chosen) * base.view.itemsize)"
     yield f"mlu.work[{ATOMICS}] += len(chosen)"
 
 
 def _charge_repeats(writer: Any, step: at.ChargeRepeats) -> Lines:
     del step
     yield f"paid = -(-max(wide, 1) // {LINE})"
-    yield "charge(mlu, pipe, lines_load(paid), wide)"
+    yield "charge(mlu.work, pipe, lines_load(paid), wide)"
     yield f"mlu.lines[{writer.number}] += paid"
 
 

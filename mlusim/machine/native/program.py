@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Arch
 from mlusim.engine.native import sums
-from mlusim.engine.native.copies import copies
+from mlusim.engine.native.copies import copies, costs
 from mlusim.engine.native.door import IDS, NUMBERS, Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.rows import MEETS, barrier
@@ -77,6 +77,7 @@ def runtime(mode: Mode = Mode.ALONE) -> str:
         part: (folder / part).read_text(encoding="utf-8")
         for part in ("pointers.h", "screen.h", "beside.h", *PARTS)
     }
+    parts["core.h"] = costs() + parts["core.h"]
     parts["copies.h"] += copies()
     looks = _constants() + parts["screen.h"] if mode is Mode.SCREENED else UNSCREENED
     looks += (

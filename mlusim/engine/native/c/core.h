@@ -47,24 +47,6 @@ ALWAYS void transpose_(Core *m, int row, int64_t used, int64_t elements) {
   m->work[W_TRANSPOSED] += elements;
   lines_(m, row, used, (used + VECTOR_BYTES - 1) / VECTOR_BYTES);
 }
-/* Lines that are written in part, and so are read first. */
-ALWAYS int64_t read_first_(int64_t start, int64_t size) {
-  int64_t first = start % UNIT > 0, last = (start + size) % UNIT > 0;
-  return start / UNIT == (start + size - 1) / UNIT ? first | last : first + last;
-}
-ALWAYS void io_line(Core *m, int reads, int writes, int64_t to, int64_t frm, int64_t size) {
-  m->fuel -= size;
-  m->work[W_IO] += size; m->work[W_IO_STARTS]++;
-  if (reads) m->work[W_TRANSACTIONS] += ((frm + size + UNIT - 1) / UNIT) - (frm / UNIT);
-  if (writes) m->work[W_TRANSACTIONS] += ((to + size + UNIT - 1) / UNIT) - (to / UNIT) + read_first_(to, size);
-}
-ALWAYS void move_line(Core *m, int in_sram, int64_t size) {
-  m->fuel -= size;
-  m->work[W_MOVE] += size; m->work[W_MOVE_STARTS]++;
-  m->work[W_LINES] += (size + LINE - 1) / LINE;
-  m->work[W_SRAM_BYTES] += size * in_sram;
-}
-
 /* ---- the log ---- */
 COLD void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
   if (!m->timing) return;

@@ -1,0 +1,190 @@
+"""What a copy costs: one table, of which Python (`time.work`) and C (`engine.native.copies`) have their functions.
+
+Amounts are text that both languages read alike: whole numbers, ``+ - * >> & |``, comparisons, calls of `FUNCTIONS`, and
+parentheses around whatever the two bind differently.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.time.rates import MOVE_LINE, TRANSACTION, VECTOR_START
+
+LINE = int(MOVE_LINE.value)
+UNIT = int(TRANSACTION.value)
+START = int(VECTOR_START.value)
+_LINE_SHIFT, _UNIT_SHIFT = LINE.bit_length() - 1, UNIT.bit_length() - 1
+
+
+@frozen
+class CostFunction:
+    """A number that costs are made of: ``parts`` are names for what occurs in its *value* more than once."""
+
+    name: str
+    parameters: tuple[str, ...]
+    value: str
+    parts: Mapping[str, str] = MappingProxyType({})
+
+
+@frozen
+class Charge:
+    """An *amount* that a copy adds to a counter, or to a quantity of its load, where all of *where* are other than 0."""
+
+    to: str
+    amount: str
+    where: tuple[str, ...] = ()
+
+
+FUNCTIONS = (
+    CostFunction("chip_lines", ("size",), f"(size + {LINE - 1}) >> {_LINE_SHIFT}"),
+    CostFunction(
+        "transactions_of",
+        ("start", "size"),
+        f"((start + size + {UNIT - 1}) >> {_UNIT_SHIFT}) - (start >> {_UNIT_SHIFT})",
+    ),
+    # A line that is written in part is read first: the first one, the last, or both.
+    CostFunction(
+        "read_first",
+        ("start", "size"),
+        "first + last - (first & last & single)",
+        {
+            "first": f"(start & {UNIT - 1}) > 0",
+            "last": f"((start + size) & {UNIT - 1}) > 0",
+            "single": f"(start >> {_UNIT_SHIFT}) == ((start + size - 1) >> {_UNIT_SHIFT})",
+        },
+    ),
+    CostFunction("written", ("start", "size"), "transactions_of(start, size) + read_first(start, size)"),
+    # The place in its line at which a segment begins.  Where segments begin at different places, the most unlucky one
+    # counts for all: *spread* is all strides, or-ed, and the lowest bit is the step in which places differ.
+    CostFunction(
+        "worst_place",
+        ("start", "spread"),
+        f"alike * (start & {UNIT - 1}) + (1 - alike) * ({UNIT} - (grain & -grain))",
+        {"alike": f"(spread & {UNIT - 1}) == 0", "grain": f"spread | start | {UNIT}"},
+    ),
+)
+"""In the order in which they call each other."""
+
+OFF_CHIP, ON_CHIP, VECTOR = "off_chip", "on_chip", "vector"  # what a copy keeps busy
+
+LINE_COPY: Mapping[str, tuple[Charge, ...]] = MappingProxyType(
+    {
+        OFF_CHIP: (
+            Charge("IO", "size"),
+            Charge("IO_STARTS", "1"),
+            Charge("TRANSACTIONS", "transactions_of(frm, size)", ("reads",)),
+            Charge("TRANSACTIONS", "transactions_of(to, size)", ("writes",)),
+            # Whole lines are written without being read.
+            Charge("TRANSACTIONS", "read_first(to, size)", ("writes", f"(to | size) & {UNIT - 1}")),
+        ),
+        ON_CHIP: (
+            Charge("MOVE", "size"),
+            Charge("MOVE_STARTS", "1"),
+            Charge("LINES", "chip_lines(size)"),
+            Charge("SRAM_BYTES", "size * shared"),
+        ),
+        VECTOR: (Charge("VECTOR", f"chip_lines(size) + {START}"),),
+    }
+)
+"""What a blocking copy of *size* bytes without strides adds to the counters, from byte *frm* to byte *to*.
+
+*reads* and *writes* are whether it does so off the chip, *shared* is how many of its sides are in SRAM.
+"""
+
+ROWS_LOAD: Mapping[str, tuple[Charge, ...]] = MappingProxyType(
+    {
+        OFF_CHIP: (
+            Charge("transactions", "rows * transactions_of(worst_place(frm, from_stride), size)", ("reads",)),
+            Charge("stores", "rows * written(worst_place(to, to_stride), size)", ("writes",)),
+            Charge("transactions", "stores", ("writes",)),
+            Charge(
+                "lines",
+                "rows",
+                ("rows > 1", "(reads & (from_stride != size)) | (writes & (to_stride != size))"),
+            ),
+        ),
+        ON_CHIP: (Charge("lines", "rows * chip_lines(size)"), Charge("sram", "rows * size * shared")),
+    }
+)
+"""The load of *rows* segments of *size* bytes at strides, which are 0 of a single one."""
+
+LOADED: Mapping[str, tuple[Charge, ...]] = MappingProxyType(
+    {
+        OFF_CHIP: (
+            Charge("IO", "nbytes"),
+            Charge("IO_STARTS", "1"),
+            Charge("TRANSACTIONS", "transactions"),
+            Charge("STALLS", "stalls"),
+            Charge("SEGMENTS", "lines"),
+        ),
+        ON_CHIP: (
+            Charge("MOVE", "nbytes"),
+            Charge("MOVE_STARTS", "1"),
+            Charge("LINES", "lines"),
+            Charge("SRAM_BYTES", "sram"),
+        ),
+        VECTOR: (Charge("VECTOR", f"lines + {START}"),),
+    }
+)
+"""What a blocking copy of *nbytes* bytes in all adds to the counters, from its load."""
+
+
+# -- as Python -------------------------------------------------------------------------------------
+
+
+def in_python(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return an amount as Python, with other *names*; functions of one expression stand in place of their calls."""
+    tree = _Inlined({name: ast.parse(given, mode="eval").body for name, given in names.items()})
+    return ast.unparse(tree.visit(ast.parse(text, mode="eval").body))
+
+
+class _Inlined(ast.NodeTransformer):
+    """Puts expressions in place of names, and of calls: a call costs more than the sum that it computes."""
+
+    def __init__(self, names: Mapping[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.names.get(node.id, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        called = next(f for f in FUNCTIONS if isinstance(node.func, ast.Name) and f.name == node.func.id)
+        given = [self.visit(argument) for argument in node.args]
+        if called.parts or any(isinstance(argument, ast.Call) for argument in given):
+            return ast.Call(node.func, given, [])
+        value = ast.parse(called.value, mode="eval").body
+        return _Inlined(dict(zip(called.parameters, given, strict=True))).visit(value)  # type: ignore[no-any-return]
+
+
+def charged(
+    charges: tuple[Charge, ...], counter: Callable[[str], str], names: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield statements of Python that add *charges*; *counter* writes what one is added to."""
+    asked = ""
+    for charge in charges:
+        first, *others = [in_python(one, names) for one in charge.where] or [""]
+        if first and first != asked:  # what several ask first is asked once
+            yield f"if {first}:"
+        asked = first
+        test = f"if {' and '.join(others)}: " if others else ""
+        added = f"{counter(charge.to)} += {in_python(charge.amount, names)}"
+        yield f"{'    ' if first else ''}{test}{added}"
+
+
+def made(source: str, names: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the functions of Python that *source* defines over *names* and `FUNCTIONS`."""
+    space = dict(names)
+    exec(compile(_definitions() + source, "<mlusim copy costs>", "exec"), space)  # noqa: S102 - the text is made above
+    return space
+
+
+def _definitions() -> str:
+    lines = []
+    for one in FUNCTIONS:
+        lines.append(f"def {one.name}({', '.join(one.parameters)}):")
+        lines += [f"    {name} = {in_python(part)}" for name, part in one.parts.items()]
+        lines.append(f"    return {in_python(one.value)}")
+    return "\n".join([*lines, ""])
