@@ -18,7 +18,7 @@ from mlusim.engine.polls import Polls
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Port, Ptr, View
-from mlusim.time.work import CopyLoad
+from mlusim.time.quantities import CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic

@@ -19,7 +19,8 @@ from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import SPACES, Space
 from mlusim.time.copy_costs import LINE
-from mlusim.time.work import CopyLoad, charge, charge_flight, scattered, transactions_of
+from mlusim.time.quantities import CopyLoad
+from mlusim.time.work import charge, charge_flight, scattered, transactions_of
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu

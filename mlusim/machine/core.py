@@ -29,7 +29,7 @@ from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.counters import LOADS, STORES
 from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
-from mlusim.time.work import CopyLoad
+from mlusim.time.quantities import CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.engine.noting import Accesses

@@ -35,8 +35,9 @@ from mlusim.time.log import (
     Rows,
 )
 from mlusim.time.pace import OFF_CHIP
+from mlusim.time.quantities import CopyLoad
 from mlusim.time.task_work import TaskWork
-from mlusim.time.work import VECTOR_BYTES, CopyLoad
+from mlusim.time.work import VECTOR_BYTES
 
 LONG_COPY = 4096
 """Bytes of a copy, and of an operand of a vector instruction, beside which what each of them takes to start is little."""

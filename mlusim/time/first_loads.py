@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from attrs import define
 
-from mlusim.time.quantities import IO_STARTS, TENSOR_CYCLES, TRANSACTIONS, VECTOR
-from mlusim.time.work import CopyLoad
+from mlusim.time.quantities import IO_STARTS, TENSOR_CYCLES, TRANSACTIONS, VECTOR, CopyLoad
 
 OPENING = 8  # beside the pipes that a core waits for: its first loads are still coming
 LONGEST = 8  # blocking copies after which a task that never computes is past its beginning

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from mlusim.arch.pipe import Pipe
 from mlusim.time import counters
-from mlusim.time.work import CopyLoad
+from mlusim.time.quantities import CopyLoad
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
 FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for

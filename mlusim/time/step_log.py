@@ -28,8 +28,7 @@ from mlusim.time.log import (
     Log,
     Rows,
 )
-from mlusim.time.quantities import IO, MOVE, PLACES
-from mlusim.time.work import CopyLoad
+from mlusim.time.quantities import IO, MOVE, PLACES, CopyLoad
 
 MOST_STEPS = 1 << 16
 MOST_LAUNCH = 1 << 22

@@ -9,7 +9,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, DType
@@ -18,7 +18,7 @@ from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, LDRAM, SRAM
 from mlusim.time import copy_costs, quantities
 from mlusim.time.copy_costs import OFF_CHIP, ON_CHIP, UNIT, Charge
-from mlusim.time.quantities import EXPONENTIALS, FUNCTIONS, IO, MOVE, REDUCTIONS
+from mlusim.time.quantities import EXPONENTIALS, FUNCTIONS, IO, MOVE, REDUCTIONS, CopyLoad
 from mlusim.time.rates import CORE_IO, ELEMENT, TENSOR_START, VECTOR_LINE
 
 if TYPE_CHECKING:
@@ -52,20 +52,6 @@ def macs(arch: Arch) -> Mapping[DType, int]:
         4: rates.get("float", rates["int16"] // 2),
     }
     return {d: rates.get(d.name, by_width.get(d.size, 1)) for d in DTYPES}
-
-
-class CopyLoad(NamedTuple):
-    """The load of one copy on its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes.
-
-    ``stores`` are those of the transactions that store, which have a channel of their own.  Off the chip, ``lines``
-    are the pieces of a strided copy: 0 of one that is contiguous there.
-    """
-
-    transactions: int = 0
-    stalls: int = 0
-    stores: int = 0
-    lines: int = 0
-    sram: int = 0
 
 
 def scattered(elements: int, transactions: int, *, stores: bool) -> CopyLoad:

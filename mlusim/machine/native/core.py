@@ -32,7 +32,7 @@ from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr, View
 from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
 from mlusim.time.log import FOR_ALL, WAITS
-from mlusim.time.work import CopyLoad
+from mlusim.time.quantities import CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.machine.cluster import Cluster, Union
