@@ -97,7 +97,7 @@ class _Source:
         if expr.op is DOWN:
             return f"{self.at(left, PRODUCT)} // {self.at(right, SIGN)} * {self.at(right, SIGN)}", PRODUCT
         sign, own = SIGNS[expr.op]
-        # A - (b - c) keeps its parentheses.
+        # The right side keeps its parentheses in a - (b - c).
         return f"{self.at(left, own)} {sign} {self.at(right, own + 1)}", own
 
     def _rounded_up(self, left: Expr, right: Expr) -> str:
