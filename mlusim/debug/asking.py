@@ -98,7 +98,7 @@ def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":
     if scope is None:
         return _of_python(session, words)
     try:
-        tree = parse_c(words, lambda name: scope.record(name) is not None)
+        tree = parse_c(words, scope.is_type)
     except NoExpression:
         return None
     alone = _variable(tree, scope, words)

@@ -10,13 +10,14 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.debug.look import regions, states
-from mlusim.debug.look.describe import elements, value_text
+from mlusim.debug.look.c_shown import shown_variables
+from mlusim.debug.look.describe import Parted, elements, value_text
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.regions import RegionState as Region
 from mlusim.debug.look.states import TaskState
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import line_of, parameters_of, variables_of
+from mlusim.debug.source.frames import line_of, parameters_of
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     found: list[Scope] = []
     if frame is not None:
         given = parameters_of(frame)
-        here = variables_of(frame)
+        here = shown_variables(frame)
         own = {name: value for name, value in here.items() if name not in given}
         arguments = {name: here[name] for name in given if name in here and name != "mlu"}
         found.append(Scope("locals", "Locals", _variables(own, paused)))
@@ -166,6 +167,8 @@ def variable(name: str, value: object, paused: PausedRun | None = None, path: st
 
 def count_of(value: object) -> int:
     """Return how many parts *value* has."""
+    if isinstance(value, Parted):
+        return min(value.count, LONGEST)
     if isinstance(value, Ptr):
         known = value.view.nbytes >= 0 and 0 <= value.index < value.view.size
         return min(value.view.size - value.index, LONGEST) if known else 0
@@ -182,6 +185,11 @@ def parts(
     """Return the parts of a value from *first* on: elements of pointers and arrays, items of tuples, lists and mappings."""
     stop = found.count if count is None else min(found.count, first + count)
     value, path = found.value, found.path
+    if isinstance(value, Parted):
+        return [
+            variable(name, one, paused, f"{path}{behind}" if path else "")
+            for name, behind, one in value.parts(first, stop)
+        ]
     if isinstance(value, Ptr):
         shown = elements(value.view.array[value.index + first : value.index + stop])
         return [
@@ -206,6 +214,8 @@ def _variables(values: Mapping[str, Any], paused: PausedRun) -> tuple[Variable, 
 
 
 def _type(value: object) -> str:
+    if isinstance(value, Parted):
+        return value.kind
     if isinstance(value, Ptr):
         return f"{value.dtype} * {value.space}"
     if isinstance(value, np.ndarray):

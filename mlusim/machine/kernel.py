@@ -2,12 +2,13 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
 from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.machine.mlu import Mlu
@@ -89,6 +90,11 @@ class Kernel:
     def _signature(self) -> inspect.Signature:
         """Return the signature of the body; found once, for a kernel may be launched again and again."""
         return inspect.signature(self.body)
+
+    @property
+    def element_types(self) -> Mapping[str, DType]:
+        """What its pointers lead to, by the names of the parameters; of a kernel in Python the arguments say it."""
+        return {}
 
     @property
     def parameters(self) -> list[str]:

@@ -14,6 +14,7 @@ from attrs import evolve
 
 import mlusim
 from mlusim.frontend.bangc import form_data, ir
+from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.translated import Translated
 from mlusim.toolkit.embedded import RecordSource
@@ -45,17 +46,38 @@ def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
 
 
 def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
-    """*form* with its kernels, the functions of the device, and what those reach."""
+    """*form* with its kernels, the functions of the device, and what those reach, the types that a debugger shows among it."""
     variables: dict[str, ir.Global] = {}
     kept = _closure(form, [s for s, f in form.functions.items() if f.kind != "host"], variables)
+    functions = {s: f for s, f in form.functions.items() if s in kept}
+    types = _types(
+        [v.type for f in functions.values() for v in f.locals] + [v.type for v in variables.values()]
+    )
     return evolve(
         form,
-        functions={s: f for s, f in form.functions.items() if s in kept},
+        functions=functions,
         globals={s: g for s, g in form.globals.items() if s in variables},
         initialisers={s: e for s, e in form.initialisers.items() if s in variables},
-        records={},
-        enumerations={},
+        records={name: record for name, record in form.records.items() if record in types},
     )
+
+
+def _types(given: Sequence[t.Type]) -> set[t.Type]:
+    """Return *given*, what they point to, their elements and members."""
+    found: set[t.Type] = set()
+    work = list(given)
+    while work:
+        kind = work.pop()
+        if kind in found:
+            continue
+        found.add(kind)
+        if isinstance(kind, t.Pointer):
+            work.append(kind.to)
+        elif isinstance(kind, t.Array):
+            work.append(kind.of)
+        elif isinstance(kind, t.Record):
+            work += [field.type for field in kind.fields]
+    return found
 
 
 def offered(form: ir.TranslationUnit, source: str) -> list[str]:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 from mlusim.counted import plural
 from mlusim.debug.console.columns import declared_as, pairs, table
 from mlusim.debug.look import regions, states
+from mlusim.debug.look.c_shown import shown_local, shown_variables
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.look.describe import launch_text, value_text, where_text
 from mlusim.debug.look.evaluate import c_scope
+from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
-from mlusim.debug.source.frames import line_of, parameters_of, place_of, variables_of
+from mlusim.debug.source.frames import line_of, parameters_of, place_of
 from mlusim.debug.stop.value_watch import described
 from mlusim.debug.values import memories
 from mlusim.errors import UsageError
@@ -133,11 +135,12 @@ def _locals(session: "DebugSession", words: str) -> str:
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    here = variables_of(frame)
+    here = shown_variables(frame)
     text = pairs(_declared(session, frame, here)) or "this function has no variables yet"
     scope = c_scope(frame, beyond=True)
     if words == "all" and scope is not None:
-        values = {n: getattr(v, "shown", v) for n, v in scope.values().items() if n not in here}
+        every = scope.values().items()
+        values = {n: shown_local(scope, n, getattr(v, "shown", v)) for n, v in every if n not in here}
         gone = pairs(_declared(session, frame, values))
         text += f"\nout of scope, with the last value:\n{gone}" if gone else ""
     return text
@@ -155,19 +158,24 @@ def _declared(
 
 
 def _args(session: "DebugSession", words: str) -> str:
-    del words
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    here = variables_of(frame)
+    here = shown_variables(frame)
     given = {name: here[name] for name in parameters_of(frame) if name in here and name != "mlu"}
+    if words:
+        if words not in given:
+            raise UsageError(
+                f"the function in focus takes no {words!r}; its arguments: {', '.join(given) or 'none'}"
+            )
+        given = {words: given[words]}
     return pairs(_declared(session, frame, given)) or "this function takes no arguments"
 
 
 def _macro(session: "DebugSession", words: str) -> str:
-    scope = c_scope(session.frame())
+    scope = c_scope(session.frame(), names_of(session.look(), session.core()))
     if scope is None:
-        raise UsageError("no function of BANG C is in focus; macros are those of its source")
+        raise UsageError("the kernel is none of BANG C; macros are those of its source")
     if not words:
         own = [m[-1] for m in macros_of(scope.module).values() if m[-1].file == scope.module.path]
         return "\n".join(f"{place_of(m.file)}:{m.line}  {m}" for m in own) or "the source defines no macros"

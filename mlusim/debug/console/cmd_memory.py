@@ -9,8 +9,10 @@ import numpy as np
 
 from mlusim.counted import plural
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.look.describe import elements, pointer_text, value_text
+from mlusim.debug.look.c_shown import bits_of, elements_from, shown_of
+from mlusim.debug.look.describe import Parted, elements, pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.forms import FORM_LETTERS, in_form
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from mlusim.debug import asking
     from mlusim.debug.console.command import CommandContext
     from mlusim.debug.look import causes, origins
+    from mlusim.debug.look.evaluate import Expression
     from mlusim.debug.look.origins import Origin
     from mlusim.debug.session import DebugSession
 else:
@@ -40,62 +43,92 @@ else:
     )
 
 _FORM = re.compile(r"/(?P<count>\d*)(?P<letters>[a-z]*)$")
-_SEVERAL = re.compile(r"(?P<place>.+)@\s*(?P<count>\d+|0x[0-9a-fA-F]+)$")
+_SEVERAL = re.compile(r"(?P<place>[^@]*[^@\s])\s*@\s*(?P<count>[^@]+)$")
+_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][\w.\[\]>-]*?)\s*(?P<op>=(?!=)|\+\+|--)(?P<value>.*)$")
 MOST = 100_000  # elements shown at once
-PRINTED = "xdutcf"  # letters of forms that `print` takes
 SHOWN = 16  # elements of a pointer that `print` shows
 
 
 def print_(console: "CommandContext", words: str) -> str:
     """Show the value of an expression."""
-    session = console.session
-    form, words = _form(words)
-    letters = form["letters"] if form else ""
-    if letters not in ("", *PRINTED) or (form and form["count"]):
-        raise UsageError(
-            f"print/{form[0][1:] if form else ''} is no form; there are {', '.join(f'/{c}' for c in PRINTED)}"
-        )
+    letter, words = print_form(words, "print")
     if not words:
         raise UsageError("print takes an expression in the kernel's variables, as in `print count * 4`")
-    paused = session.look()
+    return f"{words} = {value_in_form(console.session, words, letter)}"
+
+
+def print_form(words: str, command: str) -> tuple[str, str]:
+    """Return the letter of a form before an expression, or nothing, and the expression.  Raises `UsageError` for what is no form."""
+    form, words = _form(words)
+    letters = form["letters"] if form else ""
+    if form is not None and (letters not in FORM_LETTERS or form["count"]):
+        known = ", ".join(f"/{c}" for c in FORM_LETTERS)
+        more = "; elements are written as p@4" if form["count"] else ""
+        raise UsageError(f"{command}{form[0]} is no form; there are {known}{more}")
+    return letters, words
+
+
+def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
+    """Return the value of an expression in the form that *letter* names; raises `UsageError` where it has none."""
     several = _SEVERAL.match(words)
-    if several is not None:
-        return f"{words} = {_array(session, several['place'].strip(), int(several['count'], 0), letters)}"
+    if several is not None and (count := _count(session, several["count"])) is not None:
+        return _array(session, several["place"].strip(), count, letter)
+    expression, known = parse_or_assign(words), _known(session)
+    bits = 0
     try:
-        value = evaluate(parse(words), session.frame(), session.core(), _known(session))
+        value = shown_of(expression, session.frame(), session.core(), known, whole=bool(letter))
+        if letter:
+            bits = bits_of(expression, session.frame(), session.core(), known)
     except UsageError:
         value = _elements(session, words)
         if value is None:
             raise
-    if letters:
-        return f"{words} = {_in_form(value, letters)}"
+    if letter:
+        whole = isinstance(value, Parted)
+        return value.text(session.look(), letter) if whole else in_form(value, letter, bits)
     if isinstance(value, Ptr):
-        return f"{words} = {pointer_text(value, paused, SHOWN)}"
-    return f"{words} = {value_text(value, paused)}"
+        return pointer_text(value, session.look(), SHOWN)
+    return value_text(value, session.look())
 
 
-def _in_form(value: "Any", letter: str) -> str:
-    """Return a number, a pointer's address or the elements of an array as *letter* says."""
-    if isinstance(value, np.ndarray):
-        return "{" + ", ".join(_in_form(one, letter) for one in value.reshape(-1)) + "}"
-    if isinstance(value, Ptr):
-        value = value.address
-    if not isinstance(value, int | float | np.generic):
-        raise UsageError(f"print/{letter} takes numbers and pointers, and this is {value_text(value)}")
-    if letter == "f":
-        return f"{float(value):.9g}"
-    whole, bits = int(value), 8 * value.dtype.itemsize if isinstance(value, np.generic) else 32
-    if letter == "d":
-        return str(whole)
-    if letter == "c":
-        return f"{whole} {chr(whole)!r}" if 0 <= whole < 0x110000 else str(whole)
-    if whole < 0:  # as the machine has it, in two's complement
-        whole %= 1 << max(bits, 32 if whole >= -(1 << 31) else 64)
-    return str(whole) if letter == "u" else f"{whole:#x}" if letter == "x" else f"{whole:#b}"
+def parse_or_assign(words: str) -> "Expression":
+    """Return an expression; raises `UsageError`, for an assignment with the command that makes it."""
+    try:
+        return parse(words)
+    except UsageError:
+        given = _ASSIGNED.match(words)
+        if "$" in words:
+            raise UsageError(
+                f"{words!r}: no values are kept under $, and there are no registers; write the expression"
+            ) from None
+        if given is None:
+            raise
+        value = (
+            f"{given['name']} + 1"
+            if given["op"] == "++"
+            else f"{given['name']} - 1"
+            if given["op"] == "--"
+            else given["value"]
+        )
+        raise UsageError(
+            f"an expression of the debugger changes nothing; `set var {given['name']} = {value.strip()}` does"
+        ) from None
+
+
+def _count(session: "DebugSession", text: str) -> int | None:
+    """Return how many elements ``place@text`` means; None where that is no integer, as behind the @ of Python."""
+    try:
+        value = evaluate(parse(text), session.frame(), session.core(), _known(session))
+    except UsageError:
+        return None
+    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
 
 
 def _array(session: "DebugSession", place: str, count: int, letter: str = "") -> str:
     """*count* elements from *place* on, as ``place@count`` means them."""
+    of_c = elements_from(parse(place), count, session.frame(), session.core(), _known(session))
+    if of_c is not None:
+        return of_c.text(session.look(), letter)
     span = resolve(place, session.look(), session.core(), session.frame())
     if span.dtype is None:
         raise UsageError(
@@ -107,7 +140,7 @@ def _array(session: "DebugSession", place: str, count: int, letter: str = "") ->
         raise UsageError(f"{place}@{count} reaches beyond its memory; give 1 to {min(fit, MOST)} elements")
     array = np.ndarray((count,), span.dtype.dtype, allocation.raw, start)
     if letter:
-        return _in_form(array, letter)
+        return in_form(array, letter)
     return "{" + ", ".join(elements(array)) + "}"
 
 
@@ -316,8 +349,8 @@ def _when(session: "DebugSession", origin: "Origin") -> str:
 
 PRINTS = """EXPR is an expression of C in a function of BANG C, of Python in a kernel of Python.  A function of the source is
 called where it only computes: one that executes an intrinsic, or stores to what is not its own, is refused; macros are
-expanded.  p@4 or *p@4 are four elements from there on.  FORM is one letter: x hexadecimal, d signed, u unsigned, t
-binary, c character, f float; integers are cut toward zero."""
+expanded.  p@4 or *p@n are so many elements from there on.  FORM is one letter: x hexadecimal, z the same with leading
+zeros, d signed, u unsigned, o octal, t binary, a address, c character, f float; floats are cut toward zero for integers."""
 
 FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for
 1, 2, 4 and 8 bytes.  Without letters the place's own type is shown, without a count all of p[2:8] or nram+0x100:64,

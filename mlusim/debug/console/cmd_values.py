@@ -4,16 +4,24 @@ from typing import TYPE_CHECKING
 
 from mlusim.counted import plural
 from mlusim.debug import editing
+from mlusim.debug.console.cmd_memory import parse_or_assign, print_form, value_in_form
 from mlusim.debug.console.columns import declared_as
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.look.evaluate import c_scope, evaluate, parse, typed
+from mlusim.debug.look.evaluate import c_scope, evaluate, parse, typed, unknown_names
 from mlusim.debug.look.names import names_of
 from mlusim.debug.values import variable
 from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.c_scope import function_type
+from mlusim.frontend.bangc.c_syntax import NoExpression, parse_type
+from mlusim.frontend.bangc.c_values import named_type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from mlusim.debug.console.command import CommandContext
+    from mlusim.debug.session import DebugSession
 
 
 def set_(console: "CommandContext", words: str) -> str:
@@ -31,10 +39,11 @@ def whatis(console: "CommandContext", words: str) -> str:
     if not words:
         raise UsageError("whatis takes an expression, as in `whatis buffer`")
     session = console.session
-    expression, names = parse(words), names_of(session.look(), session.core())
-    found = typed(expression, session.frame(), session.core(), names)
-    if found is not None and not isinstance(found.type, t.Void):
-        return f"{words}: {found.type}"
+    names = names_of(session.look(), session.core())
+    of_c = _type_of(session, words, names)
+    if of_c is not None and not isinstance(of_c, t.Void):
+        return f"{words}: {of_c}"
+    expression = parse(words)
     return f"{words}: {variable(words, evaluate(expression, session.frame(), session.core(), names)).type}"
 
 
@@ -43,34 +52,67 @@ def ptype(console: "CommandContext", words: str) -> str:
     if not words:
         raise UsageError("ptype takes a type or an expression, as in `ptype Part` or `ptype part`")
     session = console.session
-    scope = c_scope(session.frame())
+    names = names_of(session.look(), session.core())
+    kind, scope = _type_of(session, words, names), c_scope(session.frame(), names)
+    if kind is None or scope is None or isinstance(kind, t.Void):
+        return whatis(console, words)
+    return f"type = {kind if isinstance(kind, str) else _defined(kind, scope.module.enumerations)}"
+
+
+def _type_of(session: "DebugSession", words: str, names: "Mapping[str, Any]") -> "t.Type | str | None":
+    """Return the type of C that *words* are, or have as an expression; of a function as text; None where it is Python's."""
+    scope = c_scope(session.frame(), names)
     if scope is None:
-        return whatis(console, words)
-    name = words.removeprefix("struct ").strip()
-    kind: t.Type | None = scope.record(name)
-    if kind is None:
-        expression, names = parse(words), names_of(session.look(), session.core())
-        found = typed(expression, session.frame(), session.core(), names)
-        kind = None if found is None else found.type
-    if kind is None or isinstance(kind, t.Void):
-        return whatis(console, words)
-    return f"type = {_defined(kind)}"
+        return None
+    if scope.local(words) is None:
+        made = parse_type(words, scope.is_type)
+        if made is not None:
+            try:
+                return named_type(made, scope)
+            except NoExpression as refused:
+                raise UsageError(str(refused)) from None
+        if functions := scope.functions(words.removeprefix("&").strip()):
+            return "\n".join(dict.fromkeys(function_type(f) for f in functions))
+    found = typed(parse(words), session.frame(), session.core(), names)
+    return None if found is None else found.type
 
 
-def _defined(kind: t.Type) -> str:
-    """Return a type of C with the members of the record that it is, or points to."""
+def _defined(kind: t.Type, enumerations: "Mapping[str, Mapping[str, int]]") -> str:
+    """Return a type of C with the members of the record, or the numbers of the enumeration, that it is or leads to."""
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Record):
-        return f"{_defined(kind.to)} {'&' if kind.reference else '*'}"
-    if not isinstance(kind, t.Record):
-        return str(kind)
+        return f"{_members(kind.to)} {'&' if kind.reference else '*'}  // to {_bytes(kind.to)}"
+    if isinstance(kind, t.Array) and isinstance(kind.of, t.Record):
+        return f"{_members(kind.of)} [{kind.count}]  // each of {_bytes(kind.of)}"
+    if isinstance(kind, t.Arithmetic) and kind.name in enumerations:
+        numbers = ", ".join(f"{name} = {number}" for name, number in enumerations[kind.name].items())
+        return f"enum {kind.name} {{{numbers}}}"
+    return f"{_members(kind)}  // {_bytes(kind)}" if isinstance(kind, t.Record) else str(kind)
+
+
+def _members(kind: t.Record) -> str:
     rows = [f"  {declared_as(str(f.type), f.name)};  // offset {f.offset}" for f in kind.fields]
-    return "\n".join([f"struct {kind.name} {{", *rows, f"}}  // {kind.size} {plural(kind.size, 'byte')}"])
+    return "\n".join([f"{'union' if kind.union else 'struct'} {kind.name} {{", *rows, "}"])
+
+
+def _bytes(kind: t.Type) -> str:
+    return f"{kind.size} {plural(kind.size, 'byte')}"
 
 
 def display(console: "CommandContext", words: str) -> str:
     """Show an expression at every stop."""
     if words:
-        parse(words)
+        _, text = print_form(words, "display")
+        if not text:
+            raise UsageError("display takes an expression, as in `display count` or `display/x mask`")
+        parse_or_assign(text.partition("@")[0])
+        session = console.session
+        codes = [function.code for function in session.functions]
+        known = names_of(session.look(), session.core())
+        unknown = [
+            n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in known
+        ]
+        if unknown:
+            raise UsageError(f"name {unknown[0]!r} is not defined in any function of the kernel")
         console.displayed += 1
         console.displays[console.displayed] = words
     return displays_text(console) or "nothing is displayed"
@@ -88,18 +130,21 @@ def undisplay(console: "CommandContext", words: str) -> str:
 
 def displays_text(console: "CommandContext") -> str:
     """Return every displayed expression with its value here; where it has none, why."""
-    session = console.session
     lines = []
-    for number, text in console.displays.items():
+    for number, words in console.displays.items():
+        letter, text = print_form(words, "display")
         try:
-            value = evaluate(
-                parse(text), session.frame(), session.core(), names_of(session.look(), session.core())
-            )
-            shown = variable(text, value, session.look()).text
+            shown = value_in_form(console.session, text, letter)
         except MlusimError as error:
-            shown = f"<{error}>"
-        lines.append(f"{number}: {text} = {shown}")
+            shown = f"<{_brief(str(error))}>"
+        lines.append(f"{number}: {words} = {shown}")
     return "\n".join(lines)
+
+
+def _brief(sentence: str) -> str:
+    """Return what a sentence of an error says, without what to do about it: it is repeated at every stop."""
+    said = sentence.partition(";")[0]
+    return said.partition(" has no value in C: ")[2] or said
 
 
 FORK = """A variable of the function in focus, or elements of memory as p[2:8], tensor[0, 3], region[0]; one value or as many
@@ -111,6 +156,6 @@ COMMANDS = (
     Command("set", (), "[var] NAME|PLACE = EXPR", MEMORY, "change a variable or memory; the run forks there", set_, FORK, completes="place"),
     Command("whatis", (), "EXPR", MEMORY, "show the type of an expression", whatis, completes="place"),
     Command("ptype", (), "TYPE|EXPR", MEMORY, "show the definition of a type: its members with their offsets in bytes", ptype, completes="place"),
-    Command("display", (), "[EXPR]", MEMORY, "show an expression at every stop; without EXPR all of them, here", display, completes="place"),
+    Command("display", (), "[/FORM] [EXPR[@COUNT]]", MEMORY, "show an expression at every stop; without EXPR all of them, here", display, completes="place"),
     Command("undisplay", (), "[NUMBER]", MEMORY, "no longer show an expression at every stop, or none of them", undisplay),
 )  # fmt: skip

@@ -134,7 +134,7 @@ class Console(CommandContext):
         command = find_command(name, self.commands)
         words = rest.strip()
         if slash:
-            if command.name not in ("x", "print", "why"):
+            if command.name not in ("x", "print", "why", "display"):
                 raise UsageError(f"{command.name} takes no /{form}")
             words = f"/{form} {words}"
         return command, words

@@ -22,9 +22,10 @@ from mlusim.debug.dap.state import (
     thread_name,
     thread_number,
 )
+from mlusim.debug.look.c_shown import shown_of
 from mlusim.debug.look.clock import PredictedTimes, clock_of
 from mlusim.debug.look.describe import op_text
-from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.evaluate import parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin
 from mlusim.debug.look.places import locate, resolve
@@ -197,7 +198,7 @@ def _commanded(state: State, text: str) -> str:
 def _evaluated(state: State, text: str) -> values.Variable:
     session = state.session
     paused = session.look()
-    value = evaluate(parse(text), session.frame(), session.core(), names_of(paused, session.core()))
+    value = shown_of(parse(text), session.frame(), session.core(), names_of(paused, session.core()))
     return values.variable(text, value, paused)
 
 

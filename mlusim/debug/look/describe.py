@@ -1,5 +1,6 @@
 """Sentences about what the machine does: bytes by the names of regions and tensors, effects, stops."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,32 @@ def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
 # -- values ----------------------------------------------------------------------------------------
 
 
+class Parted(ABC):
+    """A value that says itself how it is shown, and what it unfolds into."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Its type, as the source would write it."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many parts it has."""
+
+    @abstractmethod
+    def parts(self, first: int = 0, stop: int | None = None) -> "list[tuple[str, str, Any]]":
+        """Return its members or elements: the name, what is written behind the expression of the whole, and the value."""
+
+    @abstractmethod
+    def text(self, paused: PausedRun | None = None, letter: str = "") -> str:
+        """Return it on one line, numbers in the form that *letter* names."""
+
+
 def value_text(value: object, paused: PausedRun | None = None) -> str:
     """Return a value of the kernel on one line."""
+    if isinstance(value, Parted):
+        return value.text(paused)
     if isinstance(value, Ptr):
         return pointer_text(value, paused)
     if isinstance(value, np.ndarray):
@@ -129,12 +154,12 @@ def value_text(value: object, paused: PausedRun | None = None) -> str:
         )
         text = f"({', '.join(shown)})" if isinstance(value, tuple) else f"[{', '.join(shown)}]"
     else:
-        text = " ".join(repr(value).split())
+        text = " ".join(str(getattr(value, "listed", None) or repr(value)).split())
     return text if len(text) <= WIDE else text[: WIDE - 3] + "..."
 
 
-def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4) -> str:
-    """Return a pointer: type, memory, region, first values, with poison marked."""
+def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4, most: int | None = None) -> str:
+    """Return a pointer: type, memory, region, first values, with poison marked; of an array of *most* elements no more of them."""
     view = pointer.view
     head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
     place = address_text(pointer, paused)
@@ -142,8 +167,9 @@ def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4) -> str:
         head += f" {place}"
     if view.nbytes < 0 or not 0 <= pointer.index < view.size:
         return f"{head}: outside"
-    shown = elements(view.array[pointer.index : pointer.index + count])
-    more = ", ..." if view.size - pointer.index > count else ""
+    there = view.size - pointer.index if most is None else min(view.size - pointer.index, most)
+    shown = elements(view.array[pointer.index : pointer.index + min(count, there)])
+    more = ", ..." if there > count else ""
     return f"{head}: {', '.join(shown)}{more}"
 
 

@@ -116,7 +116,7 @@ class Expression:
         known = self._trees.get(id(scope.module))
         if known is None:
             try:
-                known = parse_c(self.text, lambda name: scope.record(name) is not None)
+                known = parse_c(self.text, scope.is_type)
             except NoExpression as refused:
                 known = refused
             self._trees[id(scope.module)] = known
@@ -168,8 +168,8 @@ def evaluate(
     builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises `UsageError` with the
     reason where the expression raises.
     """
-    found = typed(expression, frame, core, extra, beyond=beyond)
-    if found is not None:
+    found = _tried(expression, frame, core, extra, beyond=beyond)
+    if found is not None and not isinstance(found, NoExpression):
         return found.shown
     if expression.code is None:
         raise UsageError(expression.reason)
@@ -178,6 +178,8 @@ def evaluate(
     if frame is not None:
         known.maps[:1] = [variables_of(frame), frame.f_globals]
     names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
+    if found is not None and any(name not in names and name not in BUILTINS for name in expression.names):
+        raise UsageError(str(found))
     names["__builtins__"] = dict(BUILTINS)
     with reasons(core):
         return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
@@ -186,10 +188,15 @@ def evaluate(
 def c_scope(
     frame: FrameType | None, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
 ) -> "FrameNames | None":
-    """Return the names that are visible in a frame of BANG C, with *beyond* also those that were; None in one of Python."""
-    scopes = None if frame is None else frame.f_globals.get(SCOPES)
-    found: FrameNames | None = None if scopes is None else scopes.frame(frame, extra, beyond=beyond)
-    return found
+    """Return the names that are visible in a frame of BANG C, with *beyond* also those that were; None in one of Python.
+
+    Without a frame, or where variables at file scope are made, those of the kernel's file: types, macros and functions.
+    """
+    scopes = (extra or {}).get(SCOPES) if frame is None else frame.f_globals.get(SCOPES)
+    if scopes is None:
+        return None
+    found: FrameNames | None = None if frame is None else scopes.frame(frame, extra, beyond=beyond)
+    return found or scopes.outside(extra)
 
 
 def typed(
@@ -201,6 +208,19 @@ def typed(
     beyond: bool = False,
 ) -> "Typed | None":
     """Return the value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
+    found = _tried(expression, frame, core, extra, beyond=beyond)
+    return None if isinstance(found, NoExpression) else found
+
+
+def _tried(
+    expression: Expression,
+    frame: FrameType | None,
+    core: "Core | None",
+    extra: Mapping[str, Any] | None,
+    *,
+    beyond: bool,
+) -> "Typed | NoExpression | None":
+    """Return the value that an expression has in C; where it may be Python's, the reason, None in a kernel of Python."""
     scope = c_scope(frame, extra, beyond=beyond)
     if scope is None:
         return None
@@ -215,9 +235,9 @@ def typed(
             found: Typed = scope.value_of(tree)
             return found
     except NoExpression as refused:
-        if expression.code is None or not isinstance(refused, Foreign):
-            raise UsageError(f"{expression.text!r} has no value in C: {refused}") from None
-        return None
+        if isinstance(refused, Foreign) and expression.code is not None:
+            return refused
+        raise UsageError(f"{expression.text!r} has no value in C: {refused}") from None
 
 
 def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:

@@ -10,6 +10,7 @@ from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.evaluate import pointer_at
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import variables_of
+from mlusim.kernel_frames import SCOPES
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
@@ -52,7 +53,9 @@ def names_of(paused: PausedRun, core: "Core | None") -> dict[str, Any]:
     """Return the pointers that an expression may name besides the frame's variables."""
     tensors, regions = tensor_pointers(paused), region_pointers(paused, core)
     both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
-    return {**both, **declared_pointers(paused, core), **tensors, **regions}
+    scopes = getattr(paused.session.request.kernel.body, "__globals__", {}).get(SCOPES)
+    of_c = {} if scopes is None else {SCOPES: scopes}  # for expressions where no function is in progress
+    return {**of_c, **both, **declared_pointers(paused, core), **tensors, **regions}
 
 
 def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:

@@ -78,12 +78,17 @@ class PausedRun:
 
     @property
     def tensors(self) -> dict[str, tuple[Allocation, Any]]:
-        """The launch's tensors by the names of its parameters: the allocation, and the argument itself."""
+        """The launch's tensors by the names of its parameters: the allocation, and the argument itself.
+
+        A pointer to bytes, as a host program has from ``cnrtMalloc``, is seen as the kernel's parameter says.
+        """
         found = {}
+        types = self.session.request.kernel.element_types
         for name, argument in zip(self.recorded.parameters, self.session.request.arguments, strict=True):
             allocation = tensor_of(argument)
             if allocation is not None:
-                found[name] = allocation, argument
+                as_given = name not in types or not isinstance(argument, Ptr)
+                found[name] = allocation, argument if as_given else argument.cast(types[name])
         return found
 
     def allocations(self, core: "Core | None") -> list[tuple[str | None, Allocation]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
-from types import CodeType, FrameType
+from types import CodeType, FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
@@ -113,6 +113,26 @@ class FrameNames:
         # A template without its arguments.
         return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
 
+    def is_type(self, name: str) -> bool:
+        """Return whether *name* is a type of the source."""
+        return self.type_called(name) is not None
+
+    def type_called(self, name: str) -> t.Type | None:
+        """Return the struct, the enumeration, or what a variable of the source was declared with under *name*."""
+        found = self.record(name)
+        if found is not None:
+            return found
+        numbers = self.module.enumerations.get(name)
+        if numbers is not None:
+            return t.Arithmetic(name, "int" if min(numbers.values(), default=0) < 0 else "uint", 4)
+        # A typedef leaves its name in the declarations that use it.
+        every = (v for f in self.module.functions.values() for v in f.locals)
+        return next((v.type for v in every if v.spelling.removeprefix("const ") == name), None)
+
+    def functions(self, name: str) -> list[ir.Function]:
+        """Return the functions of the source called *name*."""
+        return functions_called(name, self.module)
+
     def types(self) -> dict[str, str]:
         """Return the types of the variables that have a value here, as the source writes them, by their names in the source."""
         held = self.frame.f_locals
@@ -151,21 +171,40 @@ class FrameNames:
             return _held(value.v if isinstance(value, Cell) else value, known.type, name)
         if value is None or callable(value):
             value = self.extra.get(name)
-        if value is None:
-            lines = sorted({v.span.line for v in self.names.written.get(name, ())})
-            if lines:
-                where = " and of line ".join(map(str, lines))
-                raise NoExpression(
-                    f"{name} of line {where} is not in scope here; `info locals` lists what is, `info locals all` the last values of the rest"
-                )
-            macro = self.macro(name)
-            if macro is not None and macro.parameters is None and macro.body:
-                return self.value_of(self._parsed(macro.expanded()))
-            number = next((n[name] for n in self.module.enumerations.values() if name in n), None)
-            if number is not None:
-                return Typed(number, t.INT32)
-            raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
-        return self.of_python(value, name)
+        return self._without_place(name) if value is None else self.of_python(value, name)
+
+    def _without_place(self, name: str) -> Typed:
+        """Return what *name* is that is no variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""
+        lines = sorted({v.span.line for v in self.names.written.get(name, ())})
+        if lines:
+            raise NoExpression(self._out_of_scope(name, lines))
+        macro = self.macro(name)
+        if macro is not None and macro.parameters is None and macro.body:
+            return self.value_of(self._parsed(macro.expanded()))
+        number = self._enumerator(name)
+        if number is not None:
+            return number
+        if self.functions(name):
+            made = " and ".join(dict.fromkeys(function_type(f) for f in self.functions(name)))
+            raise NoExpression(f"{name} is a function, {made}; call it with its arguments")
+        raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
+
+    def _out_of_scope(self, name: str, lines: Sequence[int]) -> str:
+        where = " and of line ".join(map(str, lines))
+        return (
+            f"{name} of line {where} is not in scope here; `info locals` lists what is, "
+            "`info locals all` the last values of the rest"
+        )
+
+    def _enumerator(self, name: str) -> Typed | None:
+        """Return the number that *name* is in an enumeration, as ``HEAVY``, ``Mode::HEAVY`` or ``ns::HEAVY``."""
+        within, _, plain = name.rpartition("::")
+        for kind, numbers in self.module.enumerations.items():
+            if plain in numbers and (
+                not within or within in (kind, kind.rpartition("::")[0]) or kind.endswith(f"::{within}")
+            ):
+                return Typed(numbers[plain], self.type_called(kind) or t.INT32)
+        return None
 
     def call(self, tree: CallOf) -> Typed:
         """Return what a function of the source returns, or an invocation of a macro means.  Raises `Foreign` where there is neither."""
@@ -183,11 +222,28 @@ class FrameNames:
         return macro_at(self.module, name, self.frame.f_code.co_filename, self.frame.f_lineno)
 
     def _parsed(self, text: str) -> Tree:
-        return parse_c(text, lambda name: self.record(name) is not None)
+        return parse_c(text, self.is_type)
 
     def local(self, name: str) -> ir.Local | None:
         """Return the local that *name* means here."""
         return self._meant.get(name)
+
+
+class FileNames(FrameNames):
+    """The names of the kernel's file where no function is in progress: types, enumerators, macros, functions."""
+
+    def __init__(self, names: FunctionNames, extra: Mapping[str, Any]) -> None:
+        code = SimpleNamespace(co_filename=names.module.path)
+        nowhere: Any = SimpleNamespace(f_locals={}, f_globals={}, f_code=code, f_lineno=1 << 30)
+        super().__init__(nowhere, names, extra)
+
+    @property
+    def _meant(self) -> dict[str, ir.Local]:
+        return {}
+
+    def _out_of_scope(self, name: str, lines: Sequence[int]) -> str:
+        del lines
+        return f"{name} is a variable of {self.names.function.name}, and no task is in a function here"
 
 
 @frozen(eq=False)
@@ -204,13 +260,22 @@ class Scopes:
                     return _names_of(part.file.form.functions[symbol], part.file.form)
         return None
 
+    def outside(self, extra: Mapping[str, Any] | None = None) -> FileNames | None:
+        """Return the names of the kernel's file, and *extra* names besides."""
+        for plan in self.plans:
+            for part in plan.parts:
+                kernel = part.file.form.functions.get(plan.symbol)
+                if kernel is not None:
+                    return FileNames(_names_of(kernel, part.file.form), extra or {})
+        return None
+
     def knows(self, name: str) -> bool:
         """Return whether a function, a macro or an enumerator of the sources is called *name*."""
         forms = (part.file.form for plan in self.plans for part in plan.parts)
         return any(
             name in macros_of(form)
             or functions_called(name, form)
-            or any(name in numbers for numbers in form.enumerations.values())
+            or any(name.rpartition("::")[2] in numbers for numbers in form.enumerations.values())
             for form in forms
         )
 
@@ -226,6 +291,11 @@ class Scopes:
         """Return the names of a frame of one of them, and *extra* names besides; None of any other."""
         found = self.function(frame.f_code)
         return None if found is None else FrameNames(frame, found, extra or {}, beyond)
+
+
+def function_type(function: ir.Function) -> str:
+    """Return the type of a function as C writes it: ``int (int, Part *)``."""
+    return f"{function.result} ({', '.join(p.spelling for p in function.parameters) or 'void'})"
 
 
 def _held(value: object, kind: t.Type, text: str) -> Typed:

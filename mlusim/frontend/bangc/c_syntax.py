@@ -124,8 +124,8 @@ SCALARS: Mapping[str, t.Arithmetic] = MappingProxyType(
 _WORDS = frozenset(word for name in SCALARS for word in name.split()) | {
     "const",
     "volatile",
-    "struct",
     "void",
+    *(_TAGS := ("struct", "enum", "union", "class")),
 }
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+[uUlL]*|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[uUlLfF]*)"
@@ -152,6 +152,17 @@ def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree
         raise NoExpression("it is nested too deeply") from None
     reader.end()
     return tree
+
+
+def parse_type(text: str, types: Callable[[str], bool] = lambda _: False) -> TypeName | None:
+    """Return the type that *text* is, as ``unsigned int`` or ``Part *``; *types* says whether a name is one.  None for what is none."""
+    try:
+        reader = _Reader([("op", "("), *_tokens(text), ("op", ")")], types)
+        found = reader.in_parentheses() if reader.begins_type(1) else None
+        reader.end()
+    except NoExpression:
+        return None
+    return found
 
 
 def guess_c(text: str) -> Tree:
@@ -235,11 +246,11 @@ class _Reader:
             return Prefix(word, self.prefixed())
         if word == "sizeof":
             self.take()
-            if self.peek()[1] == "(" and self._begins_type(1):
-                return CSizeOf(self._in_parentheses())
+            if self.peek()[1] == "(" and self.begins_type(1):
+                return CSizeOf(self.in_parentheses())
             return CSizeOf(self.prefixed())
-        if word == "(" and self._begins_type(1):
-            return Cast(self._in_parentheses(), self.prefixed())
+        if word == "(" and self.begins_type(1):
+            return Cast(self.in_parentheses(), self.prefixed())
         return self.behind(self.primary())
 
     def behind(self, base: Tree) -> Tree:
@@ -295,11 +306,13 @@ class _Reader:
             return Number(None, t.Pointer(t.VOID))
         return Name(word)
 
-    def _begins_type(self, ahead: int) -> bool:
+    def begins_type(self, ahead: int) -> bool:
+        """Return whether a type begins at the token that is so far *ahead*."""
         kind, word = self.peek(ahead)
         return kind == "name" and (word in _WORDS or self.records(word))
 
-    def _in_parentheses(self) -> TypeName:
+    def in_parentheses(self) -> TypeName:
+        """Parse a type between parentheses."""
         self.take("(")
         words = []
         while self.peek()[0] == "name":
@@ -308,7 +321,7 @@ class _Reader:
         while self.peek()[1] in ("*", "const"):
             stars += self.take() == "*"
         self.take(")")
-        return TypeName(" ".join(w for w in words if w not in ("const", "volatile", "struct")), stars)
+        return TypeName(" ".join(w for w in words if w not in ("const", "volatile", *_TAGS)), stars)
 
 
 def _number(word: str) -> Number:

@@ -1,5 +1,6 @@
 """Expressions of C evaluated in a frame of BANG C: C's types and conversions on what the frame's variables hold."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -55,6 +56,25 @@ class Truth(int):
 
     def __repr__(self) -> str:
         return "true" if self else "false"
+
+
+class Enumerator(int):
+    """A number of an enumeration, with the name that it has there."""
+
+    name = ""
+
+    @classmethod
+    def of(cls, value: Any, names: Mapping[str, int]) -> "Enumerator | int":
+        """Return *value* with its name among *names*; where it has none, the number."""
+        name = next((n for n, number in names.items() if number == value), None)
+        if name is None:
+            return int(value)
+        made = cls(value)
+        made.name = name
+        return made
+
+    def __repr__(self) -> str:
+        return f"{self.name} ({int(self)})"
 
 
 @frozen
@@ -113,9 +133,9 @@ def value_of(tree: Tree, scope: "FrameNames") -> Typed:
 
 def _of_type(tree: Cast | CSizeOf, scope: "FrameNames") -> Typed:
     if isinstance(tree, Cast):
-        return _cast(value_of(tree.operand, scope), _named(tree.type, scope))
+        return _cast(value_of(tree.operand, scope), named_type(tree.type, scope))
     what = tree.what
-    kind = _named(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
+    kind = named_type(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
     return Typed(kind.size, t.UINT64)
 
 
@@ -214,6 +234,10 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     if base.value is None or not isinstance(index.number, int):
         raise UsageError("an element of the null pointer" if base.value is None else "an index is an integer")
     kind = base.type.to
+    if isinstance(base.value, RegisterAddress) and not index.number:
+        return Typed(base.value.value, kind, None, base.value.text)
+    if isinstance(base.value, RegisterAddress):
+        raise UsageError(f"{base.value.text} is kept in a register, and nothing is beside it")
     text = f"{base.text}[{index.number}]" if what == "[]" else f"*{base.text}"
     if isinstance(kind, t.Void):
         raise NoExpression("a void * has no elements; cast it")
@@ -259,7 +283,8 @@ def _address(given: Typed) -> Typed:
     return Typed(RegisterAddress(given.text, str(given.type), given.value), t.Pointer(given.type))
 
 
-def _named(name: TypeName, scope: "FrameNames") -> t.Type:
+def named_type(name: TypeName, scope: "FrameNames") -> t.Type:
+    """Return the type called *name*.  Raises `NoExpression` where there is none."""
     words = name.name
     ordered = " ".join(sorted(words.split(), key=lambda w: w not in ("signed", "unsigned")))
     plain = ordered.removeprefix("signed ") if ordered not in SCALARS else ordered
@@ -268,7 +293,7 @@ def _named(name: TypeName, scope: "FrameNames") -> t.Type:
         if words == "void"
         else SCALARS.get(plain.removesuffix(" int") if plain not in SCALARS else plain)
     )
-    kind = kind or scope.record(words)
+    kind = kind or scope.type_called(words)
     if kind is None:
         raise NoExpression(f"{words} is no type that the debugger knows")
     for _ in range(name.stars):

@@ -1,13 +1,14 @@
 """A function of the sources as a kernel: its parameters behind ``mlu``, its name, its file and line."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import DType
 from mlusim.errors import LaunchError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -162,6 +163,15 @@ class BangKernel(Kernel):
     def parameters(self) -> list[str]:
         """The names of its parameters."""
         return [p.source_name or p.name for p in self.form.parameters]
+
+    @cached_property
+    def element_types(self) -> Mapping[str, DType]:
+        """What its pointers to numbers lead to, by the names of the parameters."""
+        given = [(p.source_name or p.name, p.type) for p in self.form.parameters]
+        pointers = [
+            (n, k.to) for n, k in given if isinstance(k, t.Pointer) and isinstance(k.to, t.Arithmetic)
+        ]
+        return {name: t.DTYPE_OF[to] for name, to in pointers if to in t.DTYPE_OF}
 
     @cached_property
     def on_stack(self) -> tuple[StackVariable, ...]:

@@ -148,7 +148,8 @@ class Object:
         raise no_number() if name == "address" else AttributeError(name)  # a field may be called so
 
     def __repr__(self) -> str:
-        inner = ", ".join(f"{k} = {v!r}" for k, v in self.__dict__.items())
+        members = self.__dict__.items()
+        inner = ", ".join(f"{k} = {v.listed if isinstance(v, Items) else repr(v)}" for k, v in members)
         return f"{{{inner}}}"
 
 
@@ -301,9 +302,9 @@ class RecordPointer(Ordered):
                 setattr(self, name, getattr(other, name))
 
     def field(self, name: str) -> Any:
-        """Return a pointer to a field."""
+        """Return a pointer to a field; to the first element of one that is an array."""
         layout, offset = self.layout.fields[name]
-        return see(self.raw + offset, layout)
+        return see(self.raw + offset, layout.leaf if isinstance(layout, ArrayLayout) else layout)
 
     def __repr__(self) -> str:
         return f"<{self.layout.name} * {self.raw!r}>"

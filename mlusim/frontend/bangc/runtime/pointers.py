@@ -148,6 +148,9 @@ def no_number() -> Unsupported:
     )
 
 
+SHOWN = 16  # elements of an array that are shown
+
+
 class VariableAddress(Ordered, Referred):
     """The common part of pointers to variables outside simulated memory: an address that is no number."""
 
@@ -216,6 +219,12 @@ class Items(VariableAddress):
             return
         for mine, given in zip(self.items, other.items, strict=True):
             mine.assign(given)
+
+    @property
+    def listed(self) -> str:
+        """The first of its elements, for who looks at the array."""
+        more = ", ..." if len(self.items) - self.offset > SHOWN else ""
+        return f"{{{', '.join(map(repr, self.items[self.offset :][:SHOWN]))}{more}}}"
 
     def copy(self) -> "Items":
         """Return another array with the same values; records are copied too."""

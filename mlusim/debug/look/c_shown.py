@@ -1,0 +1,245 @@
+"""Values of C as they are shown: records by their members, arrays by their elements, enumerations by their names."""
+
+from collections.abc import Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.debug.look.describe import WIDE, Parted, address_text, elements, pointer_text
+from mlusim.debug.look.evaluate import Expression, c_scope, evaluate, typed
+from mlusim.debug.look.forms import in_form
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.source.frames import variables_of
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.c_values import Enumerator, Truth
+from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, Object, PointerArray, RecordPointer
+from mlusim.frontend.bangc.runtime.pointers import Items, see
+from mlusim.frontend.bangc.runtime.variables import Cell
+from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.c_scope import FrameNames
+    from mlusim.machine.core import Core
+
+SHOWN = 16  # elements of an array that are shown on one line
+Enumerations = Mapping[str, Mapping[str, int]]
+
+
+@frozen(eq=False)
+class CValue(Parted):
+    """A record, an array, or a pointer to a record: a value of C that has parts."""
+
+    value: Any
+    type: t.Type
+    enumerations: Enumerations
+
+    @property
+    def kind(self) -> str:
+        """Its type, as the source would write it."""
+        return str(self.type)
+
+    @property
+    def count(self) -> int:
+        """How many parts it has."""
+        kind = self.type
+        if isinstance(kind, t.Array):
+            return kind.count
+        return len(_fields(kind.to if isinstance(kind, t.Pointer) else kind))
+
+    def parts(self, first: int = 0, stop: int | None = None) -> "list[tuple[str, str, Any]]":
+        """Return its members or elements: the name, what is written behind the expression of the whole, and the value.
+
+        Nothing is loaded: the bytes are looked at.
+        """
+        kind = self.type
+        if isinstance(kind, t.Array):
+            step = _leaves(kind.of)
+            last = kind.count if stop is None else min(stop, kind.count)
+            made = [
+                (n, self._part(_element(self.value, n * step, kind.of), kind.of)) for n in range(first, last)
+            ]
+            return [(f"[{n}]", f"[{n}]", one) for n, one in made]
+        arrow = "->" if isinstance(kind, t.Pointer) else "."
+        fields = _fields(kind.to if isinstance(kind, t.Pointer) else kind)[first:stop]
+        return [(f.name, f"{arrow}{f.name}", self._part(_member(self.value, f), f.type)) for f in fields]
+
+    def _part(self, value: Any, kind: t.Type) -> Any:
+        return seen(value, kind, self.enumerations, whole=True)
+
+    def text(self, paused: PausedRun | None = None, letter: str = "") -> str:
+        """Return it on one line, numbers in the form that *letter* names; raises `UsageError` for a form that does not fit."""
+        if isinstance(self.value, Ptr) and not letter:
+            return pointer_text(self.value, paused, SHOWN, _leaves(self.type))
+        return _braces(self, paused, letter)
+
+
+def shown_of(
+    expression: Expression,
+    frame: FrameType | None,
+    core: "Core | None",
+    extra: Mapping[str, Any] | None = None,
+    *,
+    whole: bool = False,
+) -> Any:
+    """Return the value of an expression as it is shown, an array with *whole* always by its elements; raises `UsageError` as `evaluate` does."""
+    found = typed(expression, frame, core, extra)
+    scope = None if found is None else c_scope(frame, extra)
+    if found is None or scope is None:
+        return evaluate(expression, frame, core, extra)
+    return seen(found.value, found.type, scope.module.enumerations, whole=whole)
+
+
+def bits_of(
+    expression: Expression, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None
+) -> int:
+    """Return how many bits the number has that an expression is in C; 0 for what is none."""
+    found = typed(expression, frame, core, extra)
+    return 8 * found.type.size if found is not None and isinstance(found.type, t.Arithmetic) else 0
+
+
+def elements_from(
+    expression: Expression,
+    count: int,
+    frame: FrameType | None,
+    core: "Core | None",
+    extra: Mapping[str, Any] | None,
+) -> CValue | None:
+    """Return *count* records, or elements outside of memory, from a place of C on; None for those of numbers in memory.
+
+    Raises `UsageError` where there are fewer.
+    """
+    found = typed(expression, frame, core, extra)
+    scope = None if found is None else c_scope(frame, extra)
+    if found is None or scope is None:
+        return None
+    held, kind = found.value, found.type
+    if isinstance(kind, t.Array):
+        kind = kind.of
+    elif isinstance(kind, t.Pointer):
+        kind = kind.to
+    else:
+        held = found.place
+    while isinstance(kind, t.Array):  # they lie behind each other
+        kind = kind.of
+    if isinstance(held, Items):
+        there = len(held.items) - held.offset
+    elif isinstance(held, RecordPointer) and isinstance(kind, t.Record):
+        there = (held.raw.view.size - held.raw.index) // kind.size
+    elif isinstance(held, Object | Cell) or held is None:
+        there = 1 if held is not None or found.text else 0
+        held = Items([found.value if held is None else getattr(held, "here", held)], None)
+    else:
+        return None
+    if not 1 <= count <= there:
+        has = f"give 1 to {there} elements" if there else "a value that is computed has no place"
+        raise UsageError(f"{expression.text}@{count} reaches beyond its memory; {has}")
+    return CValue(held, t.Array(kind, count), scope.module.enumerations)
+
+
+def shown_variables(frame: FrameType) -> dict[str, Any]:
+    """Return the variables of a frame by name, as they are shown."""
+    scope = c_scope(frame)
+    values = variables_of(frame)
+    if scope is None:
+        return values
+    return {name: shown_local(scope, name, value) for name, value in values.items()}
+
+
+def shown_local(scope: "FrameNames", name: str, value: Any) -> Any:
+    """Return the *value* of a local of *scope* as it is shown."""
+    local = scope.local(name)
+    if local is None:
+        return value
+    kind = local.type
+    if isinstance(kind, t.Pointer) and kind.reference and isinstance(kind.to, t.Record):
+        kind = kind.to
+    return seen(value, kind, scope.module.enumerations)
+
+
+def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = False) -> Any:
+    """Return *value* of type *kind* as it is shown; pointers and plain numbers are shown as they are.
+
+    An array of numbers in memory, whose elements lie to the end of it, is shown as the pointer to them, but for *whole*.
+    """
+    if isinstance(kind, t.Arithmetic):
+        if kind == t.BOOL and isinstance(value, int | np.integer):
+            return Truth(value)
+        names = enumerations.get(kind.name)
+        return (
+            value if names is None or not isinstance(value, int | np.integer) else Enumerator.of(value, names)
+        )
+    record = kind.to if isinstance(kind, t.Pointer) else kind
+    if isinstance(record, t.Record) and isinstance(value, Object | RecordPointer):
+        return CValue(value, kind, enumerations)
+    if isinstance(kind, t.Array) and isinstance(value, Items | RecordPointer | PointerArray):
+        return CValue(value, kind, enumerations)
+    if isinstance(kind, t.Array) and isinstance(value, Ptr):
+        rest = value.view.size - value.index
+        # One with more behind it, as a member of a record in memory: its own elements are shown.
+        return CValue(value, kind, enumerations) if whole or _leaves(kind) < rest else value
+    return value
+
+
+def _fields(kind: t.Type) -> tuple[t.Field, ...]:
+    return kind.fields if isinstance(kind, t.Record) else ()
+
+
+def _leaves(kind: t.Type) -> int:
+    """Return how many elements an element of C is: an array is as many as it holds."""
+    return kind.count * _leaves(kind.of) if isinstance(kind, t.Array) else 1
+
+
+def _element(array: Any, n: int, kind: t.Type) -> Any:
+    """Return element *n*, counted in what is no array; of an array of arrays where the inner one begins."""
+    if isinstance(array, Items):
+        return array + n if isinstance(kind, t.Array) else array.items[array.offset + n]
+    if isinstance(array, Ptr):
+        return array + n if isinstance(kind, t.Array) else _number(array + n)
+    return array + n
+
+
+def _member(holder: Any, field: t.Field) -> Any:
+    """Return a member of a record, in memory without a load."""
+    if not isinstance(holder, RecordPointer):
+        return getattr(holder, field.name)
+    layout, offset = holder.layout.fields[field.name]
+    if field.bits:
+        return getattr(holder, field.name)
+    place = see(holder.raw + offset, layout.leaf if isinstance(layout, ArrayLayout) else layout)
+    return _number(place) if isinstance(place, Ptr) and isinstance(field.type, t.Arithmetic) else place
+
+
+def _number(place: Ptr) -> Any:
+    array = place.view.array
+    return array[place.index] if 0 <= place.index < array.size else None
+
+
+def _braces(whole: CValue, paused: PausedRun | None, letter: str) -> str:
+    named = not isinstance(whole.type, t.Array)
+    made = [
+        (f"{name} = " if named else "") + _inside(part, paused, letter)
+        for name, _, part in whole.parts(0, None if named else SHOWN)
+    ]
+    if not named and whole.count > SHOWN:
+        made.append("...")
+    text = "{" + ", ".join(made) + "}"
+    return text if len(text) <= 4 * WIDE else text[: 4 * WIDE - 3] + "..."
+
+
+def _inside(part: Any, paused: PausedRun | None, letter: str) -> str:
+    """Return a part of a value as it stands between braces: numbers without their types, pointers by where they lead."""
+    if isinstance(part, CValue):
+        pointer = isinstance(part.type, t.Pointer)
+        return f"&{part.type.to}" if pointer else _braces(part, paused, letter)  # type: ignore[union-attr]
+    if isinstance(part, Ptr):
+        return f"&{address_text(part, paused)}"
+    if part is None:
+        return "outside"
+    if letter and isinstance(part, int | float | np.generic):
+        return in_form(part, letter)
+    if isinstance(part, np.generic):
+        return elements(np.array([part]))[0]
+    return repr(part)
