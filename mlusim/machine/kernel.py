@@ -93,7 +93,7 @@ class Kernel:
 
     @property
     def element_types(self) -> Mapping[str, DType]:
-        """What its pointers lead to, by the names of the parameters; of a kernel in Python the arguments say it."""
+        """The types that its pointers lead to, by the names of the parameters; of a kernel in Python the arguments say it."""
         return {}
 
     @property

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mlusim.arch.board import Board
-    from mlusim.arch.dtypes import DType
     from mlusim.engine.contract import Flight
     from mlusim.machine.events import Step, TensorStore
     from mlusim.machine.hub import Hub
@@ -40,10 +39,6 @@ class Kernel(Protocol):
     @property
     def compiled(self) -> bool:
         """True where it is one of BANG C."""
-
-    @property
-    def element_types(self) -> "Mapping[str, DType]":
-        """What its pointers lead to, by the names of the parameters; of a kernel in Python the arguments say it."""
 
 
 class Request(Protocol):

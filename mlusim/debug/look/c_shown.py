@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from mlusim.counted import plural
 from mlusim.debug.look.describe import WIDE, Parted, address_text, elements, pointer_text
 from mlusim.debug.look.evaluate import Expression, c_scope, evaluate, typed
 from mlusim.debug.look.forms import in_form
@@ -43,7 +44,7 @@ class CValue(Parted):
 
     @property
     def count(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
         kind = self.type
         if isinstance(kind, t.Array):
             return kind.count
@@ -134,7 +135,11 @@ def elements_from(
     else:
         return None
     if not 1 <= count <= there:
-        has = f"give 1 to {there} elements" if there else "a value that is computed has no place"
+        has = (
+            f"give 1 to {there} {plural(there, 'element')}"
+            if there
+            else "a value that is computed has no place"
+        )
         raise UsageError(f"{expression.text}@{count} reaches beyond its memory; {has}")
     return CValue(held, t.Array(kind, count), scope.module.enumerations)
 

@@ -124,7 +124,7 @@ class Parted(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
 
     @abstractmethod
     def parts(self, first: int = 0, stop: int | None = None) -> "list[tuple[str, str, Any]]":

@@ -18,7 +18,7 @@ FORM_LETTERS = {
     "c": "character",
     "f": "float",
 }
-"""What each letter means."""
+"""The letters, with their meanings."""
 
 
 def in_form(value: Any, letter: str, bits: int = 0) -> str:

@@ -166,7 +166,7 @@ class BangKernel(Kernel):
 
     @cached_property
     def element_types(self) -> Mapping[str, DType]:
-        """What its pointers to numbers lead to, by the names of the parameters."""
+        """The types that its pointers to numbers lead to, by the names of the parameters."""
         given = [(p.source_name or p.name, p.type) for p in self.form.parameters]
         pointers = [
             (n, k.to) for n, k in given if isinstance(k, t.Pointer) and isinstance(k.to, t.Arithmetic)
