@@ -23,6 +23,7 @@ from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.c_scope import FrameNames
+    from mlusim.frontend.bangc.c_values import Typed
     from mlusim.machine.core import Core
 
 SHOWN = 16  # elements of an array that are shown on one line
@@ -116,24 +117,10 @@ def elements_from(
     scope = None if found is None else c_scope(frame, extra)
     if found is None or scope is None:
         return None
-    held, kind = found.value, found.type
-    if isinstance(kind, t.Array):
-        kind = kind.of
-    elif isinstance(kind, t.Pointer):
-        kind = kind.to
-    else:
-        held = found.place
-    while isinstance(kind, t.Array):  # they lie behind each other
-        kind = kind.of
-    if isinstance(held, Items):
-        there = len(held.items) - held.offset
-    elif isinstance(held, RecordPointer) and isinstance(kind, t.Record):
-        there = (held.raw.view.size - held.raw.index) // kind.size
-    elif isinstance(held, Object | Cell) or held is None:
-        there = 1 if held is not None or found.text else 0
-        held = Items([found.value if held is None else getattr(held, "here", held)], None)
-    else:
+    made = _begun(found)
+    if made is None:
         return None
+    held, kind, there = made
     if not 1 <= count <= there:
         has = (
             f"give 1 to {there} {plural(there, 'element')}"
@@ -142,6 +129,26 @@ def elements_from(
         )
         raise UsageError(f"{expression.text}@{count} reaches beyond its memory; {has}")
     return CValue(held, t.Array(kind, count), scope.module.enumerations)
+
+
+def _begun(found: "Typed") -> tuple[Any, t.Type, int] | None:
+    """Return where elements begin, their type, and how many there are; None for numbers in memory."""
+    held, kind = found.value, found.type
+    if isinstance(kind, t.Pointer):
+        kind = kind.to
+    elif not isinstance(kind, t.Array):
+        held = found.place
+    while isinstance(kind, t.Array):  # they lie behind each other
+        kind = kind.of
+    if isinstance(held, Items):
+        return held, kind, len(held.items) - held.offset
+    if isinstance(held, RecordPointer) and isinstance(kind, t.Record):
+        return held, kind, (held.raw.view.size - held.raw.index) // kind.size
+    if isinstance(held, Object | Cell):
+        return Items([held.here], None), kind, 1
+    if held is None:  # a variable that is alone, or what is computed and has no place
+        return Items([found.value], None), kind, 1 if found.text else 0
+    return None
 
 
 def shown_variables(frame: FrameType) -> dict[str, Any]:
