@@ -190,6 +190,7 @@ def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
         "kept": found.kept,
         "cut_off": found.cut_off,
         "refused": found.refused,
+        "took": {"seconds": round(found.took.seconds, 3), "cpu_seconds": round(found.took.cpu, 3)},
         "lines": found.lines.to_json()["summary"],
         "failing": None
         if failing is None
@@ -221,19 +222,11 @@ def _show(task: FuzzTask, found: FuzzResult) -> None:
             if failing.number is None
             else f"draw {failing.number}, made small in {counted(failing.runs, 'run')}"
         )
-        console.print(Text(f"found by {come}; it fails again with"), soft_wrap=True)
+        console.print(Text(f"found by {come}, in {found.took}; it fails again with"), soft_wrap=True)
         console.print(Text(f"  {failing.call.command}"), soft_wrap=True)
         return
     for line in coverage_lines(found.lines):
         console.print(Text(line), soft_wrap=True)
-    kept = f"{counted(found.kept, 'kept call')} and " if found.kept else ""
-    console.print(
-        Text(
-            f"{kept}{counted(found.done - found.first, 'draw')} without a finding: "
-            f"{found.first} to {found.done} of seed {task.seed}"
-        ),
-        soft_wrap=True,
-    )
     if found.refused:
         were = "was" if found.refused == 1 else "were"
         told = f"{counted(found.refused, 'draw')} {were} refused, the first with {found.refusal}"
@@ -245,3 +238,6 @@ def _show(task: FuzzTask, found: FuzzResult) -> None:
             ),
             soft_wrap=True,
         )
+    kept = f"{counted(found.kept, 'kept call')} and " if found.kept else ""
+    drawn = f"{counted(found.done - found.first, 'draw')} without a finding in {found.took}"
+    console.print(Text(f"{kept}{drawn}: {found.first} to {found.done} of seed {task.seed}"), soft_wrap=True)

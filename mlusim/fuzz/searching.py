@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import os
 import secrets
 import threading
 import time
@@ -96,7 +97,7 @@ class FuzzResult:
 
     ``kept`` counts the kept calls that were tried, ``cut_off`` the runs that went beyond the limit, ``refused`` those that a
     host function did not take, the first with ``refusal``; ``lines`` says which lines of the
-    kernel ran in the draws, and which outcomes its tests had.
+    kernel ran in the draws, and which outcomes its tests had.  ``took`` is what the whole search took, kept calls and shrinking with it.
     """
 
     failing: FailingCall | None
@@ -107,6 +108,39 @@ class FuzzResult:
     refused: int = 0
     refusal: str = ""
     lines: CoverageRecord = field(factory=lambda: record_of({}, 0, {}))
+    took: "Took" = field(factory=lambda: Took(0.0, 0.0))
+
+
+@frozen
+class Took:
+    """The time that a search took: ``seconds`` on the clock, and ``cpu`` seconds of the processors in all processes that ran calls."""
+
+    seconds: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.1f} s ({self.cpu:.1f} s of CPU)"
+
+
+class Stopwatch:
+    """Measures what a search takes from here on."""
+
+    def __init__(self) -> None:
+        self._begun, self._cpu = time.monotonic(), _cpu()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds on the clock."""
+        return time.monotonic() - self._begun
+
+    @property
+    def cpu(self) -> float:
+        """The seconds of the processors in this process, and in those that it has started and that have ended."""
+        return _cpu() - self._cpu
+
+
+def _cpu() -> float:
+    return sum(os.times()[:4])
 
 
 class Workplace:
@@ -181,12 +215,13 @@ def faults_in(done: Checked) -> tuple[FoundFault, ...]:
 
 @frozen
 class Tried:
-    """The outcome of one draw: what failed in it, whether it was cut off or refused, and lines and outcomes of tests that came here for the first time."""
+    """The outcome of one draw: what failed in it, whether it was cut off or refused, lines and outcomes of tests that came here for the first time, and its seconds of the processors."""
 
     fault: FoundFault | None
     cut_off: bool
     refused: str
     fresh: Mapping[Met, bool]
+    cpu: float
 
 
 _ONE = threading.Lock()
@@ -204,13 +239,14 @@ def _tried(job: tuple[FuzzTask, str, int]) -> Tried:
     """Run a draw, and keep it where it fails."""
     task, search_of, number = job
     with _ONE:
+        watch = Stopwatch()
         place = _workplace(task, search_of)
         trial = place.trial(number)
         done = place.run(*place.call(trial), plans=trial.plans)
         found = faults_in(done.checked)
         beyond = any(one.id == CUT_OFF for one in found)
         fault = found[0] if found and not beyond else None
-        return Tried(fault, beyond, done.refused, place.fresh())
+        return Tried(fault, beyond, done.refused, place.fresh(), watch.cpu)
 
 
 def search(
@@ -230,21 +266,18 @@ def search(
     It ends after *runs* draws or *seconds*, or at the failing draw with the lowest number, made small and kept.  Draws run in *workers*
     processes, or on *executor*.  *typed* makes the command of a call.  Raises `UsageError` for draws that the subject cannot take.
     """
+    watch = Stopwatch()
     search_of = secrets.token_hex(8)  # a process may have told another search what it reached
-    place, kept = _workplace(task, search_of), 0
-    for folder, call in corpus.calls():
-        done = _kept(place, corpus, folder, call)
-        if done is None:
-            continue
-        kept += 1
-        if found := faults_in(done):
-            now = evolve(call, command=typed(call, folder))  # from here, where other options may be
-            return FuzzResult(FailingCall(folder, now, found[0], done), 0, 0, kept)
+    place = _workplace(task, search_of)
+    known, kept = _first_kept(place, corpus, typed)
+    if known is not None:
+        return FuzzResult(known, 0, 0, kept, took=Took(watch.seconds, watch.cpu))
     state = corpus.state()
     going_on = state is not None and not restart and (state.word, state.seed) == (task.word, task.seed)
     drawn = _Drawn(task, state.done if going_on and state is not None else 0)
     jobs = [(task, search_of, drawn.first + n) for n in range(runs or MOST_RUNS)]
-    end = None if seconds is None else time.monotonic() + seconds
+    end = None if seconds is None else watch.seconds + seconds
+    cpu = watch.cpu
     try:
         with closing(
             carried(_tried, jobs, executor=executor, workers=None if workers == 1 else workers)
@@ -252,10 +285,11 @@ def search(
             for index, future in running:
                 drawn.add(drawn.first + index, future.result())
                 progress(f"draw {drawn.first + index}")
-                if drawn.ended or (end is not None and time.monotonic() >= end):
+                if drawn.ended or (end is not None and watch.seconds >= end):
                     break
     finally:  # the interrupt key, or a cluster that is gone
         corpus.note(CorpusState(task.word, task.seed, drawn.reached))
+    cpu += drawn.cpu - watch.cpu  # what other processes took for draws is none of this one's
     number = min(drawn.failed, default=None)
     failing = None if number is None else _smallest(place, corpus, number, typed)
     return FuzzResult(
@@ -267,6 +301,7 @@ def search(
         drawn.refused,
         drawn.refusal,
         drawn.record(),
+        Took(watch.seconds, cpu + watch.cpu),
     )
 
 
@@ -281,6 +316,7 @@ class _Drawn:
     cut_off: int = 0
     refused: int = 0
     refusal: str = ""
+    cpu: float = 0.0
     _ended: set[int] = field(factory=set)
     _met: dict[Met, bool] = field(factory=dict)
 
@@ -299,6 +335,7 @@ class _Drawn:
             self._met[met] = came or self._met.get(met, False)
         self._ended.add(number)
         self.cut_off += tried.cut_off
+        self.cpu += tried.cpu
         self.refused += bool(tried.refused)
         self.refusal = self.refusal or tried.refused
         if tried.fault is not None:
@@ -320,6 +357,22 @@ class _Drawn:
             else:
                 lines.setdefault(file, {})[line] = tasks
         return record_of(lines, self.reached - self.first, tests)
+
+
+def _first_kept(
+    place: Workplace, corpus: Corpus, typed: Callable[[KeptCall, Path], str]
+) -> tuple[FailingCall | None, int]:
+    """Run kept calls until one fails, which is returned with the number of those that ran."""
+    kept = 0
+    for folder, call in corpus.calls():
+        done = _kept(place, corpus, folder, call)
+        if done is None:
+            continue
+        kept += 1
+        if found := faults_in(done):
+            now = evolve(call, command=typed(call, folder))  # from here, where other options may be
+            return FailingCall(folder, now, found[0], done), kept
+    return None, kept
 
 
 def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Checked | None:

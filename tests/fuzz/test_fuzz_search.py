@@ -3,6 +3,7 @@
 import functools
 import json
 import pickle
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -72,8 +73,8 @@ def words(kind, *, fixed, runs=40, seed=0):
 
 
 @pytest.mark.parametrize("kind", ["Pairs", "Lookup"])
-def test_a_search_finds_what_is_wrong_and_nothing_else(fuzzed, kind):
-    """The failing call is as small as can be, and its line fails again; nothing is found in the fixed twin."""
+def test_a_search_finds_what_is_wrong_and_nothing_else(fuzzed, kind, capsys):
+    """The failing call is as small as can be, and its line fails again; nothing is found in the fixed twin, whose last line says what it took."""
     code, found = fuzzed(*words(kind, fixed=False))
     again, report = fuzzed(*shlex.split(found["failing"]["command"])[1:])
     silent, fixed = fuzzed(*words(kind, fixed=True, runs=20))
@@ -91,6 +92,11 @@ def test_a_search_finds_what_is_wrong_and_nothing_else(fuzzed, kind):
     assert [None, found["failing"]["command"]] == [kept["failing"]["draw"], kept["failing"]["command"]]
     _, onward = fuzzed(*words(kind, fixed=True, runs=2))
     assert [20, 2] == [onward["first"], onward["draws"]]
+    assert 0 == main(words(kind, fixed=True, runs=1))
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert re.fullmatch(
+        r"1 draw without a finding in \d+\.\d s \(\d+\.\d s of CPU\): 22 to 23 of seed 0", last
+    )
 
 
 UNWAITED = """\

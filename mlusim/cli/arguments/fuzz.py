@@ -68,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--seconds",
         metavar="S",
         type=seconds,
-        help=f"time for the search (default without --runs: {USUAL_SECONDS:g})",
+        help=f"seconds of the clock for the search, kept calls aside (default without --runs: {USUAL_SECONDS:g})",
     )
     add("--runs", metavar="N", type=workers, help="calls to draw, at most")
     add("--seed", metavar="N", type=whole, help="draw other calls (default: 0, or that of the case)")
