@@ -90,22 +90,59 @@ export function explorer(python: Python): vscode.Disposable {
     },
     true,
   );
-  controller.createRunProfile("Debug", vscode.TestRunProfileKind.Debug, async (request) => {
+  controller.createRunProfile("Debug", vscode.TestRunProfileKind.Debug, async (request, token) => {
     const [item] = chosen(controller, tests, request);
     const test = item && tests.get(item);
     if (test) {
-      await vscode.debug.startDebugging(test.folder, {
-        type: "mlusim",
-        request: "launch",
-        name: item.label,
-        program: test.program,
-        case: test.case,
-        cwd: test.folder.uri.fsPath,
-        stopOnEntry: true,
-      });
+      const run = controller.createTestRun(request);
+      try {
+        await debugOne(run, item, test, python, token);
+      } finally {
+        run.end();
+      }
     }
   });
   return controller;
+}
+
+/** Debug a test; when the session has ended it runs once more by itself: what was changed by hand is no verdict. */
+async function debugOne(
+  run: vscode.TestRun,
+  item: vscode.TestItem,
+  test: Test,
+  python: Python,
+  token: vscode.CancellationToken,
+): Promise<void> {
+  run.started(item);
+  const testRun = `${item.id} ${Date.now()}`; // tells this session from every other
+  const watching: vscode.Disposable[] = [];
+  const ended = new Promise<void>((resolve) => {
+    const end = vscode.debug.onDidTerminateDebugSession((one) => {
+      if (one.configuration.testRun === testRun) {
+        resolve();
+      }
+    });
+    watching.push(end, token.onCancellationRequested(() => resolve()));
+  });
+  try {
+    const begun = await vscode.debug.startDebugging(test.folder, {
+      type: "mlusim",
+      request: "launch",
+      name: item.label,
+      program: test.program,
+      case: test.case,
+      cwd: test.folder.uri.fsPath,
+      stopOnEntry: true,
+      testRun,
+    });
+    if (begun) {
+      await ended;
+      run.appendOutput("The session has ended; the verdict is that of a run without the debugger.\r\n", undefined, item);
+    }
+  } finally {
+    watching.forEach((one) => one.dispose());
+  }
+  await runOne(run, item, test, python, token);
 }
 
 async function caseItems(

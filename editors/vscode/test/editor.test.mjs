@@ -65,6 +65,7 @@ class Items extends Map {
 }
 
 const launched = [];
+const watchers = new Set();
 const results = new Map();
 const profiles = new Map();
 const controller = {
@@ -96,7 +97,18 @@ const editor = {
   },
   TestRunProfileKind: { Run: 1, Debug: 2 },
   Uri: { file: (fsPath) => ({ fsPath }) },
-  debug: { startDebugging: async (_folder, configuration) => launched.push(configuration) },
+  debug: {
+    startDebugging: async (_folder, configuration) => {
+      launched.push(configuration);
+      setImmediate(() => watchers.forEach((watch) => watch({ configuration: { testRun: "another" } })));
+      setImmediate(() => watchers.forEach((watch) => watch({ configuration })));
+      return true;
+    },
+    onDidTerminateDebugSession: (watch) => {
+      watchers.add(watch);
+      return { dispose: () => watchers.delete(watch) };
+    },
+  },
   tests: { createTestController: () => controller },
   workspace: {
     workspaceFolders: [folder],
@@ -158,9 +170,12 @@ test("cases and tests are found, run, and debugged", async () => {
     assert.match(long, /1024 bytes past its end/);
     assert.match(word, /AssertionError|assert 'a b' == 'c'/);
     assert.deepEqual(rest, { test_name: "passed", test_later: "skipped" });
-    await profiles.get("Debug")({ include: [found[0][1][0]] });
+    results.clear();
+    await profiles.get("Debug")({ include: [found[0][1][1]] }, token);
+    assert.match(results.get("too long"), /1024 bytes past its end/);
+    assert.equal(watchers.size, 0);
     assert.equal(launched[0].program, path.join(root, "cases.toml"));
-    assert.equal(launched[0].case, "small");
+    assert.equal(launched[0].case, "too long");
   } finally {
     fs.rmSync(root, { recursive: true });
   }
