@@ -306,6 +306,8 @@ def test_sums_are_made_in_the_order_of_tasks(tmp_path, monkeypatch, union):
         monkeypatch.setattr(beside, "_mixing", {})
         assert threads(what) == 1, what
     monkeypatch.setattr(beside, "_left", {})
+    monkeypatch.setattr(beside, "_from_both_ends", lambda left, place: left if place else ())
+    assert threads(0) == 2  # all of it is written down
     monkeypatch.setattr(sums, "ROOM", 1 << 13)
     monkeypatch.setattr(sums, "_rooms", [])
     assert threads(0) == 1
