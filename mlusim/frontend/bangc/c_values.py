@@ -34,8 +34,6 @@ from mlusim.memory.pointer import Ptr
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.c_scope import FrameNames
 
-_COMPARISONS = frozenset(["==", "!=", "<", "<=", ">", ">="])
-
 
 @frozen
 class RegisterAddress:
@@ -165,15 +163,15 @@ def _infix(tree: Infix, scope: "FrameNames") -> Typed:
     if isinstance(left.type, t.Pointer) or isinstance(right.type, t.Pointer):
         return _of_pointers(tree.op, left, right)
     a, b = _scalar(left, tree.op), _scalar(right, tree.op)
-    if tree.op in ("<<", ">>"):
+    if tree.op in scalars.SHIFTS:
         within = scalars.promoted(a)
         made = scalars.compute(tree.op, scalars.converted(left.number, within), right.number, within)
     else:
         within = scalars.usual(a, b)
         x, y = scalars.converted(left.number, within), scalars.converted(right.number, within)
-        if tree.op in _COMPARISONS:
+        if tree.op in scalars.COMPARE:
             return Typed(scalars.compare(tree.op, x, y), t.BOOL)
-        if within.kind == "float" and tree.op not in "+-*/":
+        if within.kind == "float" and scalars.BINARY[tree.op].real is None:
             raise NoExpression(f"{tree.op} takes integers, and {within} is none")
         made = scalars.compute(tree.op, x, y, within)
     if made is None:
@@ -182,7 +180,7 @@ def _infix(tree: Infix, scope: "FrameNames") -> Typed:
 
 
 def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
-    if op in _COMPARISONS:
+    if op in scalars.COMPARE:
         if op in ("==", "!=") and (_nowhere(left) or _nowhere(right)):
             return Typed((left.value is right.value) == (op == "=="), t.BOOL)
         return Typed(scalars.compare(op, _address_value(left), _address_value(right)), t.BOOL)

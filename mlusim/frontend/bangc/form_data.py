@@ -25,13 +25,14 @@ from mlusim.frontend.bangc import form_checks, ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import expressions, names, statements
 from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.scalars import BINARY, COMPARE
 from mlusim.frontend.bangc.translated import Template, Translated
 
 MOST_BYTES = 256 << 20
 """Of a form as text: no file has so much."""
 MOST_NODES = 4_000_000
 """Of a function, each counted as often as it is referred to."""
-OPERATORS = frozenset(("-", "~", "!", "+", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "&&", "||"))  # fmt: skip
+OPERATORS = frozenset(("~", "!", "&&", "||", *BINARY, *COMPARE))
 # \Z, as $ would allow a line feed behind a name; names as __class__ are Python's own.
 _NAME = re.compile(r"(?!__\w*__$)[A-Za-z_]\w*\Z")
 _SYMBOL = re.compile(r"[\w$.@:#*&<>~,() \-]+\Z")

@@ -1,6 +1,8 @@
-"""Arithmetic of C on Python numbers: what folds constants is what translated code calls."""
+"""Arithmetic of C: its operators and floating types as tables, of which folding, the debugger and both renderers derive theirs."""
 
+import ast
 import math
+import operator
 import struct
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -8,6 +10,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from attrs import frozen
 
 from mlusim.frontend.bangc import types as t
 
@@ -47,9 +50,55 @@ def to_single(x: float) -> float:
         return float(np.float32(x))
 
 
-ROUND: Mapping[t.Arithmetic, Callable[[float], float]] = MappingProxyType(
-    {t.HALF: to_half, t.BFLOAT16: to_bfloat16, t.FLOAT: to_single, t.DOUBLE: float}
-)
+@frozen
+class Real:
+    """A floating type: how Python rounds to it and under which name translated code does, and the C of conversions.
+
+    Integers up to *exact* are numbers of the type.  ``c_read`` makes a float or a double of it, the others make it of a
+    float, of a double and of an integer.
+    """
+
+    type: t.Arithmetic
+    rounds: Callable[[float], float]
+    name: str | None
+    exact: int
+    c: str
+    c_type: str
+    c_read: str
+    c_of_float: str
+    c_of_double: str
+    c_of_whole: str
+
+
+REALS: Mapping[t.Arithmetic, Real] = MappingProxyType(
+    {
+        one.type: one
+        for one in (
+            # By way of float, a double would be rounded twice to half.
+            Real(
+                t.HALF, to_half, "_c_f16", 1 << 11, "f16", "f16", "from_f16({})", "to_f16({})",
+                "narrow_to_f16({}, RN)", "narrow_to_f16((double)({}), RN)",
+            ),
+            Real(
+                t.BFLOAT16, to_bfloat16, "_c_bf16", 1 << 8, "b16", "b16", "from_b16({})",
+                "to_b16((float)({}))", "to_b16((float)({}))", "to_b16((float)({}))",
+            ),
+            Real(
+                t.FLOAT, to_single, "_c_f32", 1 << 24, "f32", "float", "{}",
+                "((float)({}))", "((float)({}))", "((float)({}))",
+            ),
+            Real(
+                t.DOUBLE, float, None, 1 << 53, "f64", "double", "{}",
+                "((double)({}))", "((double)({}))", "((double)({}))",
+            ),
+        )
+    }
+)  # fmt: skip
+
+
+def real_type(kind: t.Arithmetic) -> Real | None:
+    """Return the row of a floating type; None for what is none."""
+    return REALS.get(t.Arithmetic(kind.name, kind.kind, kind.size))
 
 
 def wrap(value: int, to: t.Arithmetic) -> int:
@@ -100,47 +149,94 @@ def real_divide(a: float, b: float) -> float:
         return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-_WHOLE: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
+@frozen
+class BinaryOperator:
+    """An operator on two numbers: on integers and, unless that is None, on *real* ones, before wrapping or rounding.
+
+    *python* is the node of Python that does the same on integers (of a division: where neither side is negative).
+    With *ring* the low bits of a result follow from those of the operands; what *grows* may leave the type.
+    *helpers* are the functions of translated Python by the size of the type, *c* is how that of C's run-time begins;
+    *tested* names the compilers' form that checks for an overflow.
+    """
+
+    sign: str
+    python: type[ast.AST]
+    whole: Callable[[Any, Any], Any]
+    real: Callable[[Any, Any], Any] | None = None
+    ring: bool = False
+    grows: bool = False
+    helpers: Mapping[int, tuple[str, Callable[[int, int], int]]] = MappingProxyType({})
+    c: str = ""
+    tested: str = ""
+    shift: bool = False
+
+
+_REST = ("_c_mod", remainder)
+BINARY: Mapping[str, BinaryOperator] = MappingProxyType(
     {
-        "+": lambda a, b: a + b,
-        "-": lambda a, b: a - b,
-        "*": lambda a, b: a * b,
-        "/": divide,
-        "%": remainder,
-        "&": lambda a, b: a & b,
-        "|": lambda a, b: a | b,
-        "^": lambda a, b: a ^ b,
-        "<<": lambda a, b: a << b,
-        ">>": lambda a, b: a >> b,
+        one.sign: one
+        for one in (
+            BinaryOperator("+", ast.Add, operator.add, operator.add, ring=True, grows=True, tested="add"),
+            BinaryOperator("-", ast.Sub, operator.sub, operator.sub, ring=True, grows=True, tested="sub"),
+            BinaryOperator("*", ast.Mult, operator.mul, operator.mul, ring=True, grows=True, tested="mul"),
+            BinaryOperator(
+                "/", ast.FloorDiv, divide, real_divide, c="quotient",
+                helpers={4: ("_c_div", int_divide), 8: ("_c_long_div", long_divide)},
+            ),
+            BinaryOperator("%", ast.Mod, remainder, c="rest", helpers={4: _REST, 8: _REST}),
+            BinaryOperator("&", ast.BitAnd, operator.and_, ring=True),
+            BinaryOperator("|", ast.BitOr, operator.or_, ring=True),
+            BinaryOperator("^", ast.BitXor, operator.xor, ring=True),
+            BinaryOperator("<<", ast.LShift, operator.lshift, grows=True, shift=True),
+            BinaryOperator(">>", ast.RShift, operator.rshift, shift=True),
+        )
+    }
+)  # fmt: skip
+COMPARE: Mapping[str, BinaryOperator] = MappingProxyType(
+    {
+        one.sign: one
+        for one in (
+            BinaryOperator("==", ast.Eq, operator.eq, operator.eq),
+            BinaryOperator("!=", ast.NotEq, operator.ne, operator.ne),
+            BinaryOperator("<", ast.Lt, operator.lt, operator.lt),
+            BinaryOperator("<=", ast.LtE, operator.le, operator.le),
+            BinaryOperator(">", ast.Gt, operator.gt, operator.gt),
+            BinaryOperator(">=", ast.GtE, operator.ge, operator.ge),
+        )
     }
 )
-_REAL: Mapping[str, Callable[[float, float], float]] = MappingProxyType(
-    {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": real_divide}
-)
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
+SHIFTS = frozenset(sign for sign, one in BINARY.items() if one.shift)
+DIVISIONS = frozenset(sign for sign, one in BINARY.items() if one.helpers)
+HELPERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        "==": lambda a, b: a == b,
-        "!=": lambda a, b: a != b,
-        "<": lambda a, b: a < b,
-        "<=": lambda a, b: a <= b,
-        ">": lambda a, b: a > b,
-        ">=": lambda a, b: a >= b,
+        **{name: function for one in BINARY.values() for name, function in one.helpers.values()},
+        **{one.name: one.rounds for one in REALS.values() if one.name and one.type != t.FLOAT},
+        "_c_fdiv": real_divide,
+        "_c_whole": whole,
     }
 )
+"""What translated Python calls, but for rounding to float: of that each core has its own (`single_rounder`)."""
+
+
+def most_shift(kind: t.Arithmetic) -> int:
+    """Return the largest count of a shift in an integer type: what is above it is undefined in C, and taken modulo the width."""
+    return 8 * kind.size - 1
 
 
 def compute(op: str, a: Any, b: Any, within: t.Arithmetic) -> Any:
     """``a op b`` in the type *within*; None for what C leaves undefined: division by zero, a shift too far."""
+    row = BINARY[op]
     if within.kind == "float":
-        return ROUND[within](_REAL[op](a, b))
-    if (op in "/%" and b == 0) or (op in ("<<", ">>") and not 0 <= b < 8 * within.size):
+        assert row.real is not None
+        return REALS[within].rounds(row.real(a, b))
+    if (row.helpers and b == 0) or (row.shift and not 0 <= b <= most_shift(within)):
         return None
-    return wrap(_WHOLE[op](int(a), int(b)), within)
+    return wrap(row.whole(int(a), int(b)), within)
 
 
 def compare(op: str, a: object, b: object) -> bool:
     """Return ``a op b``, a comparison of C."""
-    return _COMPARE[op](a, b)
+    return bool(COMPARE[op].whole(a, b))
 
 
 def converted(value: Any, to: t.Arithmetic) -> Any:
@@ -148,7 +244,7 @@ def converted(value: Any, to: t.Arithmetic) -> Any:
     if to.kind == "bool":
         return bool(value)
     if to.kind == "float":
-        return ROUND[t.Arithmetic(to.name, to.kind, to.size)](_real(value))
+        return REALS[t.Arithmetic(to.name, to.kind, to.size)].rounds(_real(value))
     if isinstance(value, float):
         return whole(value, to.low, to.high)
     return wrap(int(value), to)

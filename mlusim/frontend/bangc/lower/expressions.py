@@ -29,9 +29,8 @@ from mlusim.frontend.bangc.lower import braces, copies, dispatch, effects, lambd
 from mlusim.frontend.bangc.lower.conversions import convert, literal, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
-from mlusim.frontend.bangc.scalars import compare, compute, promoted, usual
+from mlusim.frontend.bangc.scalars import COMPARE, SHIFTS, compare, compute, promoted, usual
 
-_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _CASTS = (
     "CSTYLE_CAST_EXPR",
     "CXX_FUNCTIONAL_CAST_EXPR",
@@ -233,7 +232,7 @@ def _binary(scope: FunctionScope, node: Node) -> Expr:
         scope.refuse_loose(mark, right.span)  # it may never be made, and its end is behind the expression
         return Logical(op, first, second, t.BOOL, node.span)
     first, second = scope.value(left), scope.value(right)
-    if op in _COMPARISONS:
+    if op in COMPARE:
         return _comparison(scope, node, first, second)
     if isinstance(first.type, t.Pointer) and isinstance(second.type, t.Pointer):
         return Distance(first, second, t.INT64, node.span)
@@ -250,7 +249,7 @@ def arithmetic(scope: FunctionScope, op: str, first: Expr, second: Expr, node: N
     if not isinstance(kind, t.Arithmetic):
         return scope.refuse(op, f"{op} of {first.type} and {second.type} is not supported", node.span)
     first = convert(scope, first, kind, node.span)
-    if op not in ("<<", ">>"):  # a shift has the type of its left side
+    if op not in SHIFTS:  # a shift has the type of its left side
         second = convert(scope, second, kind, node.span)
     if isinstance(first, Const) and isinstance(second, Const):
         known = compute(op, first.value, second.value, kind)
@@ -281,7 +280,7 @@ def _compound(scope: FunctionScope, node: Node) -> Expr:
         return Update(at, op, operand, kind, False, kind, node.span)
     if not isinstance(kind, t.Arithmetic) or not isinstance(operand.type, t.Arithmetic):
         return scope.refuse(node.op, f"{node.op} of {kind} and {operand.type} is not supported", node.span)
-    if op in ("<<", ">>"):
+    if op in SHIFTS:
         within = promoted(kind)
     else:
         within = usual(kind, operand.type)

@@ -3,20 +3,14 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mlusim.arch.dtypes import MEMORY_TYPES, DType
+from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render.layouts import dtype
+from mlusim.frontend.bangc.scalars import BINARY, REALS, SHIFTS, Real, most_shift
 
 IDS: Mapping[DType, int] = MappingProxyType({d: n for n, d in enumerate(MEMORY_TYPES)})
-_INTEGERS = {
-    ("int", 1): "int8_t", ("int", 2): "int16_t", ("int", 4): "int32_t", ("int", 8): "int64_t",
-    ("uint", 1): "uint8_t", ("uint", 2): "uint16_t", ("uint", 4): "uint32_t", ("uint", 8): "uint64_t", ("bool", 1): "uint8_t",
-}  # fmt: skip
-_SUFFIXES = {
-    "half": "f16", "bfloat16": "b16", "float": "f32", "double": "f64", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
-    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-}  # fmt: skip
+_REALS: Mapping[str, Real] = MappingProxyType({one.c: one for one in REALS.values()})
 
 
 class NoForm(Exception):
@@ -37,7 +31,9 @@ def floating(kind: t.Arithmetic) -> str:
 
 def suffix(kind: t.Arithmetic) -> str:
     """Render the suffix of the element type through which memory of *kind* is seen."""
-    return _SUFFIXES[dtype(kind).name]
+    seen = dtype(kind)
+    number = f"{seen.kind[0]}{8 * seen.size}"
+    return "b16" if seen is bfloat16 else number
 
 
 def dtype_of(kind: t.Type) -> DType | None:
@@ -60,24 +56,19 @@ def ctype(kind: t.Type) -> str:
     if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"a value of {kind}")
     if kind.kind != "float":
-        return _INTEGERS[kind.kind, kind.size]
-    return {"f16": "f16", "b16": "b16", "f32": "float", "f64": "double"}[floating(kind)]
+        return f"{'uint' if kind.kind == 'bool' else kind.kind}{8 * kind.size}_t"
+    return _REALS[floating(kind)].c_type
 
 
 def real(text: str, kind: t.Arithmetic) -> str:
     """Render a number of type *kind* as float or double."""
-    return {"f16": f"from_f16({text})", "b16": f"from_b16({text})"}.get(floating(kind), text)
+    return _REALS[floating(kind)].c_read.format(text)
 
 
 def rounded(text: str, kind: t.Arithmetic, *, wide: bool) -> str:
     """Render a float, or with *wide* a double, rounded to *kind*."""
-    how = floating(kind)
-    if how == "f16":
-        # By way of float, a double would be rounded twice.
-        return f"narrow_to_f16({text}, RN)" if wide else f"to_f16({text})"
-    if how == "b16":
-        return f"to_b16((float)({text}))"
-    return f"(({ctype(kind)})({text}))"
+    row = _REALS[floating(kind)]
+    return (row.c_of_double if wide else row.c_of_float).format(text)
 
 
 def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
@@ -86,7 +77,7 @@ def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
         return f"({real(text, have) if have.kind == 'float' else text} != 0)"
     if to.kind == "float":
         if have.kind != "float":
-            return _from_whole(text, to)
+            return _REALS[floating(to)].c_of_whole.format(text)
         if floating(have) == floating(to):
             return text
         return rounded(real(text, have), to, wide=have.size == 8)
@@ -96,24 +87,16 @@ def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
     return f"(({ctype(to)})({text}))"
 
 
-def _from_whole(text: str, to: t.Arithmetic) -> str:
-    how = floating(to)
-    if how == "f16":
-        return f"narrow_to_f16((double)({text}), RN)"
-    return f"to_b16((float)({text}))" if how == "b16" else f"(({ctype(to)})({text}))"
-
-
 def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
     """``left op right`` in the type *kind*; the right side of a shift may be of any integer type."""
     if kind.kind == "float":
         return rounded(f"({real(left, kind)} {op} {real(right, kind)})", kind, wide=False)
     made = ctype(kind)
-    if op in ("/", "%"):
-        name = "quotient_" if op == "/" else "rest_"
-        return f"{name}{suffix(kind)}(m, {left}, {right}, {site})"
-    if op in ("<<", ">>"):
-        # The count is taken modulo the width, for a shift too far is undefined in C; checked runs refuse it before.
-        return f"(({made})({left} {op} ({right} & {8 * kind.size - 1})))"
+    if BINARY[op].c:
+        return f"{BINARY[op].c}_{suffix(kind)}(m, {left}, {right}, {site})"
+    if op in SHIFTS:
+        # The count is taken modulo the width; checked runs refuse a shift too far before.
+        right = f"({right} & {most_shift(kind)})"
     return f"(({made})({left} {op} {right}))"
 
 

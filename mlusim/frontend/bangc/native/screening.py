@@ -11,16 +11,15 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native import numbers
 from mlusim.frontend.bangc.native.numbers import ctype, real
-
-_OVERFLOWS = {"+": "add", "-": "sub", "*": "mul"}
+from mlusim.frontend.bangc.scalars import BINARY, SHIFTS
 
 
 def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False) -> str:
     """``left op right`` in the type *kind*; with *steps* it is the step of a loop, whose counter does not wrap."""
-    if kind.kind != "float" and op in _OVERFLOWS and (kind.kind == "int" or steps):
+    if kind.kind != "float" and BINARY[op].tested and (kind.kind == "int" or steps):
         made = ctype(kind)
-        return f"FITS_({made}, {_OVERFLOWS[op]}, ({made})({left}), ({made})({right}), {site})"
-    if op in ("<<", ">>"):
+        return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {site})"
+    if op in SHIFTS:
         right = f"SHIFT_(__typeof__({right}), {right}, {8 * kind.size}, {site})"
     return numbers.computed(op, left, right, kind, site)
 

@@ -1,44 +1,20 @@
 """Arithmetic and conversions of numbers in Python, with the ranges and the rounding of C."""
 
 import ast
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.ranges import Range, computed
+from mlusim.frontend.bangc.scalars import BINARY, COMPARE, DIVISIONS, SHIFTS, most_shift, real_type
 
-_PLAIN: Mapping[str, type[ast.operator]] = MappingProxyType(
-    {
-        "+": ast.Add,
-        "-": ast.Sub,
-        "*": ast.Mult,
-        "&": ast.BitAnd,
-        "|": ast.BitOr,
-        "^": ast.BitXor,
-        "<<": ast.LShift,
-        ">>": ast.RShift,
-    }
-)
-_GROWING = frozenset(("+", "-", "*", "<<"))
-COMPARE: Mapping[str, type[ast.cmpop]] = MappingProxyType(
-    {"==": ast.Eq, "!=": ast.NotEq, "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE}
-)
-ROUNDING: Mapping[t.Arithmetic, str] = MappingProxyType(
-    {t.HALF: "_c_f16", t.BFLOAT16: "_c_bf16", t.FLOAT: "_c_f32"}
-)
 SCRATCH = "_c_x"
 # The low bits of a result follow from those of the operands.
-_RING = frozenset(("+", "-", "*", "&", "|", "^"))
 _SHORT = (1 << 30) - 1  # what Python compares fastest
-_EXACT: Mapping[t.Arithmetic, int] = MappingProxyType(  # integers up to here are numbers of the type
-    {t.HALF: 1 << 11, t.BFLOAT16: 1 << 8, t.FLOAT: 1 << 24}
-)
 
 
 def modular(op: str, kind: t.Arithmetic) -> bool:
     """Return whether ``op`` in an integer type gives the same low bits for operands that are not wrapped yet."""
-    return op in _RING and kind.kind in ("int", "uint")
+    return BINARY[op].ring and kind.kind in ("int", "uint")
 
 
 def keeps(have: t.Type, to: t.Type, size: int) -> bool:
@@ -50,26 +26,40 @@ def keeps(have: t.Type, to: t.Type, size: int) -> bool:
 
 def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
     """Return whether ``op`` on integers may leave the type *kind*; *a* and *c* are what the operands may be."""
-    if op not in _GROWING or not kind.whole:
+    if not BINARY[op].grows or not kind.whole:
         return False
     within = computed(op, a, c)
     return within is None or within[0] < kind.low or within[1] > kind.high
 
 
+def python(op: str) -> ast.operator:
+    """Return the operator of Python that computes ``op`` on integers, of a division where neither is negative."""
+    made = BINARY[op].python()
+    assert isinstance(made, ast.operator)
+    return made
+
+
+def comparison(op: str) -> ast.cmpop:
+    """Return the operator of Python that compares as ``op`` does."""
+    made = COMPARE[op].python()
+    assert isinstance(made, ast.cmpop)
+    return made
+
+
 def plain(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
     """``left op right`` on integers, not wrapped."""
-    return b.binary(left, _PLAIN[op](), right)
+    return b.binary(left, python(op), right)
 
 
 def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
     """``left op right`` in the type *kind*; *a* and *c* are what the operands may be."""
     if kind.kind == "float":
         return rounded(real(op, left, right), kind)
-    if op in ("/", "%"):
+    if op in DIVISIONS:
         return _divided(op, left, right, kind, a, c)
-    if op in ("<<", ">>") and not (c[0] >= 0 and c[1] < 8 * kind.size):
-        right = b.binary(right, ast.BitAnd(), b.constant(8 * kind.size - 1))
-        c = (0, 8 * kind.size - 1)
+    if op in SHIFTS and not (c[0] >= 0 and c[1] <= most_shift(kind)):
+        right = b.binary(right, ast.BitAnd(), b.constant(most_shift(kind)))
+        c = (0, most_shift(kind))
     made = plain(op, left, right)
     return wrapped(made, kind) if overflows(op, kind, a, c) else made
 
@@ -80,14 +70,13 @@ def real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
         if isinstance(right, ast.Constant) and right.value:
             return b.binary(left, ast.Div(), right)
         return b.call("_c_fdiv", left, right)
-    return b.binary(left, _PLAIN[op](), right)
+    return b.binary(left, python(op), right)
 
 
 def _divided(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
-    python = ast.FloorDiv() if op == "/" else ast.Mod()
     if a[0] >= 0 and c[0] >= 0:
-        return b.binary(left, python, right)
-    helper = ("_c_div" if kind.size == 4 else "_c_long_div") if op == "/" else "_c_mod"
+        return b.binary(left, python(op), right)
+    helper, _ = BINARY[op].helpers[max(kind.size, 4)]
     if not b.simple(right) or c[1] <= 0:
         return b.call(helper, left, right)
     # Most operands are not negative, and Python's own operator does.
@@ -97,7 +86,7 @@ def _divided(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Ra
     else:
         operators: list[ast.cmpop] = [ast.GtE()] if c[0] > 0 else [ast.GtE(), ast.Lt()]
         test = ast.Compare(held, operators, [b.constant(0), right][: len(operators)])
-    return ast.IfExp(test, b.binary(again, python, right), b.call(helper, again, right))
+    return ast.IfExp(test, b.binary(again, python(op), right), b.call(helper, again, right))
 
 
 def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
@@ -114,8 +103,8 @@ def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
 
 def rounded(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
     """*made* rounded to a floating type."""
-    helper = ROUNDING.get(t.Arithmetic(kind.name, kind.kind, kind.size))
-    return made if helper is None else b.call(helper, made)
+    row = real_type(kind)
+    return made if row is None or row.name is None else b.call(row.name, made)
 
 
 def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
@@ -138,7 +127,8 @@ def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Rang
 def _from_whole(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
     if to.size == 8 or have.kind == "bool":
         return b.call("float", made)
-    exact = _EXACT.get(t.Arithmetic(to.name, to.kind, to.size), 0)
+    row = real_type(to)
+    exact = 0 if row is None else row.exact
     if -exact <= values[0] and values[1] <= exact:
         return b.call("float", made)
     once, again = b.twice(made, SCRATCH)

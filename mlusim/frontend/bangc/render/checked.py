@@ -9,6 +9,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import arithmetic
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.ranges import Range, computed
+from mlusim.frontend.bangc.scalars import BINARY, DIVISIONS, SHIFTS
 
 NARROWED, OVERFLOW, SHIFT, FLOAT, COUNTER = (
     "narrowed",
@@ -62,21 +63,21 @@ def arithmetic_of(
     """``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *rule* is that of a loop's step."""
     if kind.kind == "float":
         return arithmetic.arithmetic(op, left, right, kind, a, c)
-    if op in ("/", "%"):
+    if op in DIVISIONS:
         if kind.kind == "int" and a[0] == kind.low and c[0] <= -1 <= c[1]:
             return b.call(
                 "_c_divided", b.constant(op), left, right, b.constant(kind.name), b.constant(kind.high)
             )
         return arithmetic.arithmetic(op, left, right, kind, a, c)
     bits = 8 * kind.size
-    if op in ("<<", ">>") and not (c[0] >= 0 and c[1] < bits):
+    if op in SHIFTS and not (c[0] >= 0 and c[1] < bits):
         inside = b.between(0, b.held(arithmetic.SCRATCH, right), bits - 1)
         right = ast.IfExp(inside, b.name(arithmetic.SCRATCH), _told(SHIFT, kind, kind))
         c = (0, bits - 1)
     tested = kind.kind == "int" and op != "<<"  # a left shift may drop bits, which is what it is for
     within = computed(op, a, c)
     fits = within is not None and kind.low <= within[0] and within[1] <= kind.high
-    if op in ("+", "-", "*") and (tested or rule) and not fits:
+    if BINARY[op].tested and (tested or rule) and not fits:
         return fitting(arithmetic.plain(op, left, right), kind, rule or OVERFLOW)
     return arithmetic.arithmetic(op, left, right, kind, a, c)
 

@@ -291,7 +291,7 @@ def _compare(c: Context, node: ir.Compare) -> ast.expr:
     tested = _null_test(c, node)
     if tested is not None:
         return tested
-    made = b.compare(value(c, node.left), arithmetic.COMPARE[node.op](), value(c, node.right))
+    made = b.compare(value(c, node.left), arithmetic.comparison(node.op), value(c, node.right))
     return asked(c, made, node.left, node.right)
 
 
