@@ -1,6 +1,7 @@
 """Settings for every test, and the end of a run that hangs."""
 
 import faulthandler
+import gc
 import os
 from collections import Counter
 
@@ -80,6 +81,12 @@ def pytest_collection_modifyitems(items):
 
     if all(item.path.is_relative_to(item.config.rootpath / "tests") for item in items):
         items.sort(key=place)
+
+
+def pytest_collection_finish():
+    """Leave the modules and tests, which stay to the end, out of every later search for circles."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config):

@@ -42,8 +42,7 @@ def touched(sample, operand):
         mask[np.add.outer(access.starts, np.arange(access.size))] = True
         return mask
     step = operand.step_on(sample.mlu.core.session.board.arch.generation, pointer.view.itemsize)
-    for i in range(0, extent(operand, sample.arguments), step):
-        mask[i * pointer.view.itemsize : (i + 1) * pointer.view.itemsize] = True
+    mask.reshape(-1, pointer.view.itemsize)[: extent(operand, sample.arguments) : step] = True
     return mask
 
 

@@ -1,8 +1,22 @@
 """Sources as text for the tests of the BANG C front end."""
 
+import os
+import shlex
+
 import pytest
 
 from mlusim import bangc
+from mlusim.engine.native.build import CHOICE, available
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_optimisations(request):
+    """Let the compiler optimise little, which halves its time; operators, intrinsics and `make attack` have what users have."""
+    with pytest.MonkeyPatch.context() as patch:
+        attack = request.config.option.markexpr == "attack"
+        if not attack and CHOICE not in os.environ and (command := available()) is not None:
+            patch.setenv(CHOICE, shlex.join((*command, "-Og")))
+        yield
 
 
 @pytest.fixture
