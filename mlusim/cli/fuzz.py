@@ -2,12 +2,13 @@
 
 import argparse
 import contextlib
+import itertools
 import shlex
 from pathlib import Path
 
 from rich.text import Text
 
-from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check.checking import report_of
 from mlusim.check.findings_text import renderables
 from mlusim.cli.arguments.fuzz import USUAL_SECONDS
@@ -30,6 +31,7 @@ from mlusim.fuzz.subjects import (
     FuzzedPython,
     FuzzSubject,
 )
+from mlusim.machine.grid import grid_of
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.operators.registry import find_operator
@@ -119,6 +121,9 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         given, subject = {**operator.draws, **given}, FuzzedOperator(operator.name)
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
     boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
+    if isinstance(subject, FuzzedKernel | FuzzedPython):  # the others launch by themselves
+        for board, dim in itertools.product(boards, dims):
+            grid_of(find_board(board), dim, kind_of(args.kind))
     return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed or 0, args.limit)
 
 

@@ -431,6 +431,8 @@ def refuse_unfit(task: FuzzTask) -> None:
             raise UsageError(sentence)
         lacking = next((one for one in needed if one not in values), None)
         if lacking is not None:
+            pointed = subject.usual(board).get(lacking)
+            example = "int:1..20000" if pointed is None else f"in:{pointed.name}:64"
             raise UsageError(
-                f"the parameter {lacking} of {name} is given no value; give one with --arg, as --arg {lacking}=int:1..20000"
+                f"the parameter {lacking} of {name} is given no value; give one with --arg, as --arg {lacking}={example}"
             )

@@ -10,12 +10,12 @@ import numpy as np
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype, uint8
-from mlusim.counted import counted
 from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.lazy import lazy
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
+from mlusim.machine.grid import grid_of
 from mlusim.machine.hub import (
     Observer,
     attendants,
@@ -26,7 +26,7 @@ from mlusim.machine.hub import (
     turn,
     wants_counts,
 )
-from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
+from mlusim.machine.kernel import BLOCK, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
@@ -237,7 +237,7 @@ class Device(Presented):
         """Run *kernel* as `launch` does, whose keywords are *options*."""
         __tracebackhide__ = True
 
-        given = _kernel(kernel), self._dim(dim, kind), kind, _arguments(args)
+        given = _kernel(kernel), grid_of(self.board, dim, kind), kind, _arguments(args)
         request = Request(*given, options.checked(args))
         watching = _watching((*attendants(), *request.options.observers))
         self._check_arguments(request)
@@ -349,35 +349,6 @@ class Device(Presented):
         if allocation.heap is not self._heap:
             where = "another device" if allocation.space is GDRAM else f"{allocation.space} of another launch"
             raise UsageError(f"a pointer into {where}, to {allocation.site}, is no argument on {self!r}")
-
-    def _dim(self, dim: int | Sequence[int], kind: Kind) -> tuple[int, int, int]:
-        if not isinstance(kind, Kind) or kind not in KINDS:
-            names = ", ".join(k.name for k in KINDS)
-            raise LaunchError(f"kind = {kind!r} is no task type; use one of {names}")
-        sizes = tuple(dim) if isinstance(dim, Iterable) else (dim, 1, 1)
-        if len(sizes) != 3 or not all(isinstance(n, int | np.integer) for n in sizes):
-            raise LaunchError(f"dim = {dim!r} is no grid; give three integers (x, y, z)")
-        limits = self.board.max_dim
-        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
-            if not 1 <= size <= limit:
-                raise LaunchError(
-                    f"dim.{axis} = {size} is out of range; {self.board.name} takes 1 to {limit}"
-                )
-        if kind.unions:
-            self._check_union(int(sizes[0]), kind)
-        return int(sizes[0]), int(sizes[1]), int(sizes[2])
-
-    def _check_union(self, x: int, kind: Kind) -> None:
-        if kind.unions > self.board.max_union:
-            most = f"UNION{self.board.max_union}" if self.board.max_union else "BLOCK"
-            raise LaunchError(
-                f"{kind} needs {counted(kind.unions, 'cluster')} at once; {self.board.name} allows up to {most}"
-            )
-        width = kind.unions * self.board.arch.cores_per_cluster
-        if x % width:
-            raise LaunchError(
-                f"dim.x = {x} is no multiple of {width}; a {kind} task on {self.board.name} takes {width} cores"
-            )
 
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         tally, request = session.tally, session.request

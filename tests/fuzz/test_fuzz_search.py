@@ -292,13 +292,16 @@ def test_host_functions_are_searched_and_checked(fuzzed, tmp_path, capsys):
             "Nearest<1> has no parameter 'odd', and no formula names it; its parameters: y, x, n",
         ),
         (("y=",), "gives no value"),
+        (("y",), "as --arg y=in:int32:64"),  # it is left out
+        (("--dim=4|0",), "dim.x = 0 is out of range; MLU370-X4 takes 1 to 65535"),
         (("x=in:int32:n",), "it takes float"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(fuzzed, capsys, change, said):
     """In a sentence that says what is legal, before anything is searched or where the first call is made."""
-    changed = {one.partition("=")[0]: one for one in (*KINDS["Nearest"], *change)}
-    arguments = [word for one in changed.values() for word in ("--arg", one)]
+    grid = [one for one in change if one.startswith("--")]
+    changed = {one.partition("=")[0]: one for one in (*KINDS["Nearest"], *change) if one not in grid}
+    arguments = [word for one in changed.values() if one != "y" for word in ("--arg", one)] + grid
 
     code = main(["fuzz", "historic_kinds.mlu", "--kernel", "Nearest<true>", *arguments, "--runs", "2"])
 
