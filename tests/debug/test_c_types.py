@@ -158,3 +158,24 @@ def test_a_record_keeps_types(kernel):
 
     assert ["Part"] == list(form.records)
     assert {"PLAIN": 0, "HEAVY": 3} == form.enumerations["Mode"]
+
+
+def test_list_goes_on(stopped):
+    """Like gdb: `list` shows the lines behind what it showed, with - those before; places stand on either side of a comma."""
+
+    def numbers(command):
+        text = says(stopped, command)
+        return [int(word) for line in text.splitlines() if (word := line[3:8].strip()).isdigit()]
+
+    says(stopped, "goto begin", "tbreak k.mlu:21", "run")
+    first, behind, before = numbers("list 3,4"), numbers("list"), numbers("list -")
+
+    assert [3, 4] == first
+    assert [*range(5, 15)] == behind
+    assert [*range(1, 5)] == before[-4:]
+    assert [*range(18, 23)] == numbers("list 18,")
+    assert [*range(3, 13)] == numbers("list ,12")
+    assert [*range(7, 10)] == numbers("list two,K")
+    assert "names no lines" in refuses(stopped, "list 9,3")
+    assert "list takes lines or functions" in refuses(stopped, "list &")
+    assert "`why n` follows" in refuses(stopped, "who-wrote n")

@@ -1,7 +1,6 @@
 """The commands that look around: where, list, focus, info, history."""
 
 import linecache
-import re
 from typing import TYPE_CHECKING
 
 from mlusim.debug.console.cmd_attached import apply
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
-_RANGE = re.compile(r"(?:(?P<file>.+):)?(?P<first>\d+)\s*,\s*(?P<last>\d+)$")
 AROUND = 5  # lines of source shown before and behind the current one
 
 
@@ -76,23 +74,66 @@ def _level(session: "DebugSession", level: int) -> str:
 
 
 def list_(console: "CommandContext", words: str) -> str:
-    """Show the source around a line."""
+    """Show the source around a line, or on from what was shown last at this stop."""
     session = console.session
-    site = session.site()
-    if words:
-        if (several := _RANGE.match(words)) is not None:
-            return _listed(session, several["file"], int(several["first"]), int(several["last"]))
-        file, _, line = words.rpartition(":")
-        if words.isidentifier():
-            code = find_function(words, session.functions, session.owned).code
-            return listing(session, code.co_filename, code.co_firstlineno, 1, 2 * AROUND - 1)
-        if not line.isdigit():
-            raise UsageError(f"list takes a line or a function, as in `list 94`, not {words!r}")
-        site = _line(session, file, int(line))
-    if site is None:
-        function = session.functions[0].code
-        site = function.co_filename, function.co_firstlineno
-    return listing(session, site[0], site[1], AROUND, AROUND)
+    known = console.listed if console.listed is not None and console.listed[0] is session.stop else None
+    if words == "-" or (not words and known is not None):
+        if known is None:
+            raise UsageError("nothing has been listed at this stop; `list` shows the lines around it")
+        _, file, first, last = known
+        if words:
+            first, last = max(1, first - 2 * AROUND), first - 1
+        else:
+            first, last = last + 1, last + 2 * AROUND
+    else:
+        file, first, last = _meant(session, words)
+    count = len(linecache.getlines(file))
+    if count and not 1 <= first <= min(last, count):
+        raise UsageError(f"there are no more lines there; {place_of(file)} has the lines 1 to {count}")
+    text = listing(session, file, first, 0, last - first)
+    console.listed = session.stop, file, first, min(last, count)
+    return text
+
+
+def _meant(session: "DebugSession", words: str) -> tuple[str, int, int]:
+    """Return the file and the lines that *words* mean: around a line or a function, or from a place to a place."""
+    if not words:
+        site = session.site()
+        if site is None:
+            function = session.functions[0].code
+            site = function.co_filename, function.co_firstlineno
+        return site[0], max(1, site[1] - AROUND), site[1] + AROUND
+    begin, comma, end = (word.strip() for word in words.partition(","))
+    if not comma:
+        file, line = _place(session, begin)
+        before = 1 if begin.isidentifier() else AROUND
+        return file, max(1, line - before), line + 2 * AROUND - 1 - before + (before == AROUND)
+    if not begin and not end:
+        raise UsageError(
+            "list takes a line on one side of the comma at least, as in `list 60,` or `list 60,80`"
+        )
+    file, first = _place(session, begin) if begin else ("", 0)
+    other, last = _place(session, end) if end else (file, first + 2 * AROUND - 1)
+    if not begin:
+        return other, max(1, last - 2 * AROUND + 1), last
+    if other != file and ":" not in end and end.isdigit():
+        other = file
+    if other != file or last < first:
+        raise UsageError(f"list {words} names no lines; the first comes first, in the same file")
+    return file, first, last
+
+
+def _place(session: "DebugSession", word: str) -> tuple[str, int]:
+    """Return the line that a number, FILE:LINE or the name of a function means."""
+    if word.isidentifier():
+        code = find_function(word, session.functions, session.owned).code
+        return code.co_filename, code.co_firstlineno
+    file, _, line = word.rpartition(":")
+    if not line.isdigit():
+        raise UsageError(
+            f"list takes lines or functions, as in `list 94`, `list 94,` or `list f,g`, not {word!r}"
+        )
+    return _line(session, file, int(line))
 
 
 def _line(session: "DebugSession", file: str, line: int) -> tuple[str, int]:
@@ -106,14 +147,6 @@ def _line(session: "DebugSession", file: str, line: int) -> tuple[str, int]:
     if not 1 <= line <= last:
         raise UsageError(f"{place_of(named)} has the lines 1 to {last}")
     return named, line
-
-
-def _listed(session: "DebugSession", file: str | None, first: int, last: int) -> str:
-    """Lines *first* to *last*, as far as there are so many."""
-    if last < first:
-        raise UsageError(f"list {first},{last} names no lines; the first comes first")
-    named, _ = _line(session, file or "", first)
-    return listing(session, named, first, 0, last - first)
 
 
 def listing(session: "DebugSession", file: str, line: int, before: int, behind: int) -> str:
@@ -188,7 +221,7 @@ COMMANDS = (
     Command("up", (), "[N]", LOOKING, "look at the function that called this one", up, repeats=True),
     Command("down", (), "[N]", LOOKING, "look at the function that this one called", down, repeats=True),
     Command("frame", ("f",), "[N]", LOOKING, "look at frame N of `where`", frame_),
-    Command("list", ("l",), "[[FILE:]LINE[,LINE]|FUNCTION]", LOOKING, "show source around the current line, or another, or from a line to a line", list_, completes="function"),
+    Command("list", ("l",), "[PLACE | PLACE,PLACE | PLACE, | ,PLACE | -]", LOOKING, "show source around the current line or a place, from a place to a place, then the lines behind, with - those before", list_, completes="function"),
     Command("task", ("t", "thread"), "[N | apply all|N,N COMMAND]", LOOKING, "look at task N, or at memory core Nm; the schedule is not changed; with `apply` execute a command for several tasks", task, completes="task"),
     Command("info", ("i",), "VIEW", LOOKING, "show a view of the machine", info, VIEWS, completes="info"),
     Command("history", (), "[N] [task]", LOOKING, "show the last N operations of all tasks, or of this task", history),

@@ -82,10 +82,12 @@ def advance(console: "CommandContext", words: str) -> str:
             "advance takes a place, as in `advance 94` or `advance helper`; `help break` lists the forms"
         )
     made = break_at(session, words, temporary=True)
+    made.silent = True
     try:
         session.forward()
     finally:
         session.breakpoints.pop(made.number, None)
+        session.numbered -= 1  # no breakpoint of the user's
     return console.stop_text()
 
 

@@ -14,6 +14,7 @@ from mlusim.near import near
 
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
+    from mlusim.debug.stop.moments import Stop
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"
 LOOKING, MEMORY, SESSION = "looking around", "memory and values", "the session"
@@ -80,6 +81,7 @@ class CommandContext(ABC):
         self.displayed = 0
         self.attached: dict[int, list[str]] = {}
         self.collecting: tuple[int, list[str]] | None = None
+        self.listed: tuple[Stop, str, int, int] | None = None  # the file and lines shown last, at which stop
 
     @abstractmethod
     def execute(self, line: str) -> Reply:

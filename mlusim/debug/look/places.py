@@ -250,7 +250,9 @@ def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
     if not isinstance(value, Ptr):
         shown = value_text(value)
         what = text if shown == text else f"{text} is {shown}, which"
-        raise UsageError(f"{what} is no place in memory; `help x` lists the forms")
+        alone = text.isidentifier() and shown != text
+        hint = f"`why {text}` follows the value of a variable" if alone else "`help x` lists the forms"
+        raise UsageError(f"{what} is no place in memory; {hint}")
     return value
 
 

@@ -343,6 +343,7 @@ class Breakpoint(Stopper):
     condition: str | None = None
     test: "Callable[[Core | None, FrameType | None], bool | str] | None" = None
     ignore: int = 0
+    silent: bool = False  # it stops without a word of itself, as a step does
     hits: int = 0
     words: str = ""
     counted: Callable[[int], bool] | None = None
@@ -427,6 +428,8 @@ class Breakpoint(Stopper):
         return self._said(why, note)
 
     def _said(self, why: str, note: str) -> str:
+        if self.silent:
+            return note.strip()
         verb = self.kind.capitalize()
         return f"{verb} {self.number}, {why or self.location.text}{note}"
 
