@@ -18,6 +18,7 @@ from mlusim.programs.launch_again import LaunchAgain
 from mlusim.programs.native_parts import overlaps_in_c
 
 if TYPE_CHECKING:
+    from mlusim.machine.launch import Launch
     from mlusim.programs.other_calls import Came, TextCall
 
 Array = np.ndarray[Any, Any]
@@ -69,24 +70,29 @@ def check_call(
             done = evolve(done, problem="; ".join(filter(None, (done.problem, told))))
     if not plans or PLANS not in names or done.faults or not isinstance(call, KernelCall):
         return done
-    many = sum(kept.done.launch.instructions.values()) if isinstance(kept.done, Called) else 0
-    return carved(done, [(call, many)])
+    long = _length(kept.done.launch) if isinstance(kept.done, Called) else 0
+    return carved(done, [(call, long)])
+
+
+def _length(launch: "Launch") -> int:
+    counts = launch.instructions, launch.scalar_loads, launch.scalar_stores
+    return sum(sum(one.values()) for one in counts)
 
 
 def carved_again(done: Checked, launches: Iterable[LaunchAgain]) -> Checked:
     """Return *done* with the overlaps in *launches* of a program."""
-    return carved(done, [(launch, launch.instructions) for launch in launches])
+    return carved(done, [(launch, launch.length) for launch in launches])
 
 
 def carved(done: Checked, calls: Iterable[tuple[KernelCall | LaunchAgain, int]]) -> Checked:
     """Return *done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
 
-    With each of *calls* comes how many instructions it has.  Its kernel runs once or twice more in C, or twice in Python where that cannot tell.  After a fault there is no plan: the
+    With each of *calls* comes how many instructions and scalar accesses it has.  Its kernel runs once or twice more in C, or twice in Python where that cannot tell.  After a fault there is no plan: the
     launch has no end.
     """
-    for call, instructions in calls:
+    for call, length in calls:
         with contextlib.suppress(MlusimError):
-            found = overlaps_in_c(call, instructions) or carve(call)
+            found = overlaps_in_c(call, length) or carve(call)
             told = {_place(f) for f in done.findings}
             fresh = [f for f in found.findings if _place(f) not in told]
             accepted = [a for a in found.allowed if a not in done.allowed]

@@ -104,6 +104,16 @@ class Tally:
             )
         )
 
+    @property
+    def scalars(self) -> int:
+        """The scalar accesses of the tasks that have ended."""
+        return sum(self.scalar_loads.values()) + sum(self.scalar_stores.values())
+
+    @property
+    def length(self) -> int:
+        """The instructions and scalar accesses of the tasks that have ended: each takes time in Python, and is heard of by who watches."""
+        return sum(self.counts) + self.scalars
+
     def count(self, core: "Core") -> None:
         """Add the instructions and the traffic of *core*, where it counted them by itself."""
         mlu = core.mlu

@@ -590,16 +590,16 @@ def _launches(call: HostFunctionCall) -> Iterable[LaunchAgain]:
     return keeper.launches.values()
 
 
-def _overlaps_of(call: "SearchedCall", instructions: int) -> Iterator[Finding]:
+def _overlaps_of(call: "SearchedCall", length: int) -> Iterator[Finding]:
     """Yield the findings about parts of arrays that overwrite one another in the kernels that *call* launches.
 
-    A call of a kernel has so many *instructions*.
+    A call of a kernel has *length* instructions and scalar accesses.
     """
     calls: list[tuple[KernelCall | LaunchAgain, int]]
     if isinstance(call, HostFunctionCall):
-        calls = [(launch, launch.instructions) for launch in _launches(call)]
+        calls = [(launch, launch.length) for launch in _launches(call)]
     else:
-        calls = [(call, instructions)]
+        calls = [(call, length)]
     for one, many in calls:
         yield from (overlaps_in_c(one, many) or carve(one)).findings
 

@@ -29,7 +29,7 @@ class Relaunched:
 
 @frozen(eq=False)
 class LaunchAgain:
-    """A launch of a kernel of BANG C, with the bytes that its arguments led to when it began, and how many instructions it had."""
+    """A launch of a kernel of BANG C, with the bytes that its arguments led to when it began, and how long it was."""
 
     kernel: BangKernel
     board: Any
@@ -38,7 +38,7 @@ class LaunchAgain:
     arguments: tuple[Any, ...]
     memory: dict[Allocation, Bytes]
     engine: str = AUTO
-    instructions: int = 0
+    length: int = 0  # instructions and scalar accesses
 
     def watched(self) -> "LaunchAgain":
         """Return the same launch on the engine whose instructions can be watched."""
@@ -104,7 +104,7 @@ class LaunchKeeper(Observer):
         """Note how long the launch was."""
         kept = self.launches.get(self._last)
         if kept is not None:
-            self.launches[self._last] = evolve(kept, instructions=sum(launch.tally.counts))
+            self.launches[self._last] = evolve(kept, length=launch.tally.length)
 
     def fault(self, core: object, fault: BaseException) -> None:
         """Forget a launch that does not come to its end."""

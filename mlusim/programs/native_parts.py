@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mlusim.programs.launch_again import LaunchAgain
 
 ROWS = tuple(ISA)
-FEW = 2_000  # instructions that Python executes twice, and watches, in the time that a compiler takes
+FEW = 2_000  # instructions and scalar accesses that Python executes twice, and watches, in the time that a compiler takes
 
 
 class UnclearPart(MlusimError):
@@ -57,16 +57,16 @@ class Overlaps:
     allowed: tuple[Allowed, ...] = ()
 
 
-def overlaps_in_c(call: "KernelCall | LaunchAgain", instructions: int) -> Overlaps | None:
+def overlaps_in_c(call: "KernelCall | LaunchAgain", length: int) -> Overlaps | None:
     """Return which parts of on-chip arrays overwrite one another in *call*; None where `carve` has to find out.
 
-    Of a call with few *instructions* that takes as long as a compiler.
+    *length* is how many instructions and scalar accesses the call has: of a short one `carve` takes less time than a compiler.
     """
     kernel = call.loaded()
     frames = Frames(kernel)
     if not _Outside(kernel, frames).may_have_parts():
         return Overlaps()
-    if instructions < FEW or available() is None:
+    if length < FEW or available() is None:
         return None
     call = call.natively()
     with contextlib.suppress(MlusimError):

@@ -24,7 +24,12 @@ def test_every_task_is_in_the_sums(tasks, watched):
     """Counts, traffic, lanes and scalar accesses are those of all tasks, counted together or each by itself."""
     device = mlusim.Device("MLU370-X4")
 
-    observers = [EveryStep()] if watched else []
+    class Length(mlusim.Observer):
+        def launch_end(self, launch):
+            self.length = launch.tally.length
+
+    length = Length()
+    observers = [length, EveryStep()] if watched else [length]
     given = (device.put(np.zeros(64, np.float32)),)
     launch = device.launch(steps, dim=(tasks, 1, 1), args=given, observe=observers)
 
@@ -34,6 +39,7 @@ def test_every_task_is_in_the_sums(tasks, watched):
     assert 256 * turns == launch.lanes["bang_add"].used
     assert {"NRAM": turns} == launch.scalar_loads
     assert {"NRAM": turns} == launch.scalar_stores
+    assert length.length == tasks + 3 * turns
 
 
 @kernel

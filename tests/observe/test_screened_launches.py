@@ -171,10 +171,16 @@ def test_a_checker_of_others_is_not_screened(half, monkeypatch):
     assert "python" == launched(half, 1 << 19, observe=[Mine()]).engine
 
 
+def forget(monkeypatch):
+    """Let no kernel have been launched before."""
+    monkeypatch.setattr(screening, "_long", set())
+    monkeypatch.setattr(screening, "_short", {})
+
+
 @pytest.mark.parametrize(("long", "engine"), [(20_000, "python"), (10, "native")])
 def test_a_launch_that_may_be_long_is_tried_first(half, monkeypatch, long, engine):
     monkeypatch.setattr(screening, "LONG", long)
-    monkeypatch.setattr(screening, "_long", set())
+    forget(monkeypatch)
 
     class Told(mlusim.Observer):
         begun = 0
@@ -192,7 +198,20 @@ def test_a_launch_that_may_be_long_is_tried_first(half, monkeypatch, long, engin
 
 def test_a_kernel_that_was_long_is_checked_in_c_from_then_on(half, monkeypatch):
     monkeypatch.setattr(screening, "LONG", 10)
-    monkeypatch.setattr(screening, "_long", set())
+    monkeypatch.setattr(screening, "TRIED", 1 << 20)
+    forget(monkeypatch)
     engines = [launched(half, 5000, observe=["racecheck"]).engine for _ in range(2)]
 
     assert ["python", "native"] == engines
+
+
+def test_a_kernel_that_is_short_is_tried_again_with_more_bytes_only(half, monkeypatch):
+    forget(monkeypatch)
+    tried, usual = [], Screening._long
+    monkeypatch.setattr(Screening, "_long", lambda self, *given: tried.append(1) or usual(self, *given))
+    many = []
+    for count in (1000, 1000, 500, 2000):
+        launched(half, count, observe=["racecheck"])
+        many.append(len(tried))
+
+    assert [1, 1, 1, 2] == many

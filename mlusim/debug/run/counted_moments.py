@@ -61,9 +61,8 @@ def elapsed(session: "Session") -> tuple[int, int]:
     """Return how many rare events and how many moments the tasks of *session* have had that have ended, by its tally."""
     tally = session.tally
     counts, ended = tally.counts, len(tally.tasks)
-    scalars = sum(tally.scalar_loads.values()) + sum(tally.scalar_stores.values())
     rare = 2 * ended + sum(counts[number] for number in WAITING)
-    issued = scalars + sum(counts[number] for number in ANNOUNCED)
+    issued = tally.scalars + sum(counts[number] for number in ANNOUNCED)
     return rare, rare + issued + sum(counts[number] for number in FLYING)
 
 

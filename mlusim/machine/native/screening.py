@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Request, Session
 
 LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler
-LONG = 20_000  # instructions of an earlier launch of the kernel, from which on it does
-TRIED = 1 << 16  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
+LONG = 20_000  # instructions and scalar accesses of an earlier launch of the kernel, from which on it does
+TRIED = 1 << 10  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
+_short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
+"""Of kernels that were tried and are short, the bytes that they were given: no launch with fewer is tried again."""
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """Of kernels that no screen can run, the architectures."""
 
@@ -106,16 +108,20 @@ class Screening:
         return clean
 
     def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
-        """Return whether the launch has `LONG` instructions, without observers; memory is as before."""
+        """Return whether the launch is as long as `LONG`, without observers; memory is as before."""
         before = _Before(self.request)
         trial = (meter or Meter(UNLIMITED)).trial(LONG)
+        session = session_of((), None, None, trial, None)
         with contextlib.suppress(Exception):  # when all watch, Python says what it is
-            session_of((), None, None, trial, None).run()
+            session.run()
         before.restore()
         before.end()
-        if trial.spent:
+        long = trial.spent or session.tally.length >= LONG
+        if long:
             _long.add(self.request.kernel.native)
-        return trial.spent
+        else:
+            _short[self.request.kernel.native] = _given(self.request)
+        return long
 
 
 class _Before:
@@ -160,7 +166,7 @@ def screening_of(
     if asked == PYTHON or counted or drawn or native is None or not compiles(board.arch):
         return None
     tried = asked == AUTO and not _worth(request)
-    if asked == AUTO and (debugged() or (tried and sum(a.nbytes for a in allocations(request)) < TRIED)):
+    if asked == AUTO and (debugged() or (tried and _given(request) <= _short.get(native, TRIED - 1))):
         return None
     found, compiler = _sorted(watching), available()
     if found is None or compiler is None:
@@ -192,14 +198,19 @@ def worth_a_compiler(request: "Request") -> bool:
 def _worth(request: "Request") -> bool:
     if request.kernel.native in _long:
         return True
-    return sum(a.nbytes for a in allocations(request)) >= LARGE
+    return _given(request) >= LARGE
+
+
+def _given(request: "Request") -> int:
+    """Return the bytes of the memory that *request* leads to."""
+    return sum(a.nbytes for a in allocations(request))
 
 
 def note_watched(session: "Session") -> None:
     """Remember the kernel of a launch that was watched in Python and was long."""
     kernel = session.request.kernel
     native = getattr(kernel, "native", None)
-    if native is not None and session.native is None and sum(session.tally.counts) >= LONG:
+    if native is not None and session.native is None and session.tally.length >= LONG:
         _long.add(native)
 
 
