@@ -11,7 +11,7 @@ from mlusim.cli.cases import each
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
-from mlusim.cli.plain_text import wrote
+from mlusim.cli.plain_text import remark, wrote
 from mlusim.cli.programs import program_and_kernel
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output
@@ -61,6 +61,10 @@ def run(args: argparse.Namespace) -> int:
     if args.html and alone:
         write_page(args.html, alone, program=args.program, study=study, found=found, command=args.typed)
         wrote("page", args.html)
+    lost = [name for name in (args.html, args.trace) if name] if not alone else []
+    if lost:
+        verb = "are" if len(lost) > 1 else "is"
+        remark(f"note: no launch came to its end, so {' and '.join(lost)} {verb} not written")
     gate.store(measured, exists)
     return Launched(alone, run_.ended).finish() or (CLEAN if found is None or found.passed else FINDINGS)
 

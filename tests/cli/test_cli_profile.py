@@ -326,3 +326,14 @@ def test_words_are_divided_as_declared():
         ["x", "--odd", "-5"],
         ["--lines"],
     ) == divide(parser, words)
+
+
+def test_a_page_of_no_launch_is_no_silent_loss(cli, tmp_path, monkeypatch):
+    """Where the only launch ends in a fault there is nothing to draw, and a line says which files are not written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.mlu").write_text("__mlu_global__ void Bad(int *out) { out[9] = 1; }\n")
+    done = cli("profile", "bad.mlu", "--arg", "out=out:int32:1", "--html", "p.html", "--trace", "t.json")
+
+    assert 3 == done.code
+    assert "note: no launch came to its end, so p.html and t.json are not written\n" in done.err
+    assert ["bad.mlu"] == [path.name for path in tmp_path.iterdir()]

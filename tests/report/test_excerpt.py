@@ -307,3 +307,6 @@ def test_queues_are_rows():
     assert [[0, 0.0], [0, 30.0], [1, 5.0]] == [span[:2] for span in spans]
     assert pytest.approx(30 + launch.time_us, rel=1e-6) == several["end"]
     assert "queue 2" in queues(apart)
+    page, total, end = page_text(apart), 3 * launch.time_us, 30 + launch.time_us
+    assert f"3 launches, {total:,.2f} us together, {end:,.2f} us in 2 queues" in page
+    assert f"{launch.kernel} takes 100% in 3 launches. " in page

@@ -19,7 +19,7 @@ from mlusim.report.highlights import CostliestLine, costliest_line, memories_of
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
 from mlusim.report.page.pictures import color
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.tasks import Ran, queues, queues_data, timeline, timeline_data
+from mlusim.report.page.tasks import Ran, end_of_queues, queues, queues_data, timeline, timeline_data
 from mlusim.report.quantities import percent
 from mlusim.report.tables.whatif import WhatIfStudy
 from mlusim.time.lines import Line
@@ -106,7 +106,9 @@ def _share(totals: Mapping[str, float], launch: Launch) -> str:
 def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     """Return how many launches there are and how long they take; times of several boards are not added up."""
     if len(totals) < 2:
-        return f"{counted(len(launches), 'launch', 'launches')}, {sum(totals.values()):,.2f} us"
+        head = f"{counted(len(launches), 'launch', 'launches')}, {sum(totals.values()):,.2f} us"
+        side, end = end_of_queues(launches) if all(one.tasks for one in launches) else (1, 0.0)
+        return head if side < 2 else f"{head} together, {end:,.2f} us in {side} queues"
     boards = counted(len(totals), "board")
     alike = all(len(totals) * sum(one.board == name for one in launches) == len(launches) for name in totals)
     each = counted(len(launches) // len(totals), "launch", "launches")
@@ -152,7 +154,7 @@ def _dearest(launches: Sequence[Launch]) -> Dearest | None:
 
 
 def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
-    """Return the cause that sets the time of the launch that takes most of it on its board."""
+    """Return the cause that sets the time of the longest launch, and the share that its kernel takes of its board's time."""
     dearest = max(launches, key=_time, default=None)
     told = bottleneck(dearest) if dearest is not None else ""
     if dearest is None or not told or len(launches) == 1:
@@ -160,7 +162,10 @@ def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     where = f" on {dearest.board}" if len(totals) > 1 else ""
     if sum(one.board == dearest.board for one in launches) == 1:
         return f"{dearest.kernel}{where}: {told}"
-    return f"{dearest.kernel} takes {percent(dearest.time_us / totals[dearest.board])}{where}. {told}"
+    own = [one for one in launches if (one.kernel, one.board) == (dearest.kernel, dearest.board)]
+    share = percent(sum(map(_time, own)) / totals[dearest.board])
+    many = f" in {len(own)} launches" if len(own) > 1 else ""
+    return f"{dearest.kernel} takes {share}{where}{many}. {told}"
 
 
 def _part(number: int, launch: Launch) -> LaunchPart:

@@ -104,6 +104,12 @@ def queues_data(launches: Sequence[Launch]) -> str:
     return chart.data()
 
 
+def end_of_queues(launches: Sequence[Launch]) -> tuple[int, float]:
+    """Return how many queues *launches* of one board are in, and at what us the last of them ends."""
+    names, every = _queues(launches)
+    return len(names), max((bar.end for bar in every), default=0.0)
+
+
 def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
     """Return the names of the queues of *launches*, and a bar for each launch; without a queue those of a board are one after the other."""
     rows: dict[tuple[str, int | None], int] = {}
