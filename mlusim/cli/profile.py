@@ -61,12 +61,17 @@ def run(args: argparse.Namespace) -> int:
     if args.html and alone:
         write_page(args.html, alone, program=args.program, study=study, found=found, command=args.typed)
         wrote("page", args.html)
-    lost = [name for name in (args.html, args.trace) if name] if not alone else []
-    if lost:
-        verb = "are" if len(lost) > 1 else "is"
-        remark(f"note: no launch came to its end, so {' and '.join(lost)} {verb} not written")
+    if not alone:
+        _tell_unwritten([name for name in (args.html, args.trace) if name])
     gate.store(measured, exists)
     return Launched(alone, run_.ended).finish() or (CLEAN if found is None or found.passed else FINDINGS)
+
+
+def _tell_unwritten(names: Sequence[str]) -> None:
+    """Say which files there are none of, for no launch has anything to draw."""
+    if names:
+        verb = "are" if len(names) > 1 else "is"
+        remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
 
 
 def _compared(
