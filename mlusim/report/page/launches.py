@@ -108,7 +108,7 @@ def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     if len(totals) < 2:
         head = f"{counted(len(launches), 'launch', 'launches')}, {sum(totals.values()):,.2f} us"
         side, end = end_of_queues(launches) if all(one.tasks for one in launches) else (1, 0.0)
-        return head if side < 2 else f"{head} together, {end:,.2f} us in {side} queues"
+        return head if side < 2 else f"{head} together, {end:,.2f} us in {counted(side, 'queue')}"
     boards = counted(len(totals), "board")
     alike = all(len(totals) * sum(one.board == name for one in launches) == len(launches) for name in totals)
     each = counted(len(launches) // len(totals), "launch", "launches")
@@ -164,7 +164,7 @@ def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
         return f"{dearest.kernel}{where}: {told}"
     own = [one for one in launches if (one.kernel, one.board) == (dearest.kernel, dearest.board)]
     share = percent(sum(map(_time, own)) / totals[dearest.board])
-    many = f" in {len(own)} launches" if len(own) > 1 else ""
+    many = f" in {counted(len(own), 'launch', 'launches')}" if len(own) > 1 else ""
     return f"{dearest.kernel} takes {share}{where}{many}. {told}"
 
 
