@@ -150,7 +150,8 @@ def operators_behind(args: argparse.Namespace) -> list[str]:
 
 def _no_word(args: argparse.Namespace, word: str, sentence: str) -> UsageError:
     """Return the refusal of *word*, with the reason where it is an option of other verbs, else as *sentence* says."""
-    return UsageError(refusal(args.verb, [word]) or sentence)
+    verb = getattr(args, "verb", "debug")  # an editor names none
+    return UsageError(refusal(verb, [word]) or sentence)
 
 
 def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "KernelCall | HostProgram":

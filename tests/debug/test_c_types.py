@@ -152,6 +152,16 @@ def test_without_a_function(kernel):
     assert "pp is a variable of K, and no task is in a function here" in reason
 
 
+def test_completion(stopped):
+    """Names of types, enumerators and macros are completed too, and nothing of mlusim's own."""
+    says(stopped, "goto begin", "tbreak k.mlu:21", "run")
+
+    assert ["p Mode", "p HEAVY", "p TILE", "p p.b"] == [
+        f"p {stopped.complete(text)[0]}" for text in ("ptype Mo", "p HEA", "display/x TI", "p p.b")
+    ]
+    assert [] == stopped.complete("p _c")
+
+
 def test_a_record_keeps_types(kernel):
     """The device's side of a program has the types that its variables have: the debugger shows them there too."""
     form = device_side(kernel.plan.parts[0].file.form)

@@ -223,10 +223,12 @@ class Console(CommandContext):
             return [*(f.name for f in session.functions), *ISA]
         if kind == "place":
             frame = session.frame()
+            known = names_of(session.look(), session.core())
+            scopes = known.pop(SCOPES, None)  # of a kernel of BANG C, in a function or not
             return [
-                *names_of(session.look(), session.core()),
+                *known,
                 *(variables_of(frame) if frame is not None else ()),
-                *(frame.f_globals[SCOPES].names() if frame is not None and SCOPES in frame.f_globals else ()),
+                *(() if scopes is None else scopes.names()),
             ]
         return []
 

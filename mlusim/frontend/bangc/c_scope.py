@@ -280,10 +280,12 @@ class Scopes:
         )
 
     def names(self) -> Iterator[str]:
-        """Yield the names of the functions that may be called and of the macros of the sources' own files."""
+        """Yield the names of the functions that may be called, of types and enumerators, and of the macros of the sources' own files."""
         for form in (part.file.form for plan in self.plans for part in plan.parts):
             yield from (f.name for f in form.functions.values() if f.kind == "device" and not f.external)
             yield from (name for name, made in macros_of(form).items() if made[-1].file == form.path)
+            yield from (*form.records, *form.enumerations)
+            yield from (name for numbers in form.enumerations.values() for name in numbers)
 
     def frame(
         self, frame: FrameType, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
