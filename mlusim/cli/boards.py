@@ -11,6 +11,7 @@ from mlusim.cli.show import emit, kib, output
 from mlusim.counted import counted
 from mlusim.text_grid import facts, table
 
+# NRAM and SRAM here are what the hardware has; what a kernel may use is Arch.max_nram and max_sram.
 UNITS = {
     "nram": "bytes per core",
     "wram": "bytes per core",
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
 def board_document(board: Board) -> dict[str, Any]:
     """Return everything about *board*: its numbers, what follows from them, and their sources."""
     arch = board.arch
+    # Without recursion, which would take the architecture and its sources apart twice.
     numbers = asdict(board, recurse=False)
     numbers["arch"] = asdict(arch, recurse=False)
     derived = {
@@ -70,6 +72,7 @@ def _list() -> None:
             kib(arch.nram),
             kib(arch.wram),
             kib(arch.sram),
+            # A bandwidth that no document gives is marked in the list already, since the efficiencies rest on it.
             f"{board.io_bandwidth_gbs:g}" + ("*" if is_inferred(board.sources["bandwidth"]) else ""),
             f"{board.compute_force('float') / 1e12:.2f}",
         )
@@ -107,6 +110,7 @@ def _show(board: Board) -> None:
     for spec in (board, board.arch):
         console.print(_numbers(spec))
         console.print()
+    # Only sources that these numbers name are explained below the tables.
     names = sorted({source for spec in (board, arch) for source in _named_sources(spec)})
     console.print(facts([(name, SOURCES[name]) for name in names]))
 

@@ -35,6 +35,7 @@ def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
         "named_case": case,
         **{name: getattr(args, name) or getattr(case, name) for name in ("kernel", "dim", "kind")},
         **_board(args, case),
+        # The seed of a case is one of its inputs: it draws values, and must not choose another schedule.
         "draws": case.seed if _typed_seed(args) is None else _typed_seed(args),
     }
     return argparse.Namespace(**{**vars(args), **changes})
@@ -42,8 +43,10 @@ def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
 
 def _board(args: argparse.Namespace, case: KernelCase) -> dict[str, Any]:
     """Return the board of *case* under the option that says it: what-if asks for others by ``--board``."""
+    # What-if has --base for the board of the call, since its --board names those that it compares.
     if hasattr(args, "base"):
         return {"base": args.base or case.board}
+    # Some verbs take --board several times and have a list, others have one name.
     usual = [case.board] if isinstance(args.board, list) and case.board else case.board
     return {"board": args.board or usual or args.board}
 
@@ -76,6 +79,7 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
     With ``--json`` the documents of several cases are one, ``{"cases": [{"case", "exit_code", ...}]}``.
     """
     cases = chosen(args)
+    # A case named by --case answers as a call without a file does, so that scripts read one document for both.
     if args.case and len(cases) == 1:
         return run(applied(args, cases[0]))
     unfit = next((o for o in OF_ONE if getattr(args, o, None)), None)
@@ -86,12 +90,14 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
         if not args.json:
             output().print(*([""] if number else []), Text(f"case {case.name}", style="bold"), sep="\n")
         text = io.StringIO()
+        # Each verb prints its own document; two in a row would be no JSON, so they are caught and joined.
         with contextlib.redirect_stdout(text) if args.json else contextlib.nullcontext():
             code, failure = _ended(run, applied(args, case))
         codes.append(code)
         facts: dict[str, Any] = json.loads(text.getvalue()) if args.json and failure is None else {}
         told = {} if failure is None else {"error": said(failure)}
         documents.append({"case": case.name, "exit_code": code, **facts, **told})
+        # On standard error: the document of --json stays alone on standard output.
         if failure is not None:
             remark(f"error: case {case.name} at {case.place}: {said(failure)}")
     if args.json:

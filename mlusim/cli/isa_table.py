@@ -28,6 +28,7 @@ def show(name: str | None, *, json: bool) -> None:
         emit(about) if json else _show_word(about)
     else:
         show_intrinsic(name, json=json)
+        # Kept for the next call, because loading the table takes longer than printing a page.
         isa_kept.keep({row.name: page_of(row) for row in ISA.values()})
 
 
@@ -66,6 +67,7 @@ def _operand(row: Intrinsic, o: Operand) -> dict[str, Any]:
         "spaces": [space.name for space in o.spaces],
         "dtypes": [str(dtype) for dtype in o.dtypes],
         "partial": o.partial,
+        # 372: on that architecture short element-wise arithmetic may overlap most, and one word must do for the list.
         "overlap": row.overlap_on(o.name, 372) if o.name in row.overlap else None,
     }
 

@@ -86,6 +86,7 @@ def row_of(name: VendorName) -> Intrinsic | None:
 
     Raises `UsageError` for a name that is neither.
     """
+    # A name that is a word of Python ends with an underscore, as assert_.
     row = ISA.get(name.bare) or ISA.get(name.bare + "_")
     if row is None and not callable(getattr(mlusim.bang, name.bare, None)):
         raise UsageError(
@@ -98,6 +99,7 @@ def _table(names: list[VendorName]) -> Iterator[str]:
     order = {row.name: n for n, row in enumerate(ISA.values())}
     rows = [(name, row_of(name)) for name in names]
     yield TABLE
+    # In the order of the table, helpers behind, so that a family stays together.
     for name, row in sorted(
         rows, key=lambda pair: (len(order) if pair[1] is None else order[pair[1].name], pair[0].bare)
     ):

@@ -55,6 +55,7 @@ REMARKS: Mapping[str, str] = MappingProxyType(
         r"__bangRegisterFunction": "what constructors of the compiled program call for each kernel; tools may hook it",
         r"__cudaPushCallConfiguration|cudaConfigureCall": "of clang's `<<<>>>`: keeps the grid, the task type and the queue",
         r"__mlusim_check": "of the macro CNRT_CHECK: says what failed, and ends the program with 1",
+        # The special stands before the general: the last pattern fits every name of cnnl.
         r"cnnlCreate\w*|cnnlDestroy\w*|cnnlSet\w*": "handles, descriptors and what is set in them",
         r"cnnlGet\w*WorkspaceSize\w*": "0: the stand-ins need no workspace",
         r"cnnlGet\w*": "one algorithm is found",
@@ -66,7 +67,9 @@ REMARKS: Mapping[str, str] = MappingProxyType(
 
 def names(header: str) -> list[str]:
     """Return the functions that a header declares, in its order."""
+    # Comments go first: a call in one looks like a declaration.
     text = re.sub(r"//.*", "", (INCLUDE / header).read_text(encoding="utf-8"))
+    # cnnl.h declares descriptors and calls by X macros, which the pattern for functions does not find.
     if header == "cnnl.h":
         kinds, calls = (
             re.findall(r"X\((\w+)\)", re.findall(rf"define {table}\(X\)(.*?)\n(?! )", text, re.DOTALL)[0])
@@ -74,6 +77,7 @@ def names(header: str) -> list[str]:
         )
         own = re.findall(r"\bcnnlStatus_t (cnnl\w+)\(", text)
         return [
+            # The last match is the pattern inside the macro, which is no name.
             *own[:-1],
             *(f"cnnl{verb}{kind}" for kind in kinds for verb in ("Create", "Destroy")),
             *(f"cnnl{c}" for c in calls),

@@ -71,6 +71,7 @@ def isa_pages() -> dict[str, str]:
 def write_pages(directory: Path) -> None:
     """Write the pages to *directory*; other pages there are removed."""
     directory.mkdir(parents=True, exist_ok=True)
+    # A family that was renamed would leave its old page behind.
     for old in directory.glob("*.md"):
         old.unlink()
     for name, text in isa_pages().items():
@@ -142,10 +143,12 @@ def _types(row: Intrinsic, o: Operand) -> str:
     if o.name in row.void:
         how = row.void[o.name]
         return (
+            # A void pointer has the type that another parameter names, or is seen as one type always.
             f"by the type of {how}" if any(p.name == how for p in row.parameters) else f"any, seen as {how}"
         )
     text = ", ".join(d.name for d in o.dtypes)
     old = ", ".join(d.name for d in o.dtypes_2xx)
+    # 270 stands for MLU2xx: another set of types there matters only where the row exists there.
     return f"{text}; MLU2xx: {old}" if row.available(270) and old != text else text
 
 
@@ -156,6 +159,7 @@ def _facts(row: Intrinsic) -> Iterator[str]:
     for source, how in row.overlap.items():
         early = row.reads_first and how == "exact"
         spaces = set(row.operands[source].spaces)
+        # Operands in different memories never overlap.
         targets = [o.name for o in row.operands.values() if o.access != "read" and spaces & set(o.spaces)]
         more = (
             ", on mtp_372 may begin in front of it, and up to 1024 bytes may overlap it anyhow"
@@ -179,9 +183,11 @@ def _facts(row: Intrinsic) -> Iterator[str]:
 def _cost(row: Intrinsic) -> str:
     if row.cost is None:
         return "one scalar operation" if row.pipe is Pipe.SCALAR and not row.control else "none of its own"
+    # A cost counts elements of one operand, so T is the type of that one.
     extent = to_python(row.cost.extent).replace("sizeof(T)", f"sizeof({row.cost.operand})")
     nbytes = f"({extent}) * sizeof({row.cost.operand}[0])"
     if row.pipe is Pipe.VECTOR:
+        # 128 bytes: a line of NRAM, the vector unit's work of a cycle.
         return f"`ceil({nbytes} / 128)` cycles"
     if row.pipe is Pipe.TENSOR:
         return f"`{extent}` multiply-adds"

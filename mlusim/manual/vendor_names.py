@@ -307,6 +307,7 @@ def vendor_names() -> tuple[VendorName, ...]:
     found: list[VendorName] = []
     test = ""
     for line in LISTED.strip().splitlines():
+        # A line that is not indented names the test of those below.
         if not line.startswith(" "):
             test = line
             continue

@@ -19,6 +19,7 @@ class FindingRule:
     @property
     def checker(self) -> str:
         """The checker's name, or "fault", "schedule" or "suppression": what stands before the first hyphen."""
+        # An id is public: suppressions, SARIF files and marks of tests name it.
         return self.id.partition("-")[0]
 
 
@@ -32,6 +33,7 @@ _ROWS = (
         "memcheck-wrong-space",
         "an operand is not a pointer, or points into another memory or at another type",
     ),
+    # Inferred: the size of the compiler's stack is in no document of the vendor.
     FindingRule(
         "memcheck-stack",
         "local variables that are alive at once are larger than the compiler's stack; inferred",

@@ -21,6 +21,7 @@ _FAULT_KEYS = ("intrinsic", "operand", "address", "space", "legal", "hint", "tas
 
 def record_of(run: Run) -> CallRecord:
     """Return the record of *run*."""
+    # Memories that no kernel used are in the record too, with nothing in them.
     memory = unused_memory(find_board(run.board)) | run.memory
     dearest = max(run.launches, key=lambda launch: launch.time_us, default=None)
     return CallRecord(
@@ -80,6 +81,7 @@ def finding_facts(finding: object) -> dict[str, Any]:
     facts: dict[str, Any] = {key: getattr(finding, key, None) for key in FINDING_KEYS}
     if hasattr(finding, "to_json"):
         facts |= finding.to_json()
+    # A finding of somebody else's checker may lack both.
     return facts | {"message": facts["message"] or str(finding), "level": facts.get("level") or "error"}
 
 
@@ -90,6 +92,7 @@ def _launch(launch: Launch, *, dearest: bool) -> LaunchRecord:
         dim=launch.dim,
         kind=launch.kind,
         time_us=launch.time_us,
+        # Without a task there was no work whose time could be uncertain.
         time_band=launch.time_band if launch.tasks else None,
         bound=launch.bound,
         busy_us=dict(launch.busy_us),

@@ -61,13 +61,16 @@ def sweep(
     Raises `UsageError` for unknown names, for a file of something else, and where a worker has other sources;
     `Unwritten` where *keep* takes no more, which says where the results are instead.
     """
+    # The same job twice is one: its record would be the same.
     wanted = list(dict.fromkeys(_checked(job) for job in jobs))
     operators = tuple(sorted({job.operator for job in wanted}))
     sources = sources_of(operators)
     kept = None if keep is None else Keep(fspath(keep), wanted, sources, SWEEP, restart=restart)
     known = () if kept is None else kept.known
+    # Long jobs first, so that no worker is left alone with the longest at the end.
     waiting = longest_first([job for job in wanted if job not in known])
     work = partial(_work, operators, sources)
+    # One worker is this process: debuggers and profilers see it, and nothing has to be pickled.
     number = None if workers == 1 else workers or usual_workers(waiting)
     ended = carried(work, waiting, executor=executor, workers=number)
     return in_order(wanted, waiting, ended, kept, _outcome, _restored, progress)
@@ -81,6 +84,7 @@ def _restored(job: Job, document: Mapping[str, Any]) -> CallRecord:
 def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any], bool]:
     """Return the record of *job* as JSON has it, and whether it is of an accident that another attempt may not have."""
     try:
+        # A pool that broke is among them: the job whose process died must not end the sweep.
         answer = future.result()
     except Exception as error:  # noqa: BLE001 - whatever an operator or an executor raises is this job's result
         return plain(_failed(job, error).to_json()), True
@@ -113,6 +117,7 @@ def _work(operators: tuple[str, ...], sources: str, job: Job) -> WorkerAnswer:
     """Run one job, wherever this is."""
     own = sources_of(operators)
     same = own == sources
+    # The sources are compared where the work is done: results of two versions must not mix.
     return WorkerAnswer(platform.node(), own, plain(perform(job).to_json()) if same else None)
 
 
@@ -125,6 +130,7 @@ def _checked(job: Job) -> Job:
         policy_of(operator.name, operator.policies, job.policy)
     if job.effects not in EFFECTS:
         raise UsageError(f"effects = {job.effects!r:.40} is unknown; use {' or '.join(map(repr, EFFECTS))}")
+    # The full name: a board that is spelled in two ways must not make two jobs.
     return evolve(job, board=find_board(job.board).name, check=tuple(job.check))
 
 
@@ -142,6 +148,7 @@ def jobs_of(jobs: Iterable[Job], policies: Iterable[str] = ()) -> list[Job]:
             legal = f"there are {', '.join(known)}" if known else "they declare none"
             raise UsageError(f"none of these operators has a policy {name!r}; {legal}")
     chosen = {operator: [p for p in own if p in names or ALL in names] for operator, own in declared.items()}
+    # An operator without these policies runs once as usual.
     return [evolve(job, policy=policy) for job in listed for policy in chosen[job.operator] or (None,)]
 
 

@@ -37,6 +37,7 @@ def _optional(value: Any) -> Expr | None:
 
 def _in_bytes(value: Any) -> Expr:
     """Return an alignment: a plain integer is a number of bytes."""
+    # The size counts elements where it has no unit; alignments of the hardware are in bytes.
     return value if isinstance(value, Expr) else nbytes(value)
 
 
@@ -116,6 +117,7 @@ class StagePlaces:
 
 
 def _outermost(ends: Sequence[Expr]) -> Expr:
+    # Sizes are never negative: max(a, a + b) is a + b, and the formula that is shown stays short.
     """Return the maximum of *ends*, without those from which another is reached by adding to them."""
     distinct = list(dict.fromkeys(ends))
     inside = {part for end in distinct for part in list(walk(end))[1:]}
@@ -128,6 +130,7 @@ def _offset(region: Region, cursor: Expr, alive: dict[str, RegionBounds]) -> Exp
         return region.in_bytes(region.at)
     if region.reuses:
         return alive[region.reuses[0]].offset
+    # The start of a buffer has every alignment, and an alignment of 1 needs no rounding.
     return cursor if region.align == nbytes(1) or cursor == _START else PAD_UP(cursor, region.align)
 
 
@@ -162,8 +165,10 @@ def _place_stage(stage: Stage, earlier: dict[str, RegionBounds]) -> StagePlaces:
     cursor = _outermost([p.end for p in alive.values()]) if alive else _START
     for region in stage.regions:
         offset = _offset(region, cursor, alive)
+        # 0 + size would stand so in the formula of every first region.
         end = region.bytes if offset == _START else offset + region.bytes
         alive[region.name] = RegionBounds(region, offset, end)
+        # An alias takes no space of its own: what follows is packed behind the region before it.
         if not region.reuses:
             cursor = end
     if not alive:
@@ -187,6 +192,7 @@ def place_stages(stages: Sequence[Stage]) -> tuple[StagePlaces, ...]:
                     f"region {place.region.name!r} of stage {stage.name!r} lies elsewhere in an earlier stage;"
                     " keep it, or give it another name"
                 )
+            # One that lies where it lay is no contradiction.
             earlier[place.region.name] = place
         placed.append(done)
     names = [s.name for s in stages]

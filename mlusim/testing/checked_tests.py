@@ -21,6 +21,7 @@ def names_of(wanted: str, option: str) -> tuple[str, ...]:
         observers_of(names)
         return names or tuple(checkers())
     except UsageError as error:
+        # pytest takes the word behind an option for its value, so that a path is read as a checker's name.
         raise pytest.UsageError(f"{option}: {error}; without names, put {option} behind the paths") from None
 
 
@@ -66,11 +67,14 @@ class CheckedTests:
             try:
                 outcome = yield
             except BaseException:
+                # Closed now, because some findings come only at the end, and the report is made before `collecting` ends.
                 collector.close()
+                # A phase that has failed keeps its own failure, and the findings may be the cause.
                 item.add_report_section(phase, "mlusim findings", _text(collector, accepted))
                 raise
         text = _text(collector, accepted)
         if text:
+            # Without a traceback: the lines that matter are the kernel's, and the findings name them.
             pytest.fail(text, pytrace=False)
         return outcome
 
@@ -78,6 +82,7 @@ class CheckedTests:
 def _refuse_bare_marks(item: pytest.Item, name: str) -> None:
     for mark in item.iter_markers(name):
         reason = mark.kwargs.get("reason")
+        # A mark without a reason would hide findings for good.
         if not isinstance(reason, str) or not reason.strip() or not mark.args:
             pytest.fail(
                 f"{name} takes the ids of rules and a reason, "

@@ -36,6 +36,7 @@ EXAMPLES = """examples:
   mlusim check cases.toml --format junit -o cases.xml
   mlusim check --all"""
 
+# SARIF is what code hosts show beside the lines of a change, JUnit what CI systems show as tests.
 FORMATS = ("text", "json", "sarif", "junit")
 
 
@@ -53,10 +54,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_reference(parser)
     _add_selection(parser)
     _add_schedules(parser)
+    # Notes are opt-in: a run is judged by its errors, and a remark, such as an idle sync, is none.
     add("--notes", action="store_true", help="report remarks too, which fail no run")
     add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
     add_answer(parser, FORMATS)
     add_jobs(parser)
+    # Kept beside --format, because the other verbs have --json.
     add("--json", action="store_true", help="the same as --format json")
     add_engine(parser, WHERE_CHECKED)
     add_threads(parser)

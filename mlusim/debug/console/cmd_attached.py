@@ -19,6 +19,7 @@ def commands(console: "CommandContext", words: str) -> str:
     """Return the commands that are executed where a breakpoint stops."""
     number, _, rest = words.partition(" ")
     if not number:
+        # Without a number the newest breakpoint is meant, as in gdb.
         number = str(max(console.session.breakpoints, default=0))
     if not number.isdigit() or int(number) not in console.session.breakpoints:
         known = ", ".join(map(str, console.session.breakpoints)) or "none"
@@ -60,10 +61,12 @@ def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
     verb = "tbreak" if made.temporary else "break"
     if isinstance(location, Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
+        # The words say it only where it was typed; the span always knows.
         place += " all" if location.span.anyone and not place.endswith(" all") else ""
     elif isinstance(location, ValueWatch):
         verb, place = "watch", place + " all" * (location.label is None)
     elif isinstance(location, LineLocation):
+        # The line that was found, with its file: a bare number means another file where another frame is in focus.
         place = f"{location.file}:{location.line}"
     limits = f" {made.task}" * bool(made.task) + f" ignore {made.ignore}" * bool(made.ignore)
     yield f"{verb} {place}{limits}" + (f" if {made.condition}" if made.condition else "")
@@ -71,6 +74,7 @@ def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
     if attached:
         yield from ("commands", *attached, "end")
     if not made.enabled:
+        # $ is the newest breakpoint: in the session that reads the file it has another number.
         yield "disable $"
 
 
@@ -93,11 +97,13 @@ def apply(console: "CommandContext", words: str) -> str:
 def _applied(
     console: "CommandContext", session: "DebugSession", chosen: list[str], line: str
 ) -> Iterator[str]:
+    # The stop is compared by identity: one at an equal place later is another.
     before, stop = (session.focus, session.level), session.stop
     for name in chosen:
         session.focus, session.level = name, 0
         reply = console.execute(line)
         yield f"{name}:\n{reply.text}"
+        # The launch stands elsewhere now, and the command was meant for the place before.
         if session.stop is not stop:
             yield "the command has moved; the tasks behind are left out"
             return

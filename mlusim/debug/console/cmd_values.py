@@ -64,6 +64,7 @@ def _type_of(session: "DebugSession", words: str, names: "Mapping[str, Any]") ->
     scope = c_scope(session.frame(), names)
     if scope is None:
         return None
+    # A variable hides a type of the same name, as in C.
     if scope.local(words) is None:
         made = parse_type(words, scope.is_type)
         if made is not None:
@@ -74,6 +75,7 @@ def _type_of(session: "DebugSession", words: str, names: "Mapping[str, Any]") ->
         if functions := scope.functions(words.removeprefix("&").strip()):
             return "\n".join(dict.fromkeys(function_type(f) for f in functions))
     found = typed(parse(words), session.frame(), session.core(), names)
+    # No scope of C: the frame is that of a Python kernel, whose values have types of Python.
     return None if found is None else found.type
 
 
@@ -104,10 +106,12 @@ def display(console: "CommandContext", words: str) -> str:
         _, text = print_form(words, "display")
         if not text:
             raise UsageError("display takes an expression, as in `display count` or `display/x mask`")
+        # A mistake in the syntax is told now and not at each stop; @COUNT is no part of the expression.
         parse_or_assign(text.partition("@")[0])
         session = console.session
         codes = [function.code for function in session.functions]
         known = names_of(session.look(), session.core())
+        # The names on both sides of @ are wanted, which the parser has for any operator that it knows.
         unknown = [
             n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in known
         ]
@@ -135,6 +139,7 @@ def displays_text(console: "CommandContext") -> str:
         letter, text = print_form(words, "display")
         try:
             shown = value_in_form(console.session, text, letter)
+        # A name may have no value in the function where this stop is; the other displays are shown all the same.
         except MlusimError as error:
             shown = f"<{_brief(str(error))}>"
         lines.append(f"{number}: {words} = {shown}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"
 LOOKING, MEMORY, SESSION = "looking around", "memory and values", "the session"
+# The order in which help lists the groups.
 GROUPS = (RUNNING, BACK, STOPPING, LOOKING, MEMORY, SESSION)
 
 
@@ -47,6 +48,7 @@ def find_command(name: str, commands: Iterable[Command]) -> Command:
     for command in every:
         if name == command.name or name in command.aliases:
             return command
+    # The first letters do where they are unambiguous, as in gdb.
     begun = [c for c in every if c.name.startswith(name)]
     if len(begun) == 1:
         return begun[0]
@@ -78,6 +80,7 @@ class CommandContext(ABC):
         self.commands = commands
         self.leaves = False
         self.displays: dict[int, str] = {}
+        # The number of the last display: it only grows, so that no number ever means another expression.
         self.displayed = 0
         self.attached: dict[int, list[str]] = {}
         self.collecting: tuple[int, list[str]] | None = None

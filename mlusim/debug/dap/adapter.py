@@ -17,6 +17,7 @@ from mlusim.errors import UsageError, said
 if TYPE_CHECKING:
     from mlusim.programs.program import Program
 
+# What an editor may ask; it hides the buttons of what is not here.
 CAPABILITIES = {
     "supportsConfigurationDoneRequest": True,
     "supportsFunctionBreakpoints": True,
@@ -65,6 +66,7 @@ class Adapter:
             "configurationDone": _configuration_done,
             "restart": _restart,
         }
+        # Whether to stop at the entry: the launch request says it, and configurationDone needs it.
         self._entry = False
 
     def handle(self, message: Message) -> None:
@@ -73,12 +75,14 @@ class Adapter:
         handler = self._handlers.get(name)
         if handler is None:
             raise UsageError(f"this debugger knows no request {name!r}")
+        # Editors leave the arguments out, or send null, where a request needs none.
         arguments = message.get("arguments") or {}
         follows = moving.FOLLOWS.get(name)
         try:
             self._answer(name, handler, follows, message, arguments)
         finally:
             if self.state.console is not None:
+                # Between two requests the globals are bound as the program left them, not as a run has them.
                 self.state.console.session.runs.holder.take(None)
 
     def _answer(
@@ -90,8 +94,10 @@ class Adapter:
         arguments: Arguments,
     ) -> None:
         body = handler(self.state, arguments)
+        # The answer goes first: what follows may run for long, and the editor waits for the answer.
         self.state.connection.respond(message, body)
         if name == "launch":
+            # By the protocol this event asks for the breakpoints: the kernels in which they lie are known now.
             self.state.connection.event("initialized")
         elif name == "configurationDone":
             moving.moved(self.state, self._begin, "entry")
@@ -100,6 +106,7 @@ class Adapter:
 
     def interrupt(self) -> None:
         """Stop the kernel that runs; called from a signal's handler."""
+        # Before the session exists no kernel runs that could stop: the host program ends.
         if self.state.console is None:
             raise KeyboardInterrupt
         self.state.console.session.interrupt()
@@ -130,6 +137,7 @@ class Adapter:
             )
         state.console = Console(session)
         kernel = arguments.get("kernel")
+        # A kernel that is not known is no reason to end the session: it begins at the first launch then.
         with contextlib.suppress(UsageError):
             if kernel:
                 stopping.to_kernel(state, str(kernel))

@@ -15,6 +15,7 @@ from mlusim.memory.allocation import Allocation
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
+# C spells the memories as qualifiers, Python as methods of mlu.
 _QUALIFIERS = {"nram": "NRAM", "wram": "WRAM", "mlu_shared": "SRAM", "ldram": "LDRAM"}
 _QUALIFIED = re.compile(r"__(nram|wram|mlu_shared|ldram)__")
 _ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
@@ -51,8 +52,10 @@ def declared(cores: "Sequence[Core]", allocation: Allocation) -> tuple[str | Non
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
     at = _place(cores, allocation)
+    # A list beside other calls in one line: how often each of them ran cannot be told.
     if not calls or at is None or (len(calls) > 1 and any(d.many for d in calls)):
         return None, dtype
+    # A line in a loop declares as many again with each pass.
     call = calls[at % len(calls)]
     return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
 
@@ -83,6 +86,7 @@ def _declarations(source: str) -> tuple[DeclaringCall, ...]:
     """Return every declaration of a module, in the order of its source."""
     try:
         tree = ast.parse(source)
+    # The text may be edited while it is debugged; the variable has no name then, and nothing else is lost.
     except (SyntaxError, ValueError):
         return ()
     names: dict[ast.AST, tuple[str, bool]] = {}
@@ -102,12 +106,14 @@ def _space(node: ast.AST | None) -> str:
     """Return the memory that a call declares, or nothing."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
+    # A plain name before the dot, as in mlu.nram; a method of what is computed is something else's.
     return _CALLS.get(node.func.attr, "") if isinstance(node.func.value, ast.Name) else ""
 
 
 def _kept(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, str, bool]]:
     """Yield the declarations in *value*, and how *target* names them."""
     if isinstance(target, ast.Tuple | ast.List):
+        # What is unpacked from anything but a literal has no expression of its own for each name.
         if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
             for one, given in zip(target.elts, value.elts, strict=True):
                 yield from _kept(one, given)

@@ -41,6 +41,7 @@ class LaunchRun:
         self._holder = Holder() if holder is None else holder
         self.checks = tuple(checks)
         self.checkers = observers_of(self.checks)
+        # A checker needs every access, an edit its moment, and another schedule has no milestones to begin at.
         if self.checkers or recorded.edits or explored(recorded.session):
             since = 0
         self.tracer = Tracer(recorded, self._pause)
@@ -57,9 +58,11 @@ class LaunchRun:
         recorded, to_the_end = self.recorded, since >= END
         snapshot = recorded.milestones.snapshot(since) if ahead is None else None
         mark = recorded.milestones.mark(since) if ahead is None else None
+        # A snapshot at or behind the mark is nearer to the goal, and needs no passage up to it.
         if to_the_end or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
         asleep = mark is not None or to_the_end or ahead is not None
+        # To the end nothing is watched on the way: the moments that are known begin with the snapshot.
         self.since = since if not to_the_end else 0 if snapshot is None else snapshot.moment
         self.tracer.begin_at(
             snapshot,
@@ -93,16 +96,19 @@ class LaunchRun:
         for stopper in every:
             if isinstance(stopper, Breakpoint) and isinstance(stopper.location, FindingLocation):
                 stopper.location.listen(self.checkers)
+        # After a fault nothing of the kernel runs any more, so there is nothing left to stop at.
         self.tracer.arm(() if self.tracer.raised is not None else every, goal, trace_from)
         self.tracer.collect = collect
         self.stop, self._begun = None, True
         self.inside = True
         self._holder.take(self.hold)
         try:
+            # On the way to a known place a call of breakpoint() is no reason to stop.
             with self.tracer.ear.listening(self._trap if goal is None else None):
                 self._strand.resume()
         finally:
             self.inside = False
+        # What the tracer has seen was shown as a stop; any other error belongs to the host.
         if self.tracer.raised is None and self.error is not None:
             raise self.error
         return self.stop
@@ -114,6 +120,7 @@ class LaunchRun:
         if self._begun and not self._strand.ended:
             self._holder.take(self.hold)
             with self.tracer.ear.listening():
+                # Thrown into the strand, so that the frames of the kernel unwind.
                 self._strand.throw(Abandoned())
         if self._holder.current is self.hold:
             self._holder.take(None)
@@ -134,6 +141,7 @@ class LaunchRun:
         self.stop = stop
         if stop.kind is LAUNCH_END or stop.error is not None:
             self.recorded.error = stop.error
+            # A run that slept has not counted every moment.
             if not self.tracer.asleep:
                 self.recorded.moments = self.tracer.moment
         self._strand.pause()

@@ -39,11 +39,13 @@ def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
     """Return the time, efficiency, NRAM and verdict of each call, under a line for each operator."""
     numbers = ("time us", "band", "IO", "compute", "class", "NRAM")
     boards = {record.board for record in records}
+    # Times in microseconds, efficiencies and NRAM in per cent.
     shown = table("case", *numbers, "verdict", right=numbers, fold=("case",))
     before = ""
     for (operator, board), calls in groupby(records, key=lambda record: (record.operator, record.board)):
         if operator != before:
             shown.add_row(heading(operator))
+        # An operator on several boards has several groups, and one heading.
         before = operator
         if len(boards) > 1:
             shown.add_row(NameCell(f"on {board}", indent=1, style="italic"))
@@ -55,6 +57,7 @@ def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
 
 def _notes(first: str, records: Sequence[CallRecord]) -> Text:
     found = [record.efficiency for record in records if record.efficiency is not None]
+    # The sentence stands only below tables in which it happens.
     over = any(efficiency.io_efficiency > 1 for efficiency in found)
     return Text(" ".join(filter(None, (first, engines(records), OVER if over else ""))), style="dim")
 
@@ -103,6 +106,7 @@ def _work_cells(record: CallRecord) -> Iterator[str]:
     found = record.efficiency
     yield "-" if found is None else brief(count(found.theory_ops))
     yield "-" if found is None else _short(found.theory_ios)
+    # GDRAM2 is from GDRAM and 2GDRAM to it, in the names of the directions of copies.
     for which in ("GDRAM2", "2GDRAM", NO_COPY):
         yield _short(sum(nbytes for name, nbytes in record.off_chip.items() if which in name))
     yield brief(count(sum(record.instructions.values())))
@@ -110,6 +114,7 @@ def _work_cells(record: CallRecord) -> Iterator[str]:
 
 
 def _short(nbytes: int) -> str:
+    # The unit is told below the table, and the column is narrow.
     return brief(size(nbytes)).replace("iB", "").replace(" B", "").replace(" ", "")
 
 
@@ -118,6 +123,7 @@ def problems(records: Sequence[CallRecord]) -> Iterator[Text]:
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         if record.fault is not None or record.status != record.expected:
+            # A refusal that the case expects is no problem.
             yield Text(f"{name}: {record.message or f'{record.status}, expected {record.expected}'}")
         for output, accuracy in record.accuracy.items():
             if not accuracy["passed"]:
@@ -173,6 +179,7 @@ def _about(record: CallRecord) -> Iterator[tuple[str, Any]]:
         yield "accuracy", f"{name}: {_errors(accuracy)}, {'passed' if accuracy['passed'] else 'FAILED'}"
     yield from _timing(record)
     for space, usage in record.memory.items():
+        # Without a launch nothing was declared, and 0 % would look measured.
         if record.launches and usage.capacity:
             used = share(usage.high_water / usage.capacity)
             yield space, f"{usage.high_water:,} of {usage.capacity:,} bytes, {used}"

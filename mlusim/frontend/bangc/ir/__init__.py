@@ -28,6 +28,7 @@ Every node has a `Span`: the file, line and column of its text (within a macro, 
 invocation, or of the macro's body where the parser can say so).
 """
 
+# Readers import the nodes from here, whichever file declares them.
 from mlusim.frontend.bangc.ir.expressions import (
     AddressOf,
     Asm,

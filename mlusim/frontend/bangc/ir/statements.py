@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir.expressions import Expr
 
 
+# Compared by identity, here and below: two statements of the same text are two places of the program.
 @define(eq=False)
 class Declare:
     """A local comes to life, with a value (a `Compose` for arrays and records) or without.
@@ -62,6 +63,7 @@ class Section:
     Control falls through into the next section unless a `Break` leaves the switch.
     """
 
+    # C++ wants constants here, and analysis has folded them.
     labels: tuple[int, ...]
     default: bool
     body: "tuple[Statement, ...]"
