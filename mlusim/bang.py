@@ -1,5 +1,6 @@
 """Everything that a kernel file imports: re-exports only."""
 
+# What stands here is public: kernels import it by name or with *.
 from mlusim.arch.dtypes import (
     DType,
     bfloat16,

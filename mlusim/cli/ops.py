@@ -42,6 +42,7 @@ def _listing(name: str | None, *, json: bool) -> None:
         emit(listing_document(name, listing))
         return
     console = output()
+    # A listing is drawn to the console's width already; wrapping again would break its columns.
     for line in listing_lines(name, listing, console.width):
         console.print(line, no_wrap=True, overflow="ignore")
 
@@ -95,6 +96,7 @@ def _show(operator: Operator) -> None:
     inputs = {t.name for t in operator.inputs}
     for kind, tensors in (("input", operator.inputs), ("output", operator.outputs)):
         for t in tensors:
+            # A tensor that goes in and out is one argument of the host function, and has one line.
             if kind == "input" or t.name not in inputs:
                 arguments.add_row(t.name, _role(t, kind, operator), t.dims, ", ".join(t.dtypes))
     for p in operator.params:
@@ -133,6 +135,7 @@ def _accuracy(limits: Thresholds) -> str:
     judged = [
         f"{name} <= {limit:g}"
         for name, limit in asdict(limits).items()
+        # The limit diff4 is told with the dynamic limits, the only ones that judge it.
         if isinstance(limit, float) and name != "diff4"
     ]
     told = ", ".join(judged) or "not judged"

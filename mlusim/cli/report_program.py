@@ -76,6 +76,7 @@ def _study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | No
     if not kept or code not in (CLEAN, FINDINGS):
         return None, code
     own = {launch.board for launch in kept}
+    # A board on which all launches ran already would answer with the same figures.
     boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != own]
     with progress("boards", len(boards)) as step:
         study = elsewhere(

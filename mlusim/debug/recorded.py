@@ -64,8 +64,10 @@ class ScriptFacts:
 
     def check(self) -> None:
         """Raise `UsageError` for a name that there is not, or that leads out of the folder of the script."""
+        # A checker of a package may be installed where the recording was made, and not here.
         observers_of(self.checks)
         for name in (self.name, *self.beside):
+            # A name with a backslash leads out of the folder on Windows only, and is refused everywhere.
             parts = name.replace("\\", "/").split("/")
             if not name or "\0" in name or name.startswith("/") or ".." in parts or len(name) > 1000:
                 raise UsageError(f"it would write {shown(name)[:80]!r}, which lies outside its folder")
@@ -209,6 +211,7 @@ def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
 
     Raises `UsageError` for anything that is no recording.
     """
+    # Only the arrays that the facts name are read, so that a file cannot fill the memory with others.
     with open_arrays(name, f"it is no recording of the debugger; {MAKES}", "recording", MAKES) as stored:
         if MEMBER not in stored.members:
             raise UsageError(f"{name} is no recording of the debugger; {MAKES}")
@@ -238,6 +241,7 @@ def _facts(text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
         kind = f"{document.get('format')!r:.40}"
         raise UsageError(f"a recording of the kind {kind}; this program reads {FORMAT!r}")
     facts: RecordingFacts = typed(RecordingFacts, document, "it", frozenset({"watch", "arrays"}))
+    # An unknown kind is read as a script, whose missing fields are then named in the error.
     program: ProgramFacts = typed(
         KINDS.get(str(facts.program.get("kind")), ScriptFacts), facts.program, "its program"
     )
@@ -260,6 +264,7 @@ def _array(stored: ArrayFile, key: str, dtype: str, shape: tuple[int, ...]) -> n
     if key not in stored.members:
         raise TypeError(f"it lacks the array {key}")
     kind = np.dtype(dtype)
+    # An array of objects would take bytes of the file for pointers; a type of no bytes has no size to check.
     if kind.hasobject or kind.itemsize == 0 or any(extent < 0 for extent in shape):
         raise TypeError(f"the array {key} is of the type {dtype} and the shape {list(shape)}")
     raw = stored.read(key)

@@ -81,7 +81,7 @@ def finding_facts(finding: object) -> dict[str, Any]:
     facts: dict[str, Any] = {key: getattr(finding, key, None) for key in FINDING_KEYS}
     if hasattr(finding, "to_json"):
         facts |= finding.to_json()
-    # A finding of somebody else's checker may lack both.
+    # A checker of another package may give neither.
     return facts | {"message": facts["message"] or str(finding), "level": facts.get("level") or "error"}
 
 

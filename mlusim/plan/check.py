@@ -92,6 +92,7 @@ class _Space:
 
     def _legal(self, name: str, values: Mapping[str, int]) -> bool:
         """Return whether *name* is a multiple of its step, for every dtype unless *values* say which."""
+        # A step may depend on the element type, as 64 / sizeof T does.
         step = self.variables[name].multiple_of
         steps = [_try(step, {**env, **values}) for env in self._type_envs()]
         return all(values[name] % s == 0 for s in steps if s)
@@ -100,6 +101,7 @@ class _Space:
         span = self.ranges[name]
         if name not in self.variables:
             return sorted({span.low, span.high})
+        # Small and odd values, where roundings and differences show; each is raised to a legal multiple.
         small = [span.low + k for k in (0, 1, 2, 3, 7, 31, 100)]
         step = self.variables[name].multiple_of
         steps = [s for t in self._type_envs() for s in [_try(step, t)] if s]
@@ -119,6 +121,7 @@ def _is_symbol(expr: Expr) -> bool:
 def _try(expr: Expr, env: Mapping[str, int]) -> int | None:
     try:
         return expr.evaluate(env)
+    # A step may name a type whose size these values do not say.
     except UsageError:
         return None
 
@@ -156,6 +159,7 @@ def _what_matters(expr: Expr, witness: Mapping[str, int], space: _Space) -> Mapp
     """Return the part of *witness* without which *expr* would not be 0."""
     kept = dict(witness)
     for name in list(kept):
+        # A value that may as well be the largest does not cause it, and is left out of the sentence.
         if expr.evaluate({**kept, name: space.ranges[name].high}) == 0:
             kept[name] = space.ranges[name].high
     return {n: v for n, v in kept.items() if v == witness[n]}
@@ -190,6 +194,7 @@ def _touched(stage: str, place: RegionBounds, space: _Space, behind: str) -> Ite
     region = place.region
     if region.touches is None:
         return
+    # As a sum of products: differences of equal terms are gone, and the bounds are sharper.
     spare = formula(difference(region.bytes, region.in_bytes(region.touches)))
     low, witness = _lowest(spare, space)
     if low < 0 and witness is not None:
@@ -236,6 +241,7 @@ def _overlapping(stage: StagePlaces, space: _Space) -> Iterator[PlanFinding]:
 
 def _pair(stage: str, first: RegionBounds, second: RegionBounds, space: _Space) -> Iterator[PlanFinding]:
     gaps = (formula(difference(second.offset, first.end)), formula(difference(first.offset, second.end)))
+    # Either order of the two is enough.
     if any(interval(g, space.of(g)).low >= 0 for g in gaps):
         return
     names = f"{first.region.name} and {second.region.name}"
@@ -257,6 +263,7 @@ def _legal_points(expr: Expr, space: _Space) -> Iterator[dict[str, int]]:
         return
     rest = {n: r.high if n not in space.variables else max(r.low, 1) for n, r in space.ranges.items()}
     rest = {n: v for n, v in rest.items() if n not in names}
+    # More variables, fewer points each: the grid is their product.
     stride = 3 if len(names) < 3 else 10
     powers = [2**k for k in range(0, 31, stride)]
     grid = [sorted({space.ranges[n].low, *powers}) for n in names[1:]]
@@ -276,6 +283,7 @@ def _int32(stage: StagePlaces, space: _Space, told: set[Expr]) -> Iterator[PlanF
             if place.end.evaluate(point) <= INT32_MAX:
                 continue
             over = [e for e in walk(place.end) if isinstance(e, Operation) and e.evaluate(point) > INT32_MAX]
+            # The shortest part that is too large is where the author has to look.
             inner = min(over, key=lambda e: len(text(e)))
             if inner not in told:
                 told.add(inner)

@@ -168,6 +168,7 @@ def _runs(
 def _as_problem(plan: Problem, claim: Claim) -> Problem:
     """Return *claim* as a problem in the plan's variables."""
     if isinstance(claim, Value):
+        # A stated tile size admits all tiles up to it.
         limits: tuple[Constraint, ...] = (Constraint(plan.variable(claim.variable), claim.value, claim.name),)
     else:
         limits = claim.limits

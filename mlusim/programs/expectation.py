@@ -81,6 +81,7 @@ def importing_from(folder: str) -> Iterator[str]:
     try:
         yield folder
     finally:
+        # One entry of the folder, so that nested blocks of the same folder keep theirs.
         sys.path.remove(folder)
 
 
@@ -127,10 +128,12 @@ class Expectation:
         for name, text in self.arrays.items():
             what = f"what {name} is compared with"
             value = value_of(text, what)
+            # A value that comes back is an output itself, with nothing to compare with.
             if not value.form.goes_in or value.comes_back:
                 raise UsageError(f"{what} is given {text!r}; it takes {spellings(ARRAYS)}")
             expected[name] = scope.array(name, value, what)
         if self.function is not None:
+            # Both may be given, for different outputs.
             given = _of_function(self.function, call, done)
             twice = next((name for name in given if name in expected), None)
             if twice is not None:
@@ -173,9 +176,11 @@ def _compared(name: str, output: Array, expected: Array, close: Thresholds) -> C
             f"the reference gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
             f"{list(output.shape)} comes back; legal: numbers, {output.size} of them"
         )
+    # One may be flat: only the number of elements has to agree.
     expected = expected.reshape(output.shape)
     accuracy = judge(output, expected, close)
     worst = accuracy.worst_index
     if worst is None:
         return Compared(accuracy)
+    # As Python's numbers, which JSON and formats take.
     return Compared(accuracy, output[worst].item(), expected[worst].item())

@@ -64,6 +64,7 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
     fails: list[Failure | None] = []
     names: list[str] = []
     for value in xs:
+        # The last y that ran is the start: neighbours on the scale have limits of the same size.
         largest, failure = shapes.largest(y, {x: value}, next((n for n in reversed(ys) if n > 0), start_y))
         ys.append(-1 if largest is None else largest)
         fails.append(failure)
@@ -83,6 +84,7 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
 
 def _end(shapes: "Shapes", x: str, y: str) -> int:
     """Return the largest *x* that runs, with *y* as small as it can be or as the call has it; 0 where none does."""
+    # A small y leaves the most room for x; the call's own y is tried too, where 1 is not legal.
     found = [shapes.largest(x, {y: value}, shapes.given(x))[0] for value in {1, shapes.given(y)}]
     return max(value or 0 for value in found)
 
@@ -94,6 +96,7 @@ def _ints(values: list[int]) -> Any:
 def sampled(end: int, *more: int) -> list[int]:
     """Return at most `SAMPLES` values from 1 to *end*, evenly on a logarithmic scale, and those of *more* within."""
     steps = SAMPLES - 1
+    # Equal steps would hardly sample the small end of a range that may reach 2^31.
     found = {round(math.exp(math.log(max(end, 1)) * k / steps)) for k in range(steps + 1)}
     return sorted({1, end, *found, *(value for value in more if value <= end)})
 
@@ -220,6 +223,7 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
 
 def _last(holds: Callable[[int], bool]) -> int:
     """Return the last value up to which *holds* is true of every value from 1 on; 0 where it is not true of 1."""
+    # Doubling, then halving: a claim holds up to one value, and a range is up to 2^31.
     low, high = 0, 1
     while high < INT32_MAX and holds(high):
         low, high = high, min(2 * high, INT32_MAX)

@@ -76,6 +76,7 @@ def _level(session: "DebugSession", level: int) -> str:
 def list_(console: "CommandContext", words: str) -> str:
     """Show the source around a line, or on from what was shown last at this stop."""
     session = console.session
+    # Lines go on from the last list of this stop only; at another stop `list` begins at its line.
     known = console.listed if console.listed is not None and console.listed[0] is session.stop else None
     if words == "-" or (not words and known is not None):
         if known is None:
@@ -87,6 +88,7 @@ def list_(console: "CommandContext", words: str) -> str:
             first, last = last + 1, last + 2 * AROUND
     else:
         file, first, last = _meant(session, words)
+    # Without a source there is nothing to compare with, and `listing` says so.
     count = len(linecache.getlines(file))
     if count and not 1 <= first <= min(last, count):
         raise UsageError(f"there are no more lines there; {place_of(file)} has the lines 1 to {count}")
@@ -100,12 +102,14 @@ def _meant(session: "DebugSession", words: str) -> tuple[str, int, int]:
     if not words:
         site = session.site()
         if site is None:
+            # Before the launch's first line the kernel itself is shown.
             function = session.functions[0].code
             site = function.co_filename, function.co_firstlineno
         return site[0], max(1, site[1] - AROUND), site[1] + AROUND
     begin, comma, end = (word.strip() for word in words.partition(","))
     if not comma:
         file, line = _place(session, begin)
+        # Of a function the lines behind its first are wanted; of a line those around it.
         before = 1 if begin.isidentifier() else AROUND
         return file, max(1, line - before), line + 2 * AROUND - 1 - before + (before == AROUND)
     if not begin and not end:
@@ -116,6 +120,7 @@ def _meant(session: "DebugSession", words: str) -> tuple[str, int, int]:
     other, last = _place(session, end) if end else (file, first + 2 * AROUND - 1)
     if not begin:
         return other, max(1, last - 2 * AROUND + 1), last
+    # A bare number behind the comma means the file of the first place, and not that in focus.
     if other != file and ":" not in end and end.isdigit():
         other = file
     if other != file or last < first:
@@ -178,6 +183,7 @@ def task(console: "CommandContext", words: str) -> str:
         return "no task is running here" if core is None else f"{full_name(core)} is in focus"
     name = parse_name(words)
     need_core(session.look(), name)
+    # Another task has other frames: its innermost is shown.
     session.focus, session.level = name, 0
     core = session.core()
     assert core is not None

@@ -60,12 +60,14 @@ def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) ->
 
 def _conditions(words: str) -> tuple[str, dict[str, Any]]:
     """Return the place, and what was said behind it: ``task N``, ``ignore N``, ``if EXPR``."""
+    # The condition goes first, because it reaches to the end of the line and may hold the other words.
     said: dict[str, Any] = {}
     found = _IF.search(words)
     if found is not None:
         if not found["text"]:
             raise UsageError("`if` takes an expression in the kernel's variables, as in `if i == 3`")
         said["text"], words = found["text"].strip(), words[: found.start()]
+        # A condition is checked before anything is set, so that a mistake leaves no breakpoint behind.
         _expression(said["text"])
     words = words.rstrip()
     found = _COUNT.search(words)
@@ -83,6 +85,7 @@ def _expression(text: str) -> None:
     except UsageError as error:
         behind = _COUNT.search(text) or _TASK.search(text)
         if behind is not None:
+            # Behind `if` all belongs to the expression, which is the usual slip.
             raise UsageError(f"{error}; write `{behind[0].strip()}` in front of `if`") from None
         raise
 
@@ -124,6 +127,7 @@ def set_condition(console: "CommandContext", words: str) -> str:
     """Give a breakpoint a condition, or take it away."""
     number, _, text = words.partition(" ")
     made = _one(console.session, number)
+    # `condition 2 if i == 3` is what one types after `break ... if`.
     change_condition(console.session, made, text.strip().removeprefix("if ").strip() or None)
     return described(made)
 
@@ -141,6 +145,7 @@ def ignore(console: "CommandContext", words: str) -> str:
 
 
 def _chosen(session: "DebugSession", words: str) -> list[Breakpoint]:
+    # Without numbers all are meant, as in gdb.
     if not words:
         return list(session.breakpoints.values())
     return [_one(session, word) for word in words.replace(",", " ").split()]

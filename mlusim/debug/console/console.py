@@ -63,6 +63,7 @@ class Console(CommandContext):
 
         A mistake is a reply with ``ok`` false, and the session goes on.
         """
+        # While the commands of a breakpoint are typed, a line is one of them, whatever it says.
         if self.collecting is not None:
             return self._collected(line.strip())
         stop = self.session.stop
@@ -72,6 +73,7 @@ class Console(CommandContext):
             stop = self.session.stop
             reply = self._execute(waiting.pop(0))
             texts.append(reply.text)
+            # A command that moves ends the list: the rest was meant for the place before, as in gdb.
             if self.session.stop is not stop:
                 waiting = self._attached(stop)
         return Reply("\n".join(text for text in texts if text), reply.ok, reply.leaves)
@@ -96,6 +98,7 @@ class Console(CommandContext):
 
     def _execute(self, line: str) -> Reply:
         text = line.strip() or self._again
+        # Only a command that succeeded is repeated by an empty line.
         self._again = ""
         if not text or text.startswith("#"):
             return Reply("")
@@ -105,6 +108,7 @@ class Console(CommandContext):
             command, words = self._parse(text)
             shown = self._run(command, words)
         except MlusimError as error:
+            # An error is one line, so that readers of the output can tell it from what is shown.
             return Reply(f"error: {' '.join(str(error).split())}", ok=False)
         except KeyboardInterrupt:
             return Reply("interrupted", ok=False)
@@ -182,6 +186,7 @@ class Console(CommandContext):
         try:
             kind = find_command(word.partition("/")[0], self.commands).completes
         except UsageError:
+            # A completion never shows an error: there is nothing to complete then.
             return []
         last = rest.split(" ")[-1]
         try:

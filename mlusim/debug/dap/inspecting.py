@@ -46,6 +46,7 @@ LONGEST = 1 << 20  # bytes of memory that one request reads
 def _threads(state: State, arguments: Arguments) -> Body:
     del arguments
     session = state.session
+    # At the end all tasks have left; after a fault they still stand where they were.
     tasks = () if session.position.at_end and session.stop.error is None else values.tasks(session)
     threads = [
         {"id": thread_number(t.name), "name": f"{t.name}: {t.state}" + (f", {t.waits}" if t.waits else "")}
@@ -68,6 +69,7 @@ def _stack(state: State, arguments: Arguments) -> Body:
     first = int(arguments.get("startFrame") or 0)
     levels = int(arguments.get("levels") or 0) or len(frames)
     stop = session.stop
+    # At the end the moment is a mark beyond all numbers: an address that editors can write is shown.
     here = hex(stop.op.moment) if stop.op is not None else hex(min(session.position.moment, 1 << 40))
     shown = [
         {
@@ -93,6 +95,7 @@ def _scopes(state: State, arguments: Arguments) -> Body:
                 "name": scope.title,
                 "variablesReference": state.number(VariableGroup(frame, scope.variables)),
                 "namedVariables": len(scope.variables),
+                # Editors open cheap scopes by themselves; these ask for many bytes.
                 "expensive": scope.kind in ("tensors", "memories"),
                 **({"presentationHint": hints[scope.kind]} if scope.kind in hints else {}),
             }
@@ -152,6 +155,7 @@ def _set_expression(state: State, arguments: Arguments) -> Body:
 
 def _assigned(state: State, frame: FrameAt, name: str, text: str) -> Body:
     told = editing.assign(state.session, name, text)
+    # The editor shows the new value itself; what there is to say beyond it goes to its console.
     if "\n" in told:
         state.connection.event("output", {"category": "important", "output": told + "\n"})
     one = _evaluated(state, name)
@@ -164,6 +168,7 @@ def _evaluate(state: State, arguments: Arguments) -> Body:
     text = str(arguments["expression"]).strip()
     if arguments.get("context") == "repl" and _is_command(state, text):
         return {"result": _commanded(state, text), "variablesReference": 0}
+    # A comma in front makes an expression of what would be a command.
     text = text.removeprefix(",")
     one = _evaluated(state, text)
     return {"result": one.text, **_shown(state, frame, one)}
@@ -214,6 +219,7 @@ def _frame(state: State, arguments: Arguments) -> FrameAt:
 
 def _completions(state: State, arguments: Arguments) -> Body:
     _frame(state, arguments)
+    # Columns count from 1.
     text = str(arguments["text"])[: max(0, int(arguments["column"]) - 1)]
     assert state.console is not None
     last = text.split(" ")[-1]
@@ -243,6 +249,7 @@ def _read_memory(state: State, arguments: Arguments) -> Body:
     try:
         allocation, start = locate(span, session.look(), session.core())
     except UsageError:
+        # Memory that is not there is an answer of the protocol, not an error.
         return {"address": hex(span.low), "unreadableBytes": count}
     raw = bytes(allocation.raw[start : start + count])
     body: dict[str, Any] = {"address": hex(span.low), "data": base64.b64encode(raw).decode()}
@@ -268,6 +275,7 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
     paused = session.watched(history=True)
     known = {op.moment: op for op in paused.recent}
     found = []
+    # A bound of our own: the count comes from outside.
     for moment in range(first, first + min(int(arguments["instructionCount"]), 4096)):
         op = known.get(moment)
         body: dict[str, Any] = {"address": hex(max(moment, 0)), "instruction": "(not known here)"}

@@ -44,6 +44,7 @@ _PIECE = re.compile(r"\{([^{}]+)\}")
 def _lines(state: State, arguments: Arguments) -> Body:
     path = arguments["source"].get("path") or arguments["source"].get("name", "")
     owner = f"lines of {path}"
+    # The request brings all breakpoints of the file: what it does not name is gone.
     _forget(state, owner)
     wanted = arguments.get("breakpoints")
     if wanted is None:
@@ -55,6 +56,7 @@ def _line(state: State, owner: str, path: str, one: Arguments) -> dict[str, Any]
     session = state.session
     line = int(one["line"])
     lines = code_lines(path, session.functions, session.owned)
+    # A line without code moves to the next that has some, as editors expect.
     if lines and line not in lines:
         line = next((n for n in lines if n > line), lines[-1])
     return _set(
@@ -94,9 +96,11 @@ def _data_info(state: State, arguments: Arguments) -> Body:
         return {"dataId": None, "description": " ".join(str(error).split())}
     task = session.focus or ""
     return {
+        # The task goes into the id, because the editor sends back nothing else when it sets the watchpoint.
         "dataId": f"{task}|{name}",
         "description": f"{name} ({watched})",
         "accessTypes": ["write"] if watched.startswith("the value") else ["read", "write", "readWrite"],
+        # A later session has other bytes under this name.
         "canPersist": False,
     }
 
@@ -114,6 +118,7 @@ def _watch(state: State, one: Arguments) -> dict[str, Any]:
         session = state.session
         if task and session.look().core(task) is not None:
             session.focus = task
+        # "write" and "readWrite" both hold "rite".
         return watch_at(
             session, name, writes="rite" in access, reads="read" in access, text=one.get("condition") or None
         )
@@ -190,6 +195,7 @@ def _set(state: State, owner: str, one: Arguments, make: Callable[[], Breakpoint
     except MlusimError as error:
         return {"verified": False, "message": " ".join(str(error).split()), "reason": "failed"}
     made.counted, made.log = counted, log
+    # The owner is kept, so that the next request of this kind replaces these and no others.
     state.asked[made.number] = Asked(owner, made)
     body = breakpoint_body(made.number, made)
     made.announced = bool(body["verified"])
@@ -219,6 +225,7 @@ def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | 
     """Do what a log point does: show *text* with the expressions in braces evaluated, and continue."""
     if not text:
         return None
+    # Parsed now: a mistake in a log message is an answer to the request, not an output later.
     codes = {piece: parse(piece) for piece in _PIECE.findall(text)}
 
     def log(core: "Core | None", frame: FrameType | None) -> None:

@@ -106,7 +106,7 @@ def _space(node: ast.AST | None) -> str:
     """Return the memory that a call declares, or nothing."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
-    # A plain name before the dot, as in mlu.nram; a method of what is computed is something else's.
+    # A plain name before the dot, as in mlu.nram; a method of what is computed declares nothing.
     return _CALLS.get(node.func.attr, "") if isinstance(node.func.value, ast.Name) else ""
 
 

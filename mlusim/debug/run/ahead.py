@@ -81,11 +81,13 @@ def first_stop(
     *here* may come there, and where it is not known: Python runs the launch, or a compiler is not worth it.
     """
     session, sought = recorded.session, [_sought(one) for one in made]
+    # C follows the default schedule on the bytes of the program; anything else needs Python's watching.
     if session.native is None or recorded.edits or explored(session):
         return 0, 0
     if None in sought or not worth_a_compiler(session.request):
         return 0, 0
     wanted = [one for one in sought if one is not None]
+    # A line of which C does not count every pass could be missed.
     if not frozenset[tuple[str, int]]().union(*(one.lines or () for one in wanted)) <= told_lines(
         _plan_of(session.request.kernel)
     ):
@@ -124,6 +126,7 @@ def _sought(made: Breakpoint) -> Sought | None:
         return Sought(made.task, location.places)
     if isinstance(location, FunctionLocation):
         code = location.code
+        # The first line of the function stands for its entry.
         return Sought(made.task, frozenset({(code.co_filename, code.co_firstlineno)}))
     if isinstance(location, TaskLocation):
         return Sought(location.label, None)

@@ -71,6 +71,7 @@ class KeptLaunch:
     def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
         """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
         found = allocations(session.request)
+        # What the launch may not change needs no copy.
         tensors = {a: a.raw.copy() for a in found if a.writable}
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
@@ -80,7 +81,9 @@ class KeptLaunch:
 
     def change(self, edit: Edit) -> None:
         """Add a change by hand; those behind it, and what was counted of runs without it, are given up."""
+        # Another change at the same place stays: they are made in the order of the user.
         self.edits = [one for one in self.edits if one.position <= edit.position] + [edit]
+        # Snapshots and marks were taken without the change.
         self.milestones = Milestones(0)
         self.moments = self.clock = None
 
@@ -150,6 +153,7 @@ class KeptLaunch:
             arguments,
             observers,
             groups,
+            # A run uses its choices up.
             copy.deepcopy(self.choices),
             timing=timing,
             native_groups=in_c[0],
@@ -183,6 +187,7 @@ def explored(session: "Session") -> bool:
 def trim(launches: list[KeptLaunch], budget: int) -> None:
     """Give up the copies of the oldest launches until the rest takes at most *budget* bytes; the last stays."""
     total = sum(one.nbytes for one in launches)
+    # The last launch is the one that the user looks at.
     for one in launches[:-1]:
         if total <= budget:
             return

@@ -100,6 +100,7 @@ class LineLocation(Location):
     @property
     def at_only(self) -> frozenset[int]:  # type: ignore[override]
         """Its own line."""
+        # The tracer passes over all other lines without a question.
         return frozenset({self.line})
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
@@ -147,6 +148,7 @@ class FunctionLocation(Location):
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the first line of each call of the function."""
         del core, tracer
+        # By the function and not by its code: a kernel of BANG C has another where checkers of its values watch.
         return "" if entered and function_of(frame.f_code) == function_of(self.code) else None
 
 
@@ -163,6 +165,7 @@ class TaskLocation(Location):
     @property
     def lines_from_start(self) -> bool:
         """Lines are followed from the beginning of the task on."""
+        # Lines before are of other tasks: `at_op` asks for lines when the task begins.
         return False
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -191,6 +194,7 @@ class IntrinsicLocation(Location):
 
     def follows(self, step: Step, *, landing: bool) -> bool:
         """An instruction of that name concerns it."""
+        # An asynchronous instruction lands later as a second moment, which is no issue.
         return step.name == self.name and not landing
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -275,6 +279,7 @@ class Watchpoint(Location):
         """Stop before the bytes change, or are read."""
         del tracer
         effect = op.effect
+        # Bytes of an asynchronous copy change when it lands, whenever that is; its issue touches nothing.
         if effect is None or (effect.asynchronous and op.kind is not LANDING):
             return None
         verb = self._verb(effect.step, op.core)

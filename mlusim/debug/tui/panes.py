@@ -48,6 +48,7 @@ class Source(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """A click on a line sets a breakpoint there, or takes it away."""
+        # The border is the first row.
         self.post_message(self.Clicked(self._first + event.y - 1))
 
     def render(self) -> RenderResult:
@@ -55,6 +56,7 @@ class Source(Widget):
         views = self._views
         if views is None or not views.source:
             return Text("no source")
+        # Colouring a file takes longer than drawing it, so it is kept until the theme changes.
         if views.file not in self._lines:
             theme = "ansi_dark" if self.app.current_theme.dark else "ansi_light"
             colored = Syntax("", "python", theme=theme).highlight("\n".join(views.source))
@@ -93,6 +95,7 @@ class Pane(VerticalScroll):
 
     def show(self, text: str, changed: str | None = None) -> None:
         """Show *text*; with *changed*, the text of before, lines that differ from it stand out."""
+        # Without a text of before nothing stands out.
         before = set((changed or text).splitlines())
         lines = [Text(line, "" if line in before else "bold yellow") for line in text.splitlines()]
         self._text.update(Text("\n").join(lines))
@@ -184,6 +187,7 @@ class CommandLine(Input):
         elif event.key == "tab":
             event.prevent_default()
             event.stop()
+            # Textual would move the focus with tab.
             self.post_message(self.Complete(self.value))
         else:
             await super()._on_key(event)

@@ -134,6 +134,7 @@ def _of_type(tree: Cast | CSizeOf, scope: "FrameNames") -> Typed:
         return _cast(value_of(tree.operand, scope), named_type(tree.type, scope))
     what = tree.what
     kind = named_type(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
+    # A size_t, of 8 bytes as pointers are: sizeof makes the arithmetic around it unsigned.
     return Typed(kind.size, t.UINT64)
 
 
@@ -145,6 +146,7 @@ def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:
         return _item(given, Typed(0, t.INT32), "*")
     if tree.op == "!":
         return Typed(not _truth(given), t.BOOL)
+    # C++ computes in int or wider: a char is promoted before its sign changes.
     kind = scalars.promoted(_scalar(given, tree.op))
     value = scalars.converted(given.number, kind)
     if tree.op == "~":
@@ -157,6 +159,7 @@ def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:
 def _infix(tree: Infix, scope: "FrameNames") -> Typed:
     left = decayed(value_of(tree.left, scope))
     if tree.op in ("&&", "||"):
+        # The right side is not evaluated where the left one decides, as in C++.
         decided = _truth(left) == (tree.op == "||")
         return Typed(_truth(left) if decided else _truth(value_of(tree.right, scope)), t.BOOL)
     right = decayed(value_of(tree.right, scope))
@@ -187,6 +190,7 @@ def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
     both = isinstance(left.type, t.Pointer) and isinstance(right.type, t.Pointer)
     if both and op == "-":
         return Typed(left.value - right.value, t.INT64)
+    # In C n + p is p + n.
     if op == "+" and isinstance(right.type, t.Pointer) and not both:
         left, right = right, left
     if both or op not in "+-" or not isinstance(left.type, t.Pointer):
@@ -232,6 +236,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     if base.value is None or not isinstance(index.number, int):
         raise UsageError("an element of the null pointer" if base.value is None else "an index is an integer")
     kind = base.type.to
+    # The address &x of a variable in a register may be read back with *, but there is no element beside it.
     if isinstance(base.value, RegisterAddress) and not index.number:
         return Typed(base.value.value, kind, None, base.value.text)
     if isinstance(base.value, RegisterAddress):
@@ -243,6 +248,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     if isinstance(kind, t.Array):
         return Typed(place, kind, place, text)
     if isinstance(kind, t.Record):
+        # A pointer to records lies on their bytes, and `here` is the record that they hold.
         here = getattr(place, "here", place)
         return Typed(here, kind, place, text)
     return Typed(base.value[index.number], kind, place, text)
@@ -284,6 +290,7 @@ def _address(given: Typed) -> Typed:
 def named_type(name: TypeName, scope: "FrameNames") -> t.Type:
     """Return the type called *name*.  Raises `NoExpression` where there is none."""
     words = name.name
+    # C++ takes the words of a type in any order; one order is enough for the table.
     ordered = " ".join(sorted(words.split(), key=lambda w: w not in ("signed", "unsigned")))
     plain = ordered.removeprefix("signed ") if ordered not in SCALARS else ordered
     kind: t.Type | None = (
@@ -307,6 +314,7 @@ def _cast(given: Typed, to: t.Type) -> Typed:
         return Typed(scalars.converted(given.number, to) if _scalar(given, "a cast") else None, to)
     if not isinstance(to, t.Pointer) or not isinstance(given.type, t.Pointer):
         raise NoExpression(f"{given.type} is not cast to {to} here")
+    # A void * and null keep their value: there is nothing to see them as.
     if isinstance(to.to, t.Void) or given.value is None or isinstance(given.value, RegisterAddress):
         return Typed(given.value, to, None, given.text)
     seen = layout(to.to, lambda address, _: address, {})

@@ -44,6 +44,7 @@ def _product(a: Poly, b: Poly) -> Poly:
         for right, y in b.items():
             monomial = tuple(sorted(left + right, key=text))
             total[monomial] = total.get(monomial, 0) + x * y
+    # A zero would make equal formulas differ.
     return {m: c for m, c in total.items() if c}
 
 
@@ -61,6 +62,7 @@ def normal(expr: Expr) -> Poly:
         return _combine(normal(expr.args[0]), normal(expr.args[1]), 1 if expr.op is ADD else -1)
     args = [formula(normal(a)) for a in expr.args]
     if expr.op in {MIN, MAX}:
+        # Min and max do not care for the order, nor for a second mention.
         args = sorted(set(args), key=text)
         if len(args) == 1:
             return normal(args[0])
@@ -118,6 +120,7 @@ def shift(expr: Expr, name: str) -> Expr:
 
 def _one_sizeof(expr: Expr) -> SizeOf | None:
     """Return the sizeof that every byte of *expr* comes from, or None when there are several sources."""
+    # A number of plain bytes beside it comes from no element.
     sizes = {e for e in walk(expr) if isinstance(e, SizeOf)}
     plain = any(isinstance(e, Amount) and e.unit is Unit.BYTES and e.value for e in walk(expr))
     return sizes.pop() if len(sizes) == 1 and not plain else None
@@ -127,6 +130,7 @@ def _divided(poly: Poly, by: SizeOf) -> Poly | None:
     """*poly* without one factor *by* in every product; None where one lacks it."""
     size = normal(by)
     if set(size) == {()}:
+        # A type of known size is a number in the coefficients and no factor.
         whole = all(c % size[()] == 0 for c in poly.values())
         return {m: c // size[()] for m, c in poly.items()} if whole else None
     result = {}
@@ -147,6 +151,7 @@ def total(expr: Expr) -> str:
     if by is None or inner is None:
         return text(formula(poly))
     elements = formula(inner)
+    # A sum needs brackets before it is multiplied.
     if isinstance(elements, Operation) and elements.op.level < 2:
         return f"({text(elements)})*{text(by)}"
     return f"{text(elements)}*{text(by)}"

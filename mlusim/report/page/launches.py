@@ -90,6 +90,7 @@ def page_text(
 
 def _timeline_of_queues(launches: Sequence[Launch]) -> dict[str, str]:
     """Return the picture and the chart of several launches, of which all were timed."""
+    # A launch that was not timed has no place on the common axis.
     shown = len(launches) > 1 and all(launch.tasks for launch in launches)
     return {
         "queues": queues(launches) if shown else "",
@@ -130,6 +131,7 @@ def _shown(launches: Sequence[Launch]) -> list[tuple[int, Launch]]:
     first: dict[tuple[object, ...], tuple[int, Launch]] = {}
     for number, launch in enumerate(launches, 1):
         same = launch.kernel, launch.board, launch.dim, launch.kind, launch.time_us
+        # A launch with findings is shown in any case: its findings are its own.
         first.setdefault((*same, number) if launch.findings else same, (number, launch))
     return sorted(first.values(), key=lambda one: -_time(one[1]))[:MOST_PARTS]
 
@@ -146,6 +148,7 @@ class Dearest:
 
 def _dearest(launches: Sequence[Launch]) -> Dearest | None:
     launch = max(launches, key=_time, default=None)
+    # A launch without tasks has no time to name.
     if launch is None or not launch.tasks:
         return None
     low, high = launch.time_band
@@ -172,6 +175,7 @@ def _part(number: int, launch: Launch) -> LaunchPart:
     named = launch.timeline.named and bool(launch.tasks)
     board = find_board(launch.board)
     rows = [Ran(launch.kernel, launch.kind, launch.time_us, launch.bound, tuple(launch.timeline))]
+    # Up to MOST_CORES the excerpt shows all of them.
     many = launch.tasks and sum(not span.memory_core for span in launch.timeline) > MOST_CORES
     return LaunchPart(
         number,
