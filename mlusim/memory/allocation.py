@@ -115,6 +115,13 @@ class Allocation:
         self.live = False
         self.raw = NO_BYTES
 
+    def begin_again(self, raw: Bytes) -> None:
+        """Have the bytes *raw* that it had before its end, as if it were declared now: they are poison, and may change."""
+        raw.fill(POISON)
+        self.raw = raw
+        self.live = self.writable = True
+        self.filled = False
+
 
 class Absent(Allocation):
     """A declaration of a memory that the core does not have: no bytes, and every use of it is a fault."""
@@ -181,6 +188,15 @@ class Arena:
         allocation = Allocation(self.space, self.base + start, piece, declared)
         self.allocations.append(allocation)
         return allocation
+
+    def allocate_again(self, allocation: Allocation) -> None:
+        """Cut *allocation*, which has ended, once more: it was cut here when the memory was as full as it is now."""
+        assert self.raw is not None
+        start = allocation.address - self.base
+        self.top = top = start + allocation.nbytes
+        allocation.begin_again(self.raw[start:top])
+        self.high_water = max(self.high_water, top)
+        self.allocations.append(allocation)
 
     def cut(self, top: int, kept: int) -> None:
         """End all but the first *kept* declarations, which end before byte *top*, and make those poison again."""

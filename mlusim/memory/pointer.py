@@ -153,6 +153,16 @@ class View:
         self.number = allocation.declared.counted.number
         self.own = port is not None and not allocation.space.shared
 
+    def open_again(self) -> None:
+        """Answer accesses again, as the first view of the allocation, which has bytes again."""
+        allocation = self.allocation
+        self.raw = allocation.raw
+        self.nbytes = allocation.nbytes
+        self.size = allocation.nbytes // self.itemsize
+        self.array = self.raw.view(self.dtype.dtype)
+        self.read = 0
+        self.siblings[self.dtype] = self
+
     def close(self) -> None:
         """Answer no access any more; every bound is now exceeded."""
         self.size = self.nbytes = -1

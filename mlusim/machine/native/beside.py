@@ -196,6 +196,8 @@ def is_fresh(allocation: Allocation) -> bool:
 class Notes:
     """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen.  Its *sums* are beside it."""
 
+    knows_declarations = False
+
     def __init__(self, memory: _Memory, ending: Ending, sums: Sums) -> None:
         self._memory, self._ending, self._sums = memory, ending, sums
         self._table = np.empty((MOST_TOUCHES + 1, COLUMNS), np.int64)

@@ -30,6 +30,7 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import direction_of
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.space import Space
 from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.quantities import CopyLoad
@@ -121,6 +122,7 @@ class NativePolls:
         getattr(self._library, name)(ctypes.addressof(self._c), address)
 
 
+MOST_LOCALS = 256  # arrays of functions, each where it has been declared, that a core keeps for further tasks
 ROWS = tuple(ISA.values())
 _built_in = operator.attrgetter(*layout.BUILTINS)
 
@@ -145,6 +147,7 @@ class NativeCore(Core):
         self.screen: Looks | None = session.screen
         self.seat: Seat | None = None
         self._start: Start | None = None
+        self._locals: dict[tuple[int, int, int], Ptr] = {}
 
     # -- the run ---------------------------------------------------------------------------------
 
@@ -223,6 +226,7 @@ class NativeCore(Core):
             self.seat.forget(1, len(self.views), self.c.most_cells)
             give(self.seat)
             self.seat = self.c = self._start = None
+            self._locals.clear()
 
     def _sit(self, seat: "Seat") -> None:
         session, mlu, tally = self.session, self.mlu, self.session.tally
@@ -407,6 +411,30 @@ class NativeCore(Core):
         index, phase = divmod(offset, element.size)
         same = view.dtype is element and view.phase == phase
         return Ptr(view if same else view.recast(element, phase), index)
+
+    # -- declarations ----------------------------------------------------------------------------
+
+    def declare_local(self, place: int, space: Space, dtype: DType, count: int, *, stack: bool) -> Ptr:
+        """Declare an array of a function, of the number *place* in the program, as `declare` does.
+
+        A core that runs task after task has what an earlier task declared there once more, if the memory is as full as it was.
+        """
+        arena = self.arenas.get(space)
+        heard = self.hub.declare is not None or (self.screen is not None and self.screen.knows_declarations)
+        if self._start is None or arena is None or heard or self.place.memory_core:
+            return self.declare(space, dtype, count, None, stack=stack)
+        key = place, self.c.site, arena.top
+        pointer = self._locals.get(key)
+        if pointer is None:
+            pointer = self.declare(space, dtype, count, None, stack=stack)
+            if len(self._locals) < MOST_LOCALS:
+                self._locals[key] = pointer
+        else:
+            view = pointer.view
+            arena.allocate_again(view.allocation)
+            view.open_again()
+            self.bindings.append(view.siblings)
+        return pointer
 
     # -- effects in flight -----------------------------------------------------------------------
 

@@ -38,6 +38,8 @@ HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
 class Looks(Protocol):
     """The record of a launch in C, as its cores write it: that of a screen, or of tasks that run at once."""
 
+    knows_declarations: bool  # whether it keeps something of memory on the chip from its declaration on
+
     def begin(self, core: "NativeCore") -> None:
         """A task begins on *core*."""
 
@@ -190,6 +192,7 @@ class Screen(Observer):
     """
 
     name = "screen"
+    knows_declarations = True
 
     def __init__(self, looks: int, watch: Callable[["Screen", "NativeCore"], Any]) -> None:
         self.looks = looks

@@ -10,7 +10,9 @@ import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import available
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
-from mlusim.machine.native import beside, sums
+from mlusim.machine.native import beside, core, sums
+from mlusim.machine.native.core import NativeCore
+from mlusim.memory.allocation import POISON, Arena
 from mlusim.observe.coverage import LineCoverage
 
 pytestmark = pytest.mark.skipif(available() is None, reason="needs a C compiler")
@@ -311,6 +313,90 @@ def test_sums_are_made_in_the_order_of_tasks(tmp_path, monkeypatch, union):
     monkeypatch.setattr(sums, "ROOM", 1 << 13)
     monkeypatch.setattr(sums, "_rooms", [])
     assert threads(0) == 1
+
+
+LOCALS = """\
+struct Pair { int n; float x; };
+__mlu_func__ void last(float *out, long n) {
+  __nram__ float c[8];
+  out[n] = c[n];
+}
+__mlu_global__ void kernel(float *out, int n) {
+  float *mine = out + taskId * 32;
+  if (taskId % 4 != 2) {
+    __nram__ half odd[5];
+    __wram__ int8_t weights[64];
+    mine[0] = odd[4];
+    odd[4] = 1;
+    (void)weights;
+  }
+  __nram__ float a[8];
+  __ldram__ int l[4];
+  __memcpy(mine + 2, a, 32, NRAM2GDRAM);
+  __bang_write_value(a, 8, (float)taskId);
+  __memcpy(mine + 10, a, 32, NRAM2GDRAM);
+  mine[18] = l[3];
+  l[3] = taskId;
+  if (taskId % 2) {
+    __nram__ Pair pairs[3];
+    mine[19] = pairs[2].n;
+    pairs[2].n = 4;
+  }
+  Pair kept[2];
+  kept[1].n = taskId;
+  __memcpy(mine + 20, kept, 16, LDRAM2GDRAM);
+  if (taskId == n) { last(mine, 8); }
+}
+"""
+
+
+@pytest.mark.parametrize("wrong", [-1, 15])
+def test_a_further_task_declares_what_it_would_as_the_first(tmp_path, monkeypatch, wrong):
+    """Arrays of functions, some of them declared by some tasks only: their addresses, places and poison, and what a fault says."""
+    kernel, given = loaded(tmp_path, LOCALS), (np.zeros(16 * 32, np.float32), wrong)
+    declared, kept = {}, []
+    declare, again = NativeCore.declare_local, Arena.allocate_again
+
+    def declares(core, *given, **options):
+        pointer = declare(core, *given, **options)
+        allocation = pointer.view.allocation
+        assert allocation.live
+        assert allocation.writable
+        assert (allocation.raw == POISON).all()
+        assert pointer.view.array.tobytes() == allocation.raw.tobytes()
+        assert core.used[allocation.space].allocations[-1] is allocation
+        what = allocation.address, str(allocation.declared), allocation.declared.stack, core.pointer(pointer)
+        declared.setdefault(core.place.task, []).append(what)
+        return pointer
+
+    monkeypatch.setattr(NativeCore, "declare_local", declares)
+    monkeypatch.setattr(Arena, "allocate_again", lambda *given: (kept.append(given), again(*given)))
+
+    def launched(engine, threads):
+        """What a launch gave, and what its tasks declared."""
+        declared.clear()
+        kept.clear()
+        outcome, arrays = run(kernel, given, engine, board=BOARD, dim=(16, 1, 1), threads=threads)
+        told = (
+            (str(outcome), outcome.file, outcome.line, outcome.task)
+            if wrong >= 0
+            else [getattr(outcome, m) for m in MEASURES]
+        )
+        return (told, arrays[0].tobytes()), dict(declared), len(kept)
+
+    used = launched(NATIVE, 1)
+    beside = launched(NATIVE, 2)
+    python = launched("python", 1)
+    monkeypatch.setattr(core, "repeats", lambda _core: False)
+    fresh = launched(NATIVE, 1)
+
+    assert len(fresh[1]) == 16
+    assert len({len(found) for found in fresh[1].values()}) > 1
+    assert used[:2] == fresh[:2]
+    assert wrong >= 0 or beside[1] == fresh[1]  # after a fault the tasks run once more, in order
+    assert used[0] == beside[0] == python[0]
+    assert used[2] > 20
+    assert fresh[2] == 0
 
 
 def rows(*given):

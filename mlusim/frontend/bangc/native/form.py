@@ -229,10 +229,10 @@ class BangForm:
         _, local = self._places[place]
         kind = local.type
         dtype = dtype_of(kind) or DTYPES[7]
-        with core.declaring(*core.site()):
-            if local.space == "sram":
-                return core.declare_shared(dtype, kind.size // dtype.size)
-            return core.declare(_SPACES[local.space], dtype, kind.size // dtype.size, None, stack=local.stack)
+        count = kind.size // dtype.size
+        if local.space == "sram":
+            return core.declare_shared(dtype, count)
+        return core.declare_local(place, _SPACES[local.space], dtype, count, stack=local.stack)
 
     @staticmethod
     def _lock(core: NativeCore, pointer: Ptr) -> Ptr:
