@@ -51,6 +51,9 @@ FAST = ("-mavx2", "-mf16c", "-mfma", "-mbmi", "-mbmi2", "-mlzcnt", "-mmovbe", "-
 _RUNNING: dict[int, str] = {}
 """The folder of each compiler that runs now, by its process group."""
 
+_ENDS: list[None] = []
+"""One entry for each time that the compilers were abandoned."""
+
 
 class BuildError(MlusimError):
     """No compiler was found, or it failed; the message says which and what it said."""
@@ -272,6 +275,7 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
 
 def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple[int, str]:
     """Run a compiler for *folder*; return its exit code and what it says."""
+    before = len(_ENDS)
     with subprocess.Popen(  # noqa: S603 - the user's
         whole,
         stdin=subprocess.DEVNULL,
@@ -283,6 +287,8 @@ def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple
         process_group=0,  # the compiler with the programs that it starts
     ) as running:
         _RUNNING[running.pid] = folder
+        if len(_ENDS) != before:  # `abandon` came between its start and the line above, and has not seen it
+            _stop(running.pid)
         try:
             output, errors = running.communicate()
         except BaseException:
@@ -295,6 +301,7 @@ def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple
 
 def abandon() -> None:
     """End the compilers that run, and remove their folders: for a process that ends at once."""
+    _ENDS.append(None)
     for group, folder in list(_RUNNING.items()):
         _stop(group)
         shutil.rmtree(folder, ignore_errors=True)
