@@ -34,7 +34,7 @@ def test_a_link_that_waits_beside_is_not_followed(tmp_path, monkeypatch):
     victim.write_text("precious")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / f".mlusim-{'7' * 24}.part").symlink_to(victim)
-    monkeypatch.setattr(writing.secrets, "token_hex", lambda n: "7" * 2 * n)
+    monkeypatch.setattr(writing.os, "urandom", lambda n: b"w" * n)  # 0x77
 
     with pytest.raises(UsageError, match="cannot be written: File exists"):
         write_text(str(tmp_path / "out" / "x"), "new")
