@@ -5,6 +5,7 @@ import io
 import re
 import sys
 import tokenize
+from collections import Counter
 from functools import cache
 
 from import_graph import PAGE, ROOT, circles, depth, graph, modules, tree_of
@@ -130,6 +131,34 @@ def few_comments():
     return [f"{path}" for path, (lines, _) in trees().items() if lines >= 100 and not comments(ROOT / path)]
 
 
+def quiet_rooms():
+    """Return the rooms with fewer than three lines of comment to a hundred of code, docstrings and blank lines apart; so for the whole."""
+    code, said = Counter(), Counter()
+    for path, (_, tree) in trees().items():
+        for room in {path.parts[0], *path.parts[1:-1][:1]}:
+            code[room] += len(lines_of_code(path, tree))
+            said[room] += len(comments(ROOT / path))
+    return sorted(
+        f"{room} {100 * said[room] / code[room]:.1f} %" for room in code if 100 * said[room] < 3 * code[room]
+    )
+
+
+def lines_of_code(path, tree):
+    """Return the numbers of the lines of a file that are neither blank nor a comment nor a docstring."""
+    kinds = (
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    )
+    found = tokenize.generate_tokens(io.StringIO(text_of(ROOT / path)).readline)
+    lines = {line for t in found if t.type not in kinds for line in range(t.start[0], t.end[0] + 1)}
+    texts = (n for n in ast.walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))
+    return lines - {line for n in texts for line in range(n.lineno, n.end_lineno + 1)}
+
+
 def comments(path):
     """Return the lines of a file with a comment for people."""
     tools = ("noqa", "type:", "fmt:", "pragma", "ruff:", "!")
@@ -154,6 +183,7 @@ FIGURES = {
     "docstrings that begin with a question word": questions,
     "docstrings of three words or fewer": short_docstrings,
     "files of 100 lines or more without a comment": few_comments,
+    "rooms with fewer than 3 lines of comment to 100 of code": quiet_rooms,
 }
 ROW = re.compile(r"^\| ([^|]+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
 
