@@ -42,16 +42,21 @@ def kernel(tmp_path_factory):
     return bangc.load([path])["K"]
 
 
-@pytest.fixture(scope="module")
-def stopped(kernel):
-    """A console that stands at the last line, of a launch whose host has only bytes."""
+def launching(kernel):
+    """Return a program that launches the kernel on a host's bytes."""
 
     def program(observe):
         device = mlusim.Device("MLU370-X4")
         out = device.put(np.zeros(32, np.uint8))
         device.launch(kernel, (1, 1, 1), mlusim.BLOCK, (out.ptr, 4), observe=observe)
 
-    with console_on(program) as console:
+    return program
+
+
+@pytest.fixture(scope="module")
+def stopped(kernel):
+    """A console that stands at the last line, of a launch whose host has only bytes."""
+    with console_on(launching(kernel)) as console:
         says(console, "break k.mlu:21", "run")
         yield console
 
@@ -126,20 +131,11 @@ def test_display_takes_forms(stopped):
 
 def test_without_a_function(kernel):
     """Before a launch has begun and behind it types, macros and enumerators are known; tensors have the type that the kernel gives them."""
-
-    def program(observe):
-        device = mlusim.Device("MLU370-X4")
-        out = device.put(np.zeros(32, np.uint8))
-        device.launch(kernel, (1, 1, 1), mlusim.BLOCK, (out.ptr, 4), observe=observe)
-
-    with console_on(program) as console:
+    with console_on(launching(kernel)) as console:
         says(console, "run")
         value, origin = says(console, "p out[1]"), says(console, "who-wrote out[1]")
         kind, size, macro = (
-            says(
-                console,
-                "ptype Mode",
-            ),
+            says(console, "ptype Mode"),
             says(console, "p sizeof(Part) + TILE"),
             says(console, "info macro TILE"),
         )

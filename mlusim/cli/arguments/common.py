@@ -22,7 +22,7 @@ REASONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "toolkit": "programs take their threads from MLUSIM_THREADS",
             "dap": OF_EDITORS,
             "plan": "it follows each access to on-chip memory, in Python and in the order of the tasks",
-            "cover": "lines are counted in the order of the tasks",
+            "cover": "`mlusim run --coverage F.json` takes it and keeps the same record, which `mlusim cover F.json` shows",
             "debug": "a step back has to come to the same moment, so tasks run in their order",
             "judge": "a candidate runs in Python under all checkers; --jobs judges several at a time",
         },
