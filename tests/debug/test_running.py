@@ -1,5 +1,7 @@
 """Running forwards: breakpoints of every kind, steps, conditions, counts."""
 
+import contextlib
+import io
 from pathlib import Path
 
 import numpy as np
@@ -383,6 +385,37 @@ def test_an_interrupt_of_the_program_is_a_place():
 
         assert "i = 40" == says(console, "print i")
         assert "the program has ended" in says(console, "c")
+
+
+def test_an_interrupt_inside_a_write_of_the_program_loses_no_output():
+    """A stream has its lock while a signal's handler runs; the program is left behind the write, not in it."""
+
+    class Interrupting(io.RawIOBase):
+        """Standard output, in whose first write the signal comes."""
+
+        def writable(self):
+            return True
+
+        def write(self, text):
+            written.append(bytes(text))
+            if len(written) == 1:
+                console.session.interrupt()
+            return len(text)
+
+    @kernel
+    def talking(mlu):
+        mlu.sync()
+        print("started", flush=True)  # noqa: T201
+        mlu.sync()
+
+    written, stream = [], io.TextIOWrapper(io.BufferedWriter(Interrupting()))
+    program = lambda observe: mlusim.Device("MLU370-X4").launch(talking, observe=observe)  # noqa: E731
+    with contextlib.redirect_stdout(stream), console_on(program) as console:
+        answer = says(console, "run")
+        print("behind it", flush=True)  # noqa: T201
+
+    assert answer.startswith("interrupted\ntask 0 in talking")
+    assert b"started\nbehind it\n" == b"".join(written)
 
 
 def test_a_breakpoint_in_a_kernel_of_a_later_launch():

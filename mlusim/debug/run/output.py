@@ -30,6 +30,8 @@ class Ear:
         self.count = 0
         self.loud = True
         self.aside = False
+        self._writing = False
+        self._behind: Callable[[], None] | None = None
         self._filters = _Filter(self), _Filter(self)
         self._inside: tuple[Any, Any] = self._filters
 
@@ -42,6 +44,25 @@ class Ear:
             return False
         self.shown.count = self.count
         return True
+
+    def written(self, write: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what *write* returns; what was to be done `outside` of it meanwhile is done behind it."""
+        self._writing = True
+        try:
+            return write(*arguments)
+        finally:
+            self._writing = False
+            behind, self._behind = self._behind, None
+            if behind is not None:
+                behind()
+
+    def outside(self, act: Callable[[], None]) -> None:
+        """Do *act*, which may leave the run where it is; behind the write that runs now, if one does."""
+        # A stream runs handlers of signals with its lock held, and would lose what the debugger writes to it then.
+        if self._writing:
+            self._behind = act
+        else:
+            act()
 
     @contextmanager
     def listening(self, trap: Callable[[], None] | None = None) -> Iterator[None]:
@@ -75,8 +96,12 @@ class _Filter:
     def write(self, text: str) -> int:
         """Write only what the user has not seen yet."""
         if self.ear.passes():
-            self.stream.write(text)
+            self.ear.written(self.stream.write, text)
         return len(text)
+
+    def flush(self) -> None:
+        """Write what the stream holds back."""
+        self.ear.written(self.stream.flush)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write line by line."""

@@ -82,7 +82,7 @@ class ProgramRun(RunObserver):
 
     def interrupt(self) -> None:
         """Pause where the program is; called from inside, by a signal."""
-        self._pause(INTERRUPTED)
+        self._ear.outside(lambda: self._pause(INTERRUPTED))
 
     def _trap(self) -> None:
         """Pause: a kernel calls ``breakpoint()``."""
