@@ -18,38 +18,32 @@ from mlusim.arch.dtypes import (
 from mlusim.frontend.cmath import CEIL_ALIGN, DIV_UP, FLOOR_ALIGN, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
 from mlusim.frontend.mluops.arithmetic import (
     mluop_div,
+    mluop_exp,
+    mluop_float2half,
+    mluop_is_float,
+    mluop_is_half,
+    mluop_log,
+    mluop_max,
+    mluop_min,
     mluop_mod,
     mluop_recip,
     mluop_recursive_sum_pool,
-)
-from mlusim.frontend.mluops.copies import (
-    mluop_load_str_2D,
-    mluop_load_str_3D,
-    mluop_store_str_2D,
-    mluop_store_str_3D,
-)
-from mlusim.frontend.mluops.functions import (
-    mluop_exp,
-    mluop_log,
     mluop_sigmoid,
 )
-from mlusim.frontend.mluops.gather import (
+from mlusim.frontend.mluops.copies import (
     mluop_gather,
     mluop_gather_async,
+    mluop_load_str_2D,
+    mluop_load_str_3D,
     mluop_scatter,
     mluop_scatter_async,
+    mluop_store_str_2D,
+    mluop_store_str_3D,
 )
 from mlusim.frontend.mluops.philox import (
     mluop_cvt_uniform,
     mluop_gen_random_u32,
     mluop_gen_uniform,
-)
-from mlusim.frontend.mluops.scalars import (
-    mluop_float2half,
-    mluop_is_float,
-    mluop_is_half,
-    mluop_max,
-    mluop_min,
 )
 from mlusim.frontend.mluops.sequence import (
     mluop_arange_base_,

@@ -61,6 +61,25 @@ def late_imports():
     return sorted(f"{path}:{line}" for path, line in imports if line in lines[path])
 
 
+def files_of_the_product():
+    """Return the files of Python."""
+    return [f"{path}" for path in trees()]
+
+
+def import_lines():
+    """Return one place for each line of 1,000 that imports, those with the longest imports."""
+    found = sorted(
+        (
+            (n.end_lineno - n.lineno + 1, f"{path}:{n.lineno}")
+            for path, n in nodes()
+            if isinstance(n, ast.Import | ast.ImportFrom)
+        ),
+        reverse=True,
+    )
+    share = sum(lines for lines, _ in found) / sum(lines for lines, _ in trees().values())
+    return [place for _, place in found[: round(1000 * share)]]
+
+
 @cache
 def edges():
     """Return the import graph, with imports for type checking."""
@@ -171,7 +190,9 @@ def comments(path):
 
 
 FIGURES = {
+    "files of the product": files_of_the_product,
     "files of at most 40 lines": small_files,
+    "lines of 1,000 that import": import_lines,
     "circles of files": file_circles,
     "files on the longest way down, with imports for types": lambda: depth(edges())[1],
     "imports inside functions": late_imports,

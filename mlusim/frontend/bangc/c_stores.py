@@ -11,7 +11,7 @@ from mlusim.frontend.bangc import ir, scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.c_syntax import Foreign, Item, MemberAccess, Name, NoExpression, Prefix, Tree
 from mlusim.frontend.bangc.c_values import RegisterAddress, Typed, decayed, value_of
-from mlusim.frontend.bangc.render.casts import kept_casts
+from mlusim.frontend.bangc.render.context import kept_casts
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.runtime.variables import Cell

@@ -14,7 +14,7 @@ from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.render.context import Uses
-from mlusim.frontend.bangc.render.functions import Rendered, initial, render
+from mlusim.frontend.bangc.render.statements import Rendered, initial, render
 
 
 @define(eq=False)

@@ -12,8 +12,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.fitting import misfit
 from mlusim.frontend.bangc.render.layouts import dtype
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
-from mlusim.frontend.bangc.runtime.pointers import see
-from mlusim.frontend.bangc.runtime.referred import Layout, Value
+from mlusim.frontend.bangc.runtime.pointers import Layout, Value, see
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr

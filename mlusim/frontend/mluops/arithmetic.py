@@ -1,17 +1,84 @@
-"""Division, reciprocal and remainder of vectors, which take another way on every architecture."""
+"""Arithmetic of helpers: division, remainder, exponential, logarithm and sigmoid of vectors; minimum, maximum and type tests of numbers."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from mlusim.arch.dtypes import float32, half
+from mlusim.arch.dtypes import as_dtype, float32, half
 from mlusim.errors import RuleFault
 from mlusim.frontend.mluops.checks import Helper
-from mlusim.frontend.mluops.scalars import mluop_float2half
 from mlusim.isa.fusion import FUSION_FMA, FUSION_FMS
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
+
+# Minimum, maximum and type tests of single numbers, and the conversion of floats to half.
+#
+# Every helper takes ``mlu`` first, these too, although the first four execute nothing.
+
+_MIN, _MAX, _FLOAT2HALF = (Helper(f"__mluop_{name}") for name in ("min", "max", "float2half"))
+
+
+def mluop_min(mlu: Mlu, a: object, b: object) -> Any:
+    """Return the smaller of two numbers, as C writes it: ``a < b ? a : b``, so *b* where one is NaN.
+
+    Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
+    """
+    return a if _MIN.number(mlu, "a", a) < _MIN.number(mlu, "b", b) else b
+
+
+def mluop_max(mlu: Mlu, a: object, b: object) -> Any:
+    """Return the larger of two numbers, as C writes it: ``a > b ? a : b``, so *b* where one is NaN.
+
+    Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
+    """
+    return a if _MAX.number(mlu, "a", a) > _MAX.number(mlu, "b", b) else b
+
+
+def mluop_is_float(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
+    """Return whether an element type, or its name, is float: ``__mluop_is_float<T>()``.
+
+    Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
+    """
+    return as_dtype(dtype) is float32
+
+
+def mluop_is_half(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
+    """Return whether an element type, or its name, is half: ``__mluop_is_half<T>()``.
+
+    Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
+    """
+    return as_dtype(dtype) is half
+
+
+@overload
+def mluop_float2half(mlu: Mlu, dst: object) -> np.float16: ...
+
+
+@overload
+def mluop_float2half(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None: ...
+
+
+def mluop_float2half(mlu: Mlu, dst: Any, src: Any = None, n: Any = None) -> np.float16 | None:
+    """Convert floats to half, to the nearest, ties to even: *n* elements of *src*, or the number given alone.
+
+    *dst* is half, *src* float, both in NRAM; *dst* may be exactly *src*.  Certain (vendor's common.h);
+    that MLU2xx, which lacks this rounding, rounds ties away from zero is inferred.  Raises `WrongSpace`,
+    `OutOfBounds` and `RuleFault` for operands of another type, room or count.
+    """
+    nearest = mlu.BANG_ARCH >= 300
+    if src is None and n is None:
+        value = float32(_FLOAT2HALF.number(mlu, "the number", dst))
+        return mlu.float2half_rn(value) if nearest else mlu.float2half_rd(value)
+    if src is None or n is None:
+        fault = RuleFault("two operands are given", legal="(mlu, dst, src, n), or (mlu, number)")
+        raise _FLOAT2HALF.refuse(mlu, fault)
+    n = _FLOAT2HALF.count(mlu, "n", n)
+    _FLOAT2HALF.span(mlu, "dst", dst, n * half.size, (half,))
+    _FLOAT2HALF.span(mlu, "src", src, n * float32.size, (float32,))
+    (mlu.bang_float2half_rn if nearest else mlu.bang_float2half_rd)(dst, src, n)
+    return None
+
 
 _DIV, _RECIP, _MOD = (Helper(f"__mluop_{name}") for name in ("div", "recip", "mod"))
 
@@ -168,3 +235,111 @@ def mluop_recursive_sum_pool(mlu: Mlu, dst: Ptr, low_dim: int, high_dim: int, ke
             behind = dst + low_dim * limit * whole
             mlu.bang_sumpool(dst + low_dim * whole, behind, low_dim, 1, rest, 1, rest, rest, 1)
         high_dim = whole + (rest > 0)
+
+
+# Exponential, natural logarithm and sigmoid of vectors, out of powers and logarithms of two.
+
+LOG2_E = np.uint32(0x3FB8AA3B).view(np.float32)  # log2(e), rounded to float
+LN_2 = np.uint32(0x3F317217).view(np.float32)  # the vendor's bits: cut off, not rounded
+
+_EXP, _LOG, _SIGMOID = (Helper(f"__mluop_{name}") for name in ("exp", "log", "sigmoid"))
+
+
+def _power_of_e(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
+    """``dst[i] = e ** src[i]`` in float, in place or apart."""
+    if mlu.BANG_ARCH >= 300:
+        mlu.bang_mul_scalar(dst, src, LOG2_E, n)
+        mlu.bang_pow2(dst, dst, n)
+    else:
+        mlu.bang_active_exphp(dst, src, n)
+
+
+def _log2(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
+    """``dst[i] = log2(src[i])`` in float, in place or apart."""
+    mlu.bang_log2(dst, src, n)
+
+
+def mluop_exp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: bool, n: int) -> None:
+    """Exponential: ``dst[i] = e ** src[i]`` as ``2 ** (src[i] * log2(e))``, *n* elements of half or float in NRAM.
+
+    *dst* may be exactly *src*.  Half goes through floats in *addition* (room for *n* floats, destroyed,
+    apart from *src*); float leaves *addition* alone, and it may be None.  The product is rounded to float,
+    so the relative error grows with ``|src|``: about ``|src| * 2**-24``.  Certain (vendor's common.h).
+    Inferred: MLU2xx uses ``__bang_active_exphp``, there alone *is_high_precision* matters, and false
+    keeps half in half.  Raises faults as `mluop_div` does.
+    """
+    n = _EXP.count(mlu, "n", n)
+    precise = _EXP.flag(mlu, "is_high_precision", is_high_precision)
+    _, source = _EXP.vectors(mlu, n, dst=dst, src=src)
+    if dst.dtype is float32:
+        _power_of_e(mlu, dst, src, n)
+    elif mlu.BANG_ARCH < 300 and not precise:
+        mlu.bang_active_exphp(dst, src, n)
+    else:
+        through_floats(mlu, _power_of_e, dst, src, _EXP.scratch(mlu, "addition", addition, n, source), n)
+
+
+def mluop_log(
+    mlu: Mlu,
+    dst: Ptr,
+    src: Ptr,
+    addition: Ptr | None,
+    is_high_precision: bool,
+    n: int,
+) -> None:
+    """Natural logarithm: ``dst[i] = log2(src[i]) * ln(2)`` for *n* elements of half or float in NRAM.
+
+    *dst* may be exactly *src*.  Half takes the binary logarithm in floats in *addition* (room for *n*
+    floats, destroyed, apart from *src*), converts it **and then multiplies in half**, so it is rounded
+    twice; float leaves *addition* alone, and it may be None.  *is_high_precision* has no effect.
+    Certain (vendor's common.h).  MLU2xx has no ``__bang_log2``: `Unsupported`.  Raises other faults as
+    `mluop_div` does.
+    """
+    n = _LOG.count(mlu, "n", n)
+    _LOG.flag(mlu, "is_high_precision", is_high_precision)
+    _, source = _LOG.vectors(mlu, n, dst=dst, src=src)
+    if dst.dtype is half:
+        through_floats(mlu, _log2, dst, src, _LOG.scratch(mlu, "addition", addition, n, source), n)
+    else:
+        _log2(mlu, dst, src, n)
+    mlu.bang_mul_scalar(dst, dst, LN_2, n)
+
+
+def mluop_sigmoid(
+    mlu: Mlu,
+    dst: Ptr,
+    src: Ptr,
+    addition: Ptr | None,
+    is_high_precision: bool,
+    n: int,
+) -> None:
+    """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])`` for *n* elements of half or float in NRAM.
+
+    *dst* may be exactly *src*.  Half goes through floats in *addition* (room for *n* floats, destroyed,
+    apart from *src* and *dst*), and the reciprocals are written **as floats into dst** before they are
+    converted: dst needs room for *n* floats, and its second half is destroyed.  Float leaves *addition*
+    alone, and it may be None.  *is_high_precision* has no effect.  Certain (vendor's common.h); that MLU2xx
+    uses ``__bang_active_sigmoid`` is inferred.  Raises faults as `mluop_div` does.
+    """
+    n = _SIGMOID.count(mlu, "n", n)
+    _SIGMOID.flag(mlu, "is_high_precision", is_high_precision)
+    to, source = _SIGMOID.vectors(mlu, n, dst=dst, src=src)
+    if mlu.BANG_ARCH < 300:
+        mlu.bang_active_sigmoid(dst, src, n)
+        return
+    first, room, wide = src, dst, dst
+    if dst.dtype is half:
+        to = _SIGMOID.span(
+            mlu, "dst", dst, float32.size * n, hint="half writes floats into dst: give it twice the room"
+        )
+        if dst != src:
+            _SIGMOID.apart(mlu, to, source, "half writes floats into dst; give it room behind, or dst = src")
+        first = room = _SIGMOID.scratch(mlu, "addition", addition, n, source, to)
+        wide = dst.cast(float32)
+        mlu.bang_half2float(room, src, n)
+    mlu.bang_mul_scalar(room, first, -1, n)
+    _power_of_e(mlu, room, room, n)
+    mlu.bang_add_scalar(room, room, 1, n)
+    invert(mlu, wide, room, n)
+    if dst.dtype is half:
+        mluop_float2half(mlu, dst, wide, n)

@@ -23,10 +23,9 @@ from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
 from mlusim.frontend.bangc.runtime.fixed import lock
-from mlusim.frontend.bangc.runtime.leaving import no_class, pure
+from mlusim.frontend.bangc.runtime.layouts import no_class, pure
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
-from mlusim.frontend.bangc.runtime.texts import TextPointer
+from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond, no_number
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.frontend.bangc.structures import number, packed

@@ -8,7 +8,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import is_branch, walk
-from mlusim.frontend.bangc.render import arithmetic, casts, checked, layouts, ranges
+from mlusim.frontend.bangc.render import arithmetic, context, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, refers
 from mlusim.isa.table import ISA
@@ -207,14 +207,14 @@ def _converted(c: Context, node: ir.Convert) -> ast.expr:
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         values = ranges.of(node.value, c.known)
         if c.checked:
-            made = checked.converted(value(c, node.value), have, to, values, cast=node.cast)
+            made = arithmetic.checked_conversion(value(c, node.value), have, to, values, cast=node.cast)
             return asked(c, made, node.value) if to.kind == "bool" else made
         if arithmetic.keeps(have, to, to.size) and not (to.low <= values[0] and values[1] <= to.high):
             return arithmetic.wrapped(residue(c, node.value, to.size), to)
         return arithmetic.converted(value(c, node.value), have, to, values)
     made = value(c, node.value)
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
-        return casts.cast(c, made, node.value, to)
+        return context.cast(c, made, node.value, to)
     if isinstance(to, t.Arithmetic):
         return arithmetic.wrapped(b.attribute(made, "address"), to)
     assert isinstance(to, t.Pointer)
@@ -235,7 +235,7 @@ def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
 
 def _const(c: Context, node: ir.Const) -> ast.expr:
     if node.value is None:
-        return casts.null(c, node.type)
+        return context.null(c, node.type)
     return b.constant(node.value)
 
 
@@ -250,7 +250,7 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
         return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
     negated = ast.UnaryOp(ast.USub(), made)
     if c.checked and node.type.kind == "int":
-        return checked.fitting(negated, node.type, checked.OVERFLOW)
+        return arithmetic.fitting(negated, node.type, arithmetic.OVERFLOW)
     # Of signed numbers only the lowest has no negation in its type.
     fits = node.type.kind == "float" or ranges.of(node.value, c.known)[0] > node.type.low
     if fits and node.type.kind != "uint":
@@ -265,7 +265,7 @@ def _binary(c: Context, node: ir.Binary) -> ast.expr:
         return arithmetic.real(node.op, value(c, node.left), value(c, node.right))
     a, other = ranges.of(node.left, c.known), ranges.of(node.right, c.known)
     if c.checked:
-        return checked.arithmetic_of(node.op, value(c, node.left), value(c, node.right), kind, a, other)
+        return arithmetic.arithmetic_of(node.op, value(c, node.left), value(c, node.right), kind, a, other)
     if arithmetic.modular(node.op, kind) and arithmetic.overflows(node.op, kind, a, other):
         return arithmetic.wrapped(_residue(c, node, kind.size), kind)
     return arithmetic.arithmetic(node.op, value(c, node.left), value(c, node.right), kind, a, other)
@@ -514,12 +514,12 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
             have = (within.low, within.high)
     other = ranges.of(node.value, c.known)
     if c.checked:
-        rule = checked.COUNTER if c.stepping and node.op in ("+", "-") else None
-        made = checked.arithmetic_of(node.op, old, value(c, node.value), within, have, other, rule)
+        rule = arithmetic.COUNTER if c.stepping and node.op in ("+", "-") else None
+        made = arithmetic.arithmetic_of(node.op, old, value(c, node.value), within, have, other, rule)
         if (kind.kind, kind.size) == (within.kind, within.size):
             return made
         whole = (within.low, within.high) if within.whole else (0, 0)
-        return checked.converted(made, within, kind, whole, rule=rule)
+        return arithmetic.checked_conversion(made, within, kind, whole, rule=rule)
     if arithmetic.modular(node.op, within) and arithmetic.overflows(node.op, within, have, other):
         made = arithmetic.wrapped(arithmetic.plain(node.op, old, residue(c, node.value, within.size)), within)
     else:

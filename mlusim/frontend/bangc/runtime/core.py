@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import as_elements, uint8
-from mlusim.errors import Fault, MemoryFault, RuleFault
+from mlusim.errors import Fault, MemoryFault, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.render.layouts import NUMBER
-from mlusim.frontend.bangc.runtime import assembly
 from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed, lock
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
 from mlusim.frontend.bangc.runtime.following import Following, arithmetic
 from mlusim.frontend.bangc.runtime.layouts import (
+    LEAVING,
     NULL,
     ArrayLayout,
     FieldPointer,
@@ -28,13 +28,23 @@ from mlusim.frontend.bangc.runtime.layouts import (
     copy_as,
     fresh,
 )  # fmt: skip
-from mlusim.frontend.bangc.runtime.leaving import LEAVING
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, Items, NoRecord, copy, see, seen
-from mlusim.frontend.bangc.runtime.referred import Layout, Pointer, Value
+from mlusim.frontend.bangc.runtime.pointers import (
+    Address,
+    Items,
+    Layout,
+    NoRecord,
+    Pointer,
+    TextPointer,
+    Value,
+    copy,
+    see,
+    seen,
+)
 from mlusim.frontend.bangc.runtime.resolve import resolve
-from mlusim.frontend.bangc.runtime.texts import TextPointer
 from mlusim.frontend.bangc.runtime.variables import Cell
+from mlusim.isa.assembly import Argument, AssemblyCall, Reference, assembly_calls
+from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
@@ -365,7 +375,7 @@ class Task:
 
     def asm(self, text: str, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
         """Execute a statement of inline assembly."""
-        assembly.run(self.mlu, text, dict(zip(names, operands, strict=True)))
+        run_assembly(self.mlu, text, dict(zip(names, operands, strict=True)))
 
 
 def _itself(value: object, _name: str = "") -> Any:
@@ -453,3 +463,39 @@ def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
     if isinstance(layout, RecordLayout):
         return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
     return fresh(layout) if values is None else next(values)
+
+
+# Inline assembly: each instruction of its text as a call of the row that it is.
+
+_calls = functools.cache(assembly_calls)  # a text is read once
+
+
+def run_assembly(mlu: object, text: str, operands: dict[str, Any]) -> None:
+    """Execute *text* with its *operands* by name: pointers to what it writes, values of what it reads.
+
+    Raises `Unsupported` for an instruction that is not known.
+    """
+    try:
+        calls = _calls(text)
+    except UsageError as error:
+        raise Unsupported(str(error), hint="call the intrinsic that does the same") from None
+    for call in calls:
+        _run_instruction(mlu, call, operands)
+
+
+def _run_instruction(mlu: object, call: AssemblyCall, operands: dict[str, Any]) -> None:
+    result = getattr(mlu, call.row)(*(_operand(argument, operands) for argument in call.arguments))
+    if call.result is not None:
+        operands[call.result.name][0] = result
+
+
+def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
+    """Return the operand that an argument stands for among *operands*: memory as its type, a register itself, a number."""
+    if not isinstance(argument, Reference):
+        return argument
+    value = operands[argument.name]
+    if argument.memory:
+        return value if argument.dtype is None else value.cast(argument.dtype)
+    if isinstance(value, Register | int | float) or not hasattr(value, "__getitem__"):
+        return value
+    return value[0]

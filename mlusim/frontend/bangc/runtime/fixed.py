@@ -3,8 +3,7 @@
 from typing import Any, NoReturn
 
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, Object, RecordLayout
-from mlusim.frontend.bangc.runtime.pointers import Items, read_only
-from mlusim.frontend.bangc.runtime.referred import Layout, Pointer
+from mlusim.frontend.bangc.runtime.pointers import Items, Layout, Pointer, read_only
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 

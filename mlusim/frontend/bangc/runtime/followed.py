@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mlusim.frontend.bangc.runtime.referred import Value
+from mlusim.frontend.bangc.runtime.pointers import Value
 
 if TYPE_CHECKING:
     from mlusim.machine.events import Follower

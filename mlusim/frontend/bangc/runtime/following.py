@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain
 from mlusim.frontend.bangc.runtime.layouts import Object, RecordLayout, RecordPointer
-from mlusim.frontend.bangc.runtime.pointers import copy
-from mlusim.frontend.bangc.runtime.referred import Value
+from mlusim.frontend.bangc.runtime.pointers import Value, copy
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic

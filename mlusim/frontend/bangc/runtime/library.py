@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.errors import RuleFault
-from mlusim.frontend.bangc.runtime.leaving import become
+from mlusim.frontend.bangc.runtime.layouts import become
 from mlusim.isa.extremes import maximum, minimum
 
 

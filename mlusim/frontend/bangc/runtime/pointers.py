@@ -1,11 +1,91 @@
-"""Pointers that do not point into simulated memory: null, and to elements of a Python list."""
+"""Pointers that do not point into simulated memory: null, to elements of a Python list, to the letters of a string literal."""
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
-from mlusim.arch.dtypes import DType, uint8
+import numpy as np
+
+from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, ReadOnly, Unsupported
-from mlusim.frontend.bangc.runtime.referred import Layout, Ordered, Pointer, Referred, Value
 from mlusim.memory.pointer import REACH, Ptr
+
+# Referents of C++ references that are no variables: an element somewhere.
+
+Layout = Any
+"""The type that memory is seen as: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
+Pointer = Any
+"""A pointer of any class of the run-time, or of the machine (`Ptr`)."""
+Value = Any
+"""A value of C as Python has it: a number, a pointer, or the object of a record."""
+
+
+class Ordered:
+    """The comparisons of pointers, which follow from how far one is ahead of another."""
+
+    __slots__ = ()
+
+    def _ahead(self, other: Pointer) -> int:
+        """Return how far this pointer is ahead of *other*, in a unit of its own; raises `MemoryFault` for one without an order to it."""
+        raise NotImplementedError
+
+    def __lt__(self, other: object) -> bool:
+        return self._ahead(other) < 0
+
+    def __le__(self, other: object) -> bool:
+        return self._ahead(other) <= 0
+
+    def __gt__(self, other: object) -> bool:
+        return self._ahead(other) > 0
+
+    def __ge__(self, other: object) -> bool:
+        return self._ahead(other) >= 0
+
+
+class Referred:
+    """A pointer whose first element is ``v``, as a `Cell` has its value, so that code need not know what a reference is."""
+
+    __slots__ = ()
+
+    @property
+    def v(self) -> Any:
+        """The element that is pointed to; numbers are those of Python."""
+        found = self[0]  # type: ignore[index]
+        if not isinstance(found, np.generic):
+            return found
+        return int(found) if found.dtype.kind in "iub" else float(found)
+
+    @v.setter
+    def v(self, value: object) -> None:
+        self[0] = value  # type: ignore[index]
+
+
+class ScratchPointer(Referred):
+    """A typed pointer to a byte of *raw*."""
+
+    __slots__ = ("dtype", "offset", "raw")
+
+    def __init__(self, raw: bytearray, offset: int = 0, dtype: DType = uint8) -> None:
+        self.raw = raw
+        self.offset = offset
+        self.dtype = dtype
+
+    def _element(self, i: int) -> "np.ndarray[Any, Any]":
+        return np.frombuffer(self.raw, self.dtype.dtype, 1, self.offset + i * self.dtype.size)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._element(i)[0]
+
+    def __setitem__(self, i: int, value: object) -> None:
+        self._element(i)[0] = value
+
+    def __add__(self, n: int) -> "ScratchPointer":
+        return ScratchPointer(self.raw, self.offset + n * self.dtype.size, self.dtype)
+
+    def cast(self, layout: Layout) -> Any:
+        """Return the same byte as a pointer to what *layout* describes."""
+        if isinstance(layout, DType):
+            return ScratchPointer(self.raw, self.offset, layout)
+        return layout.of(self)
+
 
 BESIDE = -REACH // 2  # the address of what is read beside an array of pointers (scalars.h has the same)
 
@@ -257,3 +337,81 @@ def see(pointer: Pointer, layout: Layout) -> Any:
 def seen(pointer: Pointer, layout: Layout) -> Any:
     """*pointer* cast to one to a record or to pointers."""
     return see(pointer, layout) if isinstance(pointer, Ptr) else pointer.cast(layout)
+
+
+# String literals in device code: arguments of prints, and bytes that may be read.
+
+
+class TextPointer(Ordered, str):
+    """A pointer to a character of a literal; as a string of Python, what is from there to the end."""
+
+    __slots__ = ("dtype", "offset", "raw")
+
+    raw: bytes  # of the whole literal; equal ones are one
+    offset: int  # in bytes
+    dtype: DType  # of what it is said to point to
+
+    def __new__(cls, text: str) -> Self:
+        """Return the pointer to the first character of *text*."""
+        return cls.at(text.encode("utf-8", "surrogateescape") + b"\0", 0, int8)
+
+    @classmethod
+    def at(cls, raw: bytes, offset: int, dtype: DType) -> Self:
+        """Return the pointer *offset* bytes into a literal, to elements of *dtype*."""
+        rest = raw[offset:] if offset >= 0 else b""
+        made = super().__new__(cls, rest.partition(b"\0")[0].decode("utf-8", "surrogateescape"))
+        made.raw, made.offset, made.dtype = raw, offset, dtype
+        return made
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return super().__getitem__(i)
+        size = self.dtype.size
+        start = self.offset + i * size
+        if not 0 <= start <= len(self.raw) - size:
+            raise beyond(start // size, len(self.raw) // size, size)
+        return number(np.frombuffer(self.raw, self.dtype.dtype, 1, start)[0], self.dtype)
+
+    def __setitem__(self, i: int, value: object) -> None:
+        raise MemoryFault("a store to a string literal", hint="make it an array: char text[] = ...")
+
+    @property
+    def v(self) -> Any:
+        """The character, for a reference to it."""
+        return self[0]
+
+    def __add__(self, n: Any) -> Any:
+        return self.at(self.raw, self.offset + n * self.dtype.size, self.dtype)
+
+    def __sub__(self, other: Pointer) -> Any:
+        return self._ahead(other) if isinstance(other, TextPointer) else self + -other
+
+    def _ahead(self, other: object) -> int:
+        if not isinstance(other, TextPointer) or other.raw != self.raw:
+            unrelated()
+        return (self.offset - other.offset) // self.dtype.size
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TextPointer):
+            return isinstance(other, str) and str(self) == other
+        return other.raw == self.raw and other.offset == self.offset
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def address(self) -> NoReturn:
+        """A literal is in no simulated memory."""
+        raise no_number()
+
+    def cast(self, layout: Layout) -> "TextPointer":
+        """Return the same bytes as elements of another type."""
+        if not isinstance(layout, DType):
+            raise Unsupported(f"a string literal is seen as {layout}")
+        return self.at(self.raw, self.offset, layout)

@@ -9,8 +9,7 @@ from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
-from mlusim.frontend.bangc.runtime.pointers import no_number
-from mlusim.frontend.bangc.runtime.referred import Layout, Pointer
+from mlusim.frontend.bangc.runtime.pointers import Layout, Pointer, no_number
 from mlusim.frontend.bangc.runtime.variables import BesideVariable
 from mlusim.isa.register import BYTES, Register
 from mlusim.memory.pointer import Ptr

@@ -9,6 +9,9 @@ from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import OutOfBounds, Unsupported
 from mlusim.frontend.bangc.runtime.followed import like
 from mlusim.frontend.bangc.runtime.pointers import (
+    Layout,
+    Pointer,
+    Value,
     VariableAddress,
     beside,
     beyond,
@@ -18,7 +21,6 @@ from mlusim.frontend.bangc.runtime.pointers import (
     unrelated,
     within,
 )
-from mlusim.frontend.bangc.runtime.referred import Layout, Pointer, Value
 
 
 class Cell(VariableAddress):

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from mlusim.frontend.bangc.runtime.cnnl import algebra, deformed, norms, places, recurrent, regions, windows
+from mlusim.frontend.bangc.runtime.cnnl import algebra, norms, places, recurrent, regions, windows
 from mlusim.frontend.bangc.runtime.cnnl.tensors import Argument, Descriptor, StandInDevice, numbers, scalar
 
 _KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor", "PoolingDescriptor", "ConvolutionDescriptor", "GruDescriptor", "SeqDataDescriptor")  # fmt: skip
@@ -78,7 +78,7 @@ _PLAIN: Mapping[str, Callable[..., int]] = MappingProxyType(
         "GetPoolingWorkspaceSize_v2": _no_workspace,
         "GetGruWorkspaceSize_v3": _no_workspace,
         "SetTransposeDescriptor": _set_transpose,
-        "SetDCNDescriptor": deformed.configure,
+        "SetDCNDescriptor": windows.set_deformed,
         "SetConvolutionDescriptor": windows.set_convolution,
         "SetGruDescriptor_v2": recurrent.set_gru,
         "SetPooling2dDescriptor_v2": windows.set_pooling,
@@ -102,9 +102,9 @@ _ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
         "Concat": places.concat,
         "ConvolutionForward": windows.convolve,
         "Copy_v2": algebra.copy,
-        "DCNBackwardData": deformed.backward_data,
-        "DCNBackwardWeight": deformed.backward_weight,
-        "DCNForward": deformed.forward,
+        "DCNBackwardData": windows.deformed_data_gradient,
+        "DCNBackwardWeight": windows.deformed_weight_gradient,
+        "DCNForward": windows.convolve_deformed,
         "Fill_v3": algebra.fill,
         "GatherNd_v2": places.gather,
         "Gru_v2": recurrent.gru,

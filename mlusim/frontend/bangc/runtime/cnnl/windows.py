@@ -1,4 +1,4 @@
-"""Pooling and convolutions of pictures: windows that go along height and width."""
+"""Pooling and convolutions of pictures: windows that go along height and width, whose taps offsets may move."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +7,13 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.errors import Unsupported
+from mlusim.frontend.bangc.runtime.cnnl.places import put
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     Argument,
     Array,
     Descriptor,
     StandInDevice,
+    dtype_of,
     numbers,
     scalar,
     shape_of,
@@ -164,3 +166,142 @@ def convolve(
                 )
                 result[n, ..., out] += part @ filters[out, v, u].T
     return _scaled(driver, result, alpha, beta, y_desc, y)
+
+
+# Convolutions whose taps are moved by offsets and weighted by a mask: convolve_deformed, and the gradients
+# of data and of weights.
+
+
+def set_deformed(
+    desc: Descriptor, rank: int, pad: object, stride: object, dilation: object, *given: Argument
+) -> int:
+    """``cnnlSetDCNDescriptor``: paddings are of the top, the bottom, the left and the right."""
+    axes = rank - 2
+    groups = {"deformable": int(given[0]), "convolution": int(given[1])}
+    steps = {"stride": numbers(stride, axes), "dilation": numbers(dilation, axes)}
+    # Of the top and the left: the output's sizes say the rest.
+    desc.values.update(pad=numbers(pad, 2 * axes)[::2], **steps, **groups)
+    return 0
+
+
+@frozen
+class _Tap:
+    """A tap of the kernel in one deformable group: pixels around where it reads, their weights and slopes, the mask."""
+
+    at: tuple[int, int]
+    channels: slice
+    number: int  # among the taps of all groups
+    corners: list[tuple[Array, Array, Array, Array, Array]]  # row, column, weight, slopes along both axes
+    mask: Argument
+
+    def read(self, picture: Array, which: int) -> Array:
+        """Return the sum of the pixels, each times its weight (2) or a slope (3, 4)."""
+        first = np.arange(len(picture))[:, None, None]
+        near = (picture[first, c[0], c[1], self.channels] * c[which][..., None] for c in self.corners)
+        found: Any = sum(near)
+        return np.asarray(found)
+
+
+def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tuple[Array, ...]]:
+    """Yield the four pixels around each place; those outside weigh nothing."""
+    height, width = shape
+    top, left = np.floor(row).astype(np.int64), np.floor(column).astype(np.int64)
+    down, across = row - top, column - left
+    for below in (0, 1):
+        for right in (0, 1):
+            r, c = top + below, left + right
+            inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
+            share = (down if below else 1 - down), (across if right else 1 - across)
+            slopes = (2 * below - 1) * share[1], (2 * right - 1) * share[0]
+            parts = (np.where(inside, p, 0) for p in (share[0] * share[1], *slopes))
+            yield (np.clip(r, 0, height - 1), np.clip(c, 0, width - 1), *parts)
+
+
+def _taps(
+    desc: Descriptor, picture: Array, offset: Array, mask: Argument, kernel: tuple[int, int]
+) -> Iterator[_Tap]:
+    groups, (high, wide) = desc.values["deformable"], kernel
+    part = picture.shape[-1] // groups
+    (pad_y, pad_x), (step_y, step_x) = desc.values["pad"], desc.values["stride"]
+    far_y, far_x = desc.values["dilation"]
+    rows, columns = (np.arange(n) for n in offset.shape[1:3])
+    for number in range(groups * high * wide):
+        y, x = number // wide % high, number % wide
+        row = (rows * step_y - pad_y + y * far_y)[:, None] + offset[..., 2 * number]
+        column = (columns * step_x - pad_x + x * far_x) + offset[..., 2 * number + 1]
+        group = number // (high * wide)
+        corners: Any = list(_corners(row, column, picture.shape[1:3]))
+        weight = 1.0 if mask is None else mask[..., number, None]
+        yield _Tap((y, x), slice(group * part, (group + 1) * part), number, corners, weight)
+
+
+def _given(*pairs: object) -> list[Any]:
+    """Return the tensors in double precision; None for one that is absent."""
+    return [
+        values(d, p).astype(np.float64) if p else None for d, p in zip(pairs[::2], pairs[1::2], strict=True)
+    ]
+
+
+def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[slice, slice, slice]]:
+    """Yield for each group the slices of a tap's channels: among the outputs, in the filters, among the tap's own."""
+    each = inputs // groups
+    for group in range(groups):
+        low, high = max(tap.channels.start, group * each), min(tap.channels.stop, (group + 1) * each)
+        if low < high:
+            made = slice(group * outputs // groups, (group + 1) * outputs // groups)
+            start = tap.channels.start
+            yield made, slice(low - group * each, high - group * each), slice(low - start, high - start)
+
+
+def convolve_deformed(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
+    """``cnnlDCNForward``; mask and bias may be absent."""
+    picture, offset, mask, weight, bias = _given(*given[:10])
+    _work, _size, out_desc, out = given[10:]
+    outputs, high, wide, _ = weight.shape
+    result = np.zeros((*offset.shape[:3], outputs)) + (0 if bias is None else bias)
+    for tap in _taps(desc, picture, offset, mask, (high, wide)):
+        read = tap.read(picture, 2) * tap.mask
+        for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
+            result[..., made] += read[..., own] @ weight[made, tap.at[0], tap.at[1], inner].T
+    return store(driver, out_desc, out, result)
+
+
+def deformed_data_gradient(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
+    """``cnnlDCNBackwardData``: the gradients of the picture, the offsets and the mask."""
+    picture, offset, mask, weight, grad = _given(*given[:10])
+    _work, _size, *results = given[10:]
+    found = [np.zeros_like(picture), np.zeros_like(offset), None if mask is None else np.zeros_like(mask)]
+    outputs, high, wide, _ = weight.shape
+    for tap in _taps(desc, picture, offset, mask, (high, wide)):
+        back = np.zeros((*offset.shape[:3], tap.channels.stop - tap.channels.start))
+        for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
+            back[..., own] += grad[..., made] @ weight[made, tap.at[0], tap.at[1], inner]
+        if found[2] is not None:
+            found[2][..., tap.number] = (back * tap.read(picture, 2)).sum(-1)  # before the mask is in `back`
+        back *= tap.mask
+        for axis in (0, 1):
+            found[1][..., 2 * tap.number + axis] = (back * tap.read(picture, 3 + axis)).sum(-1)
+        first = np.arange(len(picture))[:, None, None]
+        for row, column, share, *_ in tap.corners:
+            # Taps share pixels.
+            np.add.at(found[0][..., tap.channels], (first, row, column), back * share[..., None])
+    for n, result in enumerate(found):
+        if result is not None and results[2 * n + 1]:
+            store(driver, results[2 * n], results[2 * n + 1], result)
+    return 0
+
+
+def deformed_weight_gradient(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
+    """``cnnlDCNBackwardWeight``: the gradients of the filters and of the bias."""
+    picture, offset, mask, grad = _given(*given[:8])
+    _work, _size, weight_desc, weight, bias_desc, bias = given[8:]
+    result = np.zeros(shape_of(weight_desc))
+    outputs, high, wide, _ = shape_of(weight_desc)
+    for tap in _taps(desc, picture, offset, mask, (high, wide)):
+        read = tap.read(picture, 2) * tap.mask
+        for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
+            flat = grad[..., made].reshape(-1, made.stop - made.start)
+            result[made, tap.at[0], tap.at[1], inner] += flat.T @ read[..., own].reshape(len(flat), -1)
+    if bias:
+        put(driver, bias, grad.sum((0, 1, 2)).astype(dtype_of(bias_desc)))
+    return store(driver, weight_desc, weight, result)
