@@ -1,8 +1,10 @@
 """Settings for every test, and the end of a run that hangs."""
 
+import contextlib
 import faulthandler
 import gc
 import os
+import sys
 from collections import Counter
 
 import pytest
@@ -93,6 +95,50 @@ def pytest_configure(config):
     """Watch the tests, where they may not take any time."""
     if config.option.longest:
         config.pluginmanager.register(Watch(config.option.longest))
+
+
+@pytest.fixture
+def calls_of():
+    """List the calls of functions that stay as they are.
+
+    ``with calls_of(function) as calls:`` gives the arguments of each call by name, or the function itself where it is written in C.
+    Only calls in this thread are listed.
+    """
+
+    @contextlib.contextmanager
+    def listed(*functions):
+        codes, found, before = {getattr(f, "__code__", f) for f in functions}, [], sys.getprofile()
+
+        def look(frame, event, called):
+            if event == "call" and frame.f_code in codes:
+                found.append(dict(frame.f_locals))
+            elif event == "c_call" and called in functions:
+                found.append(called)
+
+        sys.setprofile(look)
+        try:
+            yield found
+        finally:
+            sys.setprofile(before)
+
+    return listed
+
+
+@pytest.fixture
+def no_file_larger():
+    """Let no file of this process grow beyond so many bytes in a block, as on a full disk."""
+    resource = pytest.importorskip("resource")
+
+    @contextlib.contextmanager
+    def bounded(most):
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return bounded
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from debug_tools import console_on, place, says
 
 from mlusim.debug import DebugSession, Position
 from mlusim.debug.run.launch_run import LaunchRun
-from mlusim.debug.run.milestones import SNAPSHOTS, Mark, Milestones, Snapshot
+from mlusim.debug.run.milestones import MARKS, SNAPSHOTS, Mark, Milestones, Snapshot
 from mlusim.debug.stop.moments import END
 from mlusim.memory.allocation import Allocation, fresh_bytes
 from mlusim.memory.space import GDRAM
@@ -109,14 +109,13 @@ def test_snapshots_keep_to_their_room():
     assert not Milestones(room=1000).wanted(10**6, 900)
 
 
-def test_marks_keep_to_their_number(monkeypatch):
+def test_marks_keep_to_their_number():
     """They get sparser, and the last one before a moment is still found."""
-    monkeypatch.setattr("mlusim.debug.run.milestones.MARKS", 1 << 9)
     milestones = Milestones(room=0)
-    for rare in range(1, 3_000):
+    for rare in range(1, 5 * MARKS // 2):
         milestones.note(Mark(rare * 3, rare))
 
-    assert len(milestones._marks) <= 1 << 9
+    assert len(milestones._marks) <= MARKS
     moment, rare, *_ = milestones.mark(6_000)
     assert (moment, True) == (rare * 3, 6_000 - moment < 100)
     assert milestones.mark(0) is None

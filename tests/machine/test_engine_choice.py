@@ -9,9 +9,8 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import BuildError, EngineWarning, available
+from mlusim.engine.native.build import CHOICE, BuildError, EngineWarning, available
 from mlusim.errors import UsageError
-from mlusim.machine.native import run as native_run
 from mlusim.machine.native.choose import debugged
 
 pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
@@ -35,24 +34,20 @@ def test_a_limit_of_instructions_is_pythons(launch):
         launch(limit=1000, engine="native")
 
 
-def test_a_compiler_that_fails_is_asked_once(launch, monkeypatch):
+def test_a_compiler_that_fails_is_asked_once(launch, monkeypatch, tmp_path):
     """Automatic launches say it once, at the line of the launch, and run in Python; "native" asks again."""
-    asked = []
-
-    def fail(*_):
-        asked.append(1)
-        raise BuildError("cc failed")
-
-    monkeypatch.setattr(native_run, "library_of", fail)
-    native_run.entry_of.cache_clear()
+    compiler, asked = tmp_path / "cc", tmp_path / "asked"
+    compiler.write_text(f"#!/bin/sh\necho once >> {asked}\necho error: no >&2\nexit 1\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv(CHOICE, str(compiler))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         engines = [launch().engine for _ in range(3)]
 
     assert engines == ["python"] * 3
-    assert len(asked) == 1
+    assert asked.read_text() == "once\n"
     assert [(EngineWarning, __file__)] == [(w.category, w.filename) for w in said]
-    with pytest.raises(BuildError, match="cc failed"):
+    with pytest.raises(BuildError, match="cc failed on the C of a kernel: error: no"):
         launch(engine="native")
 
 

@@ -177,18 +177,17 @@ def test_functions_can_be_traced_after_an_alarm():
     assert "call" in lines
 
 
-def test_launches_with_a_limit_of_seconds_share_one_thread(monkeypatch):
+def test_launches_with_a_limit_of_seconds_share_one_thread(calls_of):
     """Another launch begins none, and a short limit rings behind a long one."""
-    device, started = mlusim.Device(), []
+    device = mlusim.Device()
     device.launch(nothing, limit="seconds=60")
-    begin = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", lambda one: (started.append(one.name), begin(one)))
-    for _ in range(3):
-        device.launch(nothing, limit="seconds=60")
-    with pytest.raises(LimitReached):
-        device.launch(thinks, limit="seconds=0.05")
+    with calls_of(threading.Thread.start) as started:
+        for _ in range(3):
+            device.launch(nothing, limit="seconds=60")
+        with pytest.raises(LimitReached):
+            device.launch(thinks, limit="seconds=0.05")
 
-    assert "mlusim-alarm" not in started
+    assert "mlusim-alarm" not in {call["self"].name for call in started}
 
 
 def test_a_block_gives_its_limit_to_launches_without_one():

@@ -1,9 +1,8 @@
 """The C compiler of the native engine: which one, the cache, what goes wrong."""
 
-import ctypes
-import errno
 import os
 import select
+import shlex
 import sys
 import tempfile
 import threading
@@ -12,9 +11,16 @@ from pathlib import Path
 import pytest
 
 from mlusim.engine.native import build as native
-from mlusim.engine.native.build import BuildError, available, build, clean_cache, no_compiler
-from mlusim.files import ownership, user_cache
+from mlusim.engine.native.build import (
+    MOST_BYTES,
+    BuildError,
+    available,
+    build,
+    clean_cache,
+    no_compiler,
+)
 from mlusim.files.ownership import CacheWarning
+from mlusim.files.user_cache import SWEPT
 
 FAKE = """\
 import errno
@@ -57,9 +63,8 @@ def test_what_was_compiled_is_kept(environ):
     assert {first.name, other.name} == {p.name for p in first.parent.glob("*.so")}
 
 
-def test_a_library_that_others_may_write_is_compiled_again(environ, monkeypatch):
+def test_a_library_that_others_may_write_is_compiled_again(environ):
     """It may hold anything; the compiler's umask does not count."""
-    monkeypatch.setattr(ownership, "_said", set())
     before = os.umask(0)
     try:
         path = build("int a;", environ)
@@ -112,29 +117,36 @@ def test_a_program_that_compiles_nothing_is_named(environ):
         build("int i;", environ | {"MLUSIM_CC": f"{sys.executable} -c pass"})
 
 
-def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
-    """What was used last stays; cleaning removes the rest and says how many there were."""
-    monkeypatch.setattr(native, "MOST_BYTES", 15_000)
-    paths = [build(f"int x{n};", environ) for n in range(3)]
-    assert len(list(paths[0].parent.glob("*.so"))) == 3  # it is looked through once an hour
-    monkeypatch.setattr(user_cache, "SWEEP_EVERY", 0)
-    paths.append(build("int x3;", environ))
+def an_hour_later(folder):
+    """Let the last look at what is kept in *folder* be long ago."""
+    os.utime(folder / SWEPT, (0, 0))
 
-    assert paths[-1].exists()
-    assert len(list(paths[0].parent.glob("*.so"))) == 2
-    assert clean_cache(environ) == 2
+
+def test_the_cache_is_bounded_and_cleaned(environ):
+    """What was used last stays; cleaning removes the rest and says how many there were."""
+    paths = [build(f"int x{n};", environ) for n in range(3)]
+    for age, path in enumerate(paths):
+        os.truncate(path, MOST_BYTES // 2)  # a hole, which takes no room on the disk
+        os.utime(path, (age, age))
+    paths.append(build("int x3;", environ))
+    assert all(path.exists() for path in paths)  # it is looked through once an hour
+    an_hour_later(paths[0].parent)
+    paths.append(build("int x4;", environ))
+
+    assert [False, False, True, True, True] == [path.exists() for path in paths]
+    assert clean_cache(environ) == 3
     assert [] == list(paths[0].parent.glob("*.so"))
 
 
-def test_what_compilers_leave_goes(environ, monkeypatch):
+def test_what_compilers_leave_goes(environ):
     """The cache of zig lies beside the kernels, its objects do not pile up, nor do folders of compilers that were killed."""
-    monkeypatch.setattr(user_cache, "SWEEP_EVERY", 0)
     folder = build("int f;", environ).parent
     left = [folder / name for name in ("zig/o/old", "making-old", "zig/o/new", "making-new")]
     for n, path in enumerate(left):
         path.mkdir(parents=True)
         (path / "kernel.o").write_text("object")
         os.utime(path, (0, 0) if n < 2 else None)
+    an_hour_later(folder)
     build("int g;", environ)
 
     assert str(folder / "zig") == Path(environ["MLUSIM_CC"].split()[-1] + ".zig").read_text()
@@ -199,32 +211,28 @@ def test_a_library_that_cannot_be_loaded_is_tried_elsewhere(environ, temporary):
     assert calls(environ) == 2
 
 
-def test_a_folder_without_programs_is_passed(environ, temporary, monkeypatch):
+@pytest.mark.skipif(available() is None, reason="no C compiler")
+def test_a_folder_without_programs_is_passed(environ, temporary, tmp_path):
     """The library comes from the temporary folder, and is compiled there once."""
-    opened = []
-
-    def load(name):
-        opened.append(Path(name))
-        if temporary not in opened[-1].parents:
-            raise OSError(f"{name}: failed to map segment from shared object")
-        return name
-
-    monkeypatch.setattr(ctypes, "PyDLL", load)
+    real, fake = tmp_path / "real", Path(environ["MLUSIM_CC"].split()[-1])
+    real.write_text(f'#!/bin/sh\ncase "$*" in *{temporary}*) exec {shlex.join(available())} "$@";; esac\nexec {sys.executable} {fake} "$@"\n')  # fmt: skip
+    real.chmod(0o700)
+    environ = {**environ, "MLUSIM_CC": str(real)}
     twice = [native.load("int j;", environ) for _ in range(2)]
 
-    assert twice == [str(opened[1])] * 2
-    assert len(opened) == 4
-    assert calls(environ) == 2
+    assert [temporary] * 2 == [Path(one._name).parents[1] for one in twice]
+    assert calls(environ | {"MLUSIM_CC": str(fake)}) == 1
 
 
+@pytest.mark.skipif(available() is None, reason="no C compiler")
 def test_a_library_that_another_process_removes_is_compiled_again(environ, temporary, monkeypatch):
     """Between its compilation and its loading, as another process that empties the cache does."""
+    environ = {**environ, "MLUSIM_CC": shlex.join(available())}
     path = build("int k;", environ)
-    monkeypatch.setattr(ctypes, "PyDLL", lambda name: name)
     look = native._whole
     monkeypatch.setattr(native, "_whole", lambda path: (path.unlink(), look(path))[1])
 
-    assert native.load("int k;", environ) == str(path)
+    assert native.load("int k;", environ)._name == str(path)
     assert path.exists()
     assert not temporary.exists()
 
@@ -241,17 +249,16 @@ def test_a_library_that_lost_its_end_is_compiled_again(environ, temporary, left)
     assert whole == path.read_bytes()
 
 
-def test_a_full_disk_is_said(environ, monkeypatch):
+def test_a_full_disk_is_said(environ, no_file_larger):
     """What cannot be written is one sentence, for "auto" to run in Python; nothing half-made stays."""
+    folder = native.cache_folder(environ)
+    with (
+        no_file_larger(64),
+        pytest.raises(BuildError, match="File too large; make room there, or name another folder"),
+    ):
+        build("int e;" * 20, environ)
 
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(BuildError, match="No space left on device; make room there, or name another folder"):
-        build("int e;", environ)
-
-    assert [] == list(native.cache_folder(environ).iterdir())
+    assert [] == list(folder.iterdir())
 
 
 def test_a_compiler_may_write_what_it_likes_and_reads_nothing(environ, tmp_path):

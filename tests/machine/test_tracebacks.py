@@ -108,15 +108,23 @@ def test_all_frames_are_shown_on_request(monkeypatch):
     assert "<mlusim mtp_372 bang_add>" == _frames(_vector)[-1].filename
 
 
-def test_a_bug_behind_the_kernel_keeps_its_frames(monkeypatch):
-    """An error that mlusim does not raise on purpose is shown to where it came from."""
+class _Count:
+    """A count of elements that cannot be read."""
 
-    def broken(*_):
+    def __index__(self):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("mlusim.machine.core.Core.declare", broken)
 
-    assert ["_vector", "nram", "broken"] == [frame.name for frame in _frames(_vector)][1:]
+@kernel
+def _count(mlu, out):
+    mlu.nram(float32, _Count())
+
+
+def test_an_error_behind_the_kernel_keeps_its_frames():
+    """An error that mlusim does not raise on purpose is shown to where it came from."""
+    frames = _frames(_count)
+
+    assert ["_frames", "_count", "nram", "__index__"] == [frames[n].name for n in (0, 1, 2, -1)]
 
 
 def test_an_operators_fault_ends_in_its_kernel(monkeypatch):

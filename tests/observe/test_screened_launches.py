@@ -9,8 +9,8 @@ from screen_programs import compared, loaded
 import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import CHOICE, available
-from mlusim.machine.native import screen, screening
-from mlusim.machine.native.screening import Screening
+from mlusim.machine.native import screen
+from mlusim.machine.native.screening import LONG, TRIED, Screening
 from mlusim.observe.collect import collecting
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.racecheck import RaceCheck
@@ -38,12 +38,12 @@ def test_random_programs_are_told_as_in_python(kernel):
     assert any(findings for _, findings in found)
 
 
-def test_a_record_without_room_is_joined(kernel, monkeypatch):
+def test_a_record_without_room_is_joined(kernel, monkeypatch, calls_of):
     """The accesses of each segment that meet are one, and what is told is the same; of lines and branches, too."""
     monkeypatch.setattr(screen, "MOST_ACCESSES", 12)
-    calls, usual = [], screen.joined
-    monkeypatch.setattr(screen, "joined", lambda rows: calls.append(len(rows)) or usual(rows))
-    found = [compared(kernel, seed, covered=True, threads=3) for seed in range(60, 75)]
+    with calls_of(screen.joined) as calls:
+        found = [compared(kernel, 60, covered=True, threads=3)]
+    found += [compared(kernel, seed, covered=True, threads=3) for seed in range(61, 75)]
 
     assert calls
     assert any(ran and not findings for ran, findings in found)
@@ -67,6 +67,11 @@ __mlu_entry__ void Half(float *out, const float *in, int n, int beyond) {
   }
 }
 """
+TURNING = (
+    HALVED.replace("beyond) {", "turns) {")
+    .replace(" + beyond", "")
+    .replace("  for", "  for (int turn = 0; turn < turns; ++turn) { a[turn & 7] = turn; }\n  for")
+)
 
 
 PADDED = """#include <bang.h>
@@ -101,9 +106,9 @@ def half(tmp_path_factory):
     return bangc.load(path)["Half"]
 
 
-def launched(half, n, *, beyond=0, **options):
+def launched(half, n, *, beyond=0, room=1024, **options):
     device = mlusim.Device("MLU370-X4")
-    out, given = device.empty(n + 1024, np.float32), device.put(np.ones(n, np.float32))
+    out, given = device.empty(n + room, np.float32), device.put(np.ones(n, np.float32))
     return device.launch(half, 4, args=(out, given, n, beyond), **options)
 
 
@@ -162,25 +167,23 @@ def test_who_hears_of_the_beginning_only_hears_of_it_once(half):
     assert 2 == counting.begun
 
 
-def test_a_checker_of_others_is_not_screened(half, monkeypatch):
+def test_a_checker_of_others_is_not_screened(half):
     class Mine(RaceCheck):
         pass
-
-    monkeypatch.setattr(Screening, "run", None)
 
     assert "python" == launched(half, 1 << 19, observe=[Mine()]).engine
 
 
-def forget(monkeypatch):
-    """Let no kernel have been launched before."""
-    monkeypatch.setattr(screening, "_long", set())
-    monkeypatch.setattr(screening, "_short", {})
+@pytest.fixture
+def fresh(half, tmp_path):
+    """The kernel again, which was not launched before, with a loop of as many turns as its last argument says."""
+    path = tmp_path / "fresh.mlu"
+    path.write_text(TURNING)
+    return bangc.load(path)["Half"]
 
 
-@pytest.mark.parametrize(("long", "engine"), [(20_000, "python"), (10, "native")])
-def test_a_launch_that_may_be_long_is_tried_first(half, monkeypatch, long, engine):
-    monkeypatch.setattr(screening, "LONG", long)
-    forget(monkeypatch)
+@pytest.mark.parametrize(("turns", "engine"), [(1, "python"), (LONG, "native")])
+def test_a_launch_that_may_be_long_is_tried_first(fresh, turns, engine):
 
     class Told(mlusim.Observer):
         begun = 0
@@ -190,28 +193,24 @@ def test_a_launch_that_may_be_long_is_tried_first(half, monkeypatch, long, engin
             self.begun += 1
 
     told = Told()
-    launch = launched(half, 1 << 15, observe=["racecheck", told])
+    launch = launched(fresh, 1 << 15, beyond=turns, observe=["racecheck", told])
 
     assert (engine, 1) == (launch.engine, told.begun)
-    assert launch.instructions == launched(half, 1 << 15, engine="python").instructions
+    assert launch.instructions == launched(fresh, 1 << 15, beyond=turns, engine="python").instructions
 
 
-def test_a_kernel_that_was_long_is_checked_in_c_from_then_on(half, monkeypatch):
-    monkeypatch.setattr(screening, "LONG", 10)
-    monkeypatch.setattr(screening, "TRIED", 1 << 20)
-    forget(monkeypatch)
-    engines = [launched(half, 5000, observe=["racecheck"]).engine for _ in range(2)]
+def test_a_kernel_that_was_long_is_checked_in_c_from_then_on(fresh):
+    few = TRIED // 32  # floats, too few to try it
+    engines = [launched(fresh, few, beyond=LONG, room=0, observe=["racecheck"]).engine for _ in range(2)]
 
     assert ["python", "native"] == engines
 
 
-def test_a_kernel_that_is_short_is_tried_again_with_more_bytes_only(half, monkeypatch):
-    forget(monkeypatch)
-    tried, usual = [], Screening._long
-    monkeypatch.setattr(Screening, "_long", lambda self, *given: tried.append(1) or usual(self, *given))
+def test_a_kernel_that_is_short_is_tried_again_with_more_bytes_only(fresh, calls_of):
     many = []
     for count in (1000, 1000, 500, 2000):
-        launched(half, count, observe=["racecheck"])
+        with calls_of(Screening.run) as tried:
+            launched(fresh, count, beyond=1, observe=["racecheck"])
         many.append(len(tried))
 
-    assert [1, 1, 1, 2] == many
+    assert [1, 0, 0, 1] == many

@@ -1,14 +1,16 @@
 """Translations that are kept: used again where nothing has changed, made again where a header has."""
 
+import os
+
 import numpy as np
 import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.files import ownership
 from mlusim.files.ownership import CacheWarning
-from mlusim.frontend.bangc import cache, making
-from mlusim.frontend.bangc.cache import MOST_FOLDERS
+from mlusim.frontend.bangc import cache
+from mlusim.frontend.bangc.cache import MOST_BYTES, MOST_FOLDERS
+from mlusim.frontend.bangc.making import made
 from mlusim.frontend.bangc.parse import precompiled
 
 SOURCE = '#include "value.h"\n__mlu_global__ void K(double *unused, int *out) { out[0] = VALUE; }\n'
@@ -31,15 +33,15 @@ def result(tmp_path, monkeypatch):
     return stored
 
 
-def test_a_kept_translation_is_used_until_a_header_changes(result, monkeypatch):
+def test_a_kept_translation_is_used_until_a_header_changes(result, calls_of):
     """The second load parses nothing; another value in the header is seen."""
-    first = result(7)
-    parsed = making.parsed
-    monkeypatch.setattr(making, "parsed", None)
-    second = result(7)
-    monkeypatch.setattr(making, "parsed", parsed)
+    parses = []
+    for value in (7, 7, 8):
+        with calls_of(made) as calls:
+            assert result(value) == value
+        parses.append(len(calls))
 
-    assert (first, second, result(8)) == (7, 7, 8)
+    assert parses == [1, 0, 1]
 
 
 def test_a_broken_cache_is_made_again(result, tmp_path):
@@ -51,48 +53,43 @@ def test_a_broken_cache_is_made_again(result, tmp_path):
     assert result(7) == 7
 
 
-def test_what_others_may_write_is_made_again(result, tmp_path, monkeypatch):
+def test_what_others_may_write_is_made_again(result, tmp_path, calls_of):
     """A translation in such a file, and a compiled header in such a folder: the file is said, and the source parsed."""
-    monkeypatch.setattr(ownership, "_said", set())
     result(7)
     precompiled._headers.cache_clear()
     (kept,) = (tmp_path / "cache").rglob("*.ir")
     (header,) = (tmp_path / "cache").rglob("*.pch")
     kept.chmod(0o666)
     header.parent.chmod(0o777)
-    parsed, files = making.parsed, []
-    monkeypatch.setattr(
-        making, "parsed", lambda *given, **named: files.append(given) or parsed(*given, **named)
-    )
 
-    with pytest.warns(CacheWarning) as said:
+    with pytest.warns(CacheWarning) as said, calls_of(made) as parses:
         assert result(7) == 7
-    assert len(files) == 1
+    assert len(parses) == 1
     assert [str(w.message).split(" is not read")[0] for w in said] == [
         f"the cached file {kept}",
         f"the cache folder {header.parent}",
     ]
 
 
-def test_translations_are_bounded(result, tmp_path, monkeypatch):
+def test_translations_are_bounded(result, tmp_path):
     """Those that were not used for longest go, and what a process that was killed has left."""
     folder = tmp_path / "cache" / "bangc"
     for n in range(MOST_FOLDERS + 2):
         (folder / f"{n:032}").mkdir(parents=True)
     result(1)
-    (size,) = (p.stat().st_size for p in folder.glob("*.ir"))
-    (folder / "tmphalf").write_bytes(b"half" * size)
-    monkeypatch.setattr(cache, "MOST_BYTES", 5 * size // 2)
-    looked, listed = [], cache._bound
-    monkeypatch.setattr(cache, "_bound", lambda kept: looked.append(kept.name) or listed(kept))
+    (kept,) = folder.glob("*.ir")
+    old = [folder / name for name in ("tmphalf", "first.ir", "second.ir", "third.ir")]
+    looked = 0
     for n in range(2 * cache.SELDOM):
+        for age, path in enumerate(old):
+            path.touch()
+            os.truncate(path, MOST_BYTES // 3)  # a hole, which takes no room on the disk
+            os.utime(path, (age, age))
         cache.write(f"bangc/{n}.other", b"")
-    assert 0 < len(looked) < 10
-    monkeypatch.setattr(cache, "SELDOM", 1)
-    for n in range(3):
-        (tmp_path / f"k{n}.mlu").write_text(SOURCE)
-        bangc.load(tmp_path / f"k{n}.mlu")
+        left = [path.name for path in old if path.exists()]
+        looked += len(left) < len(old)
+        assert left in ([path.name for path in old], ["second.ir", "third.ir"])
 
+    assert 0 < looked < 10  # not with each that is written
     assert MOST_FOLDERS == sum(p.is_dir() for p in folder.iterdir())
-    assert 2 == len(list(folder.glob("*.ir")))
-    assert not (folder / "tmphalf").exists()
+    assert kept.exists()

@@ -1,11 +1,12 @@
 """A processor that has less than x86-64-v3: the same numbers from C that knows no halves."""
 
+import shlex
+
 import numpy as np
-import pytest
 from engines import alike
 
 from mlusim import bangc
-from mlusim.engine.native import build
+from mlusim.engine.native.build import CHOICE, available
 
 KERNEL = """
 #include <mlu.h>
@@ -30,14 +31,11 @@ __mlu_global__ void portable(half *halves, float *floats, float *wide, half *nar
 """
 
 
-@pytest.fixture
-def flags(monkeypatch):
-    """The flags for a processor without AVX2 and F16C."""
-    monkeypatch.setattr(build, "machine_flags", lambda: ())
-
-
-def test_a_processor_without_halves(tmp_path, flags):
+def test_a_processor_without_halves(tmp_path, monkeypatch):
     """Every half to float, and floats around every half, with the ties between two, back."""
+    command = available()
+    if command is not None:  # the C is that for a processor without AVX2 and F16C
+        monkeypatch.setenv(CHOICE, shlex.join((*command, "-U__AVX2__", "-U__F16C__")))
     (tmp_path / "k.mlu").write_text(KERNEL)
     kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["portable"]
     halves = np.arange(65536, dtype=np.uint16).view(np.half)

@@ -299,19 +299,15 @@ def test_sums_are_made_in_the_order_of_tasks(tmp_path, monkeypatch, union):
         return same(kernel, (*given, what), many, **options).threads
 
     assert (threads(0), threads(0, 3), threads(1)) == (2, 3, 2)
-    monkeypatch.setattr(beside, "KEPT", 1)  # every wave is as small as may be
-    assert threads(0) == 2
     if union:
         return
     for what in (4, 2, 3, 5):  # the first makes sums where it reads, each task for itself
-        monkeypatch.setattr(beside, "_left", {})
-        monkeypatch.setattr(beside, "_mixing", {})
+        kernel = loaded(tmp_path, SUMS)  # of which nothing is known
         assert threads(what) == 1, what
-    monkeypatch.setattr(beside, "_left", {})
+    kernel = loaded(tmp_path, SUMS)
     monkeypatch.setattr(beside, "_from_both_ends", lambda left, place: left if place else ())
-    assert threads(0) == 2  # all of it is written down
-    monkeypatch.setattr(sums, "ROOM", 1 << 13)
-    monkeypatch.setattr(sums, "_rooms", [])
+    assert threads(0) == 2  # all of it is written down, in waves of four tasks and of all others,
+    monkeypatch.setattr(sums, "ROOM", 1 << 13)  # of the rooms that the launches before have left
     assert threads(0) == 1
 
 
@@ -351,11 +347,10 @@ __mlu_global__ void kernel(float *out, int n) {
 
 
 @pytest.mark.parametrize("wrong", [-1, 15])
-def test_a_further_task_declares_what_it_would_as_the_first(tmp_path, monkeypatch, wrong):
+def test_a_further_task_declares_what_it_would_as_the_first(tmp_path, monkeypatch, calls_of, wrong):
     """Arrays of functions, some of them declared by some tasks only: their addresses, places and poison, and what a fault says."""
     kernel, given = loaded(tmp_path, LOCALS), (np.zeros(16 * 32, np.float32), wrong)
-    declared, kept = {}, []
-    declare, again = NativeCore.declare_local, Arena.allocate_again
+    declared, declare = {}, NativeCore.declare_local
 
     def declares(core, *given, **options):
         pointer = declare(core, *given, **options)
@@ -370,13 +365,12 @@ def test_a_further_task_declares_what_it_would_as_the_first(tmp_path, monkeypatc
         return pointer
 
     monkeypatch.setattr(NativeCore, "declare_local", declares)
-    monkeypatch.setattr(Arena, "allocate_again", lambda *given: (kept.append(given), again(*given)))
 
     def launched(engine, threads):
         """What a launch gave, and what its tasks declared."""
         declared.clear()
-        kept.clear()
-        outcome, arrays = run(kernel, given, engine, board=BOARD, dim=(16, 1, 1), threads=threads)
+        with calls_of(Arena.allocate_again) as kept:
+            outcome, arrays = run(kernel, given, engine, board=BOARD, dim=(16, 1, 1), threads=threads)
         told = (
             (str(outcome), outcome.file, outcome.line, outcome.task)
             if wrong >= 0

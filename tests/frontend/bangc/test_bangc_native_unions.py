@@ -88,19 +88,15 @@ def test_unions_after_each_other(load_once, board, kind, meets, wrong):
         assert str(fresh) == str(used)
 
 
-def test_cores_of_unions_that_are_over_run_others(load_once, monkeypatch):
+def test_cores_of_unions_that_are_over_run_others(load_once, calls_of):
     """The cores of the first run all others where none waits; a barrier leaves room for others' cores."""
-    renewed = []
-    renew = NativeCore.renew
-    monkeypatch.setattr(
-        NativeCore, "renew", lambda core, place, union: (renewed.append(place), renew(core, place, union))
-    )
     kernel = load_once(UNIONS)["unions"]
 
-    run(kernel, _arguments(4, 0, -1), NATIVE, dim=(4, ROWS, 1), kind=mlusim.UNION1)
+    with calls_of(NativeCore.renew) as renewed:
+        run(kernel, _arguments(4, 0, -1), NATIVE, dim=(4, ROWS, 1), kind=mlusim.UNION1)
 
     assert NATIVE == "python" or 5 * (ROWS - 1) == len(renewed)
-    assert NATIVE == "python" or {0, 1, 2, 3, 0x80} == {place.core_id for place in renewed}
+    assert NATIVE == "python" or {0, 1, 2, 3, 0x80} == {call["place"].core_id for call in renewed}
 
 
 SHARED = """\
