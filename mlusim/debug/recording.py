@@ -32,9 +32,8 @@ from mlusim.debug.recorded import (
     WatchFacts,
     facts_in,
 )
-from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watchpoint
+from mlusim.debug.stop.breakpoints import Breakpoint, ByteSpan, LineLocation, Watchpoint
 from mlusim.debug.stop.moments import Position
-from mlusim.debug.stop.span import ByteSpan
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown

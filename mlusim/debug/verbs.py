@@ -8,7 +8,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mlusim.debug.look.clock import clock_of
-from mlusim.debug.run.reach import reaching
+from mlusim.debug.run.ahead import reaching
 from mlusim.debug.session import PROGRAM_ENDED
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import depth_of

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mlusim.counted import plural
-from mlusim.debug.console.columns import declared_as, pairs, table
+from mlusim.debug.console.command import declared_as, pairs, table
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.c_shown import shown_local, shown_variables
 from mlusim.debug.look.clock import clock_of

@@ -3,10 +3,9 @@
 import linecache
 from typing import TYPE_CHECKING
 
-from mlusim.debug.console.cmd_attached import apply
 from mlusim.debug.console.cmd_info import VIEWS, info
-from mlusim.debug.console.columns import table
-from mlusim.debug.console.command import LOOKING, Command
+from mlusim.debug.console.cmd_stop import apply
+from mlusim.debug.console.command import LOOKING, Command, table
 from mlusim.debug.look.describe import effect_text, where_text
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.core_names import full_name, name_of, parse_name

@@ -9,17 +9,16 @@ import numpy as np
 
 from mlusim.counted import plural
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.look.c_shown import bits_of, elements_from, shown_of
+from mlusim.debug.look.c_shown import FORM_LETTERS, bits_of, elements_from, in_form, shown_of
 from mlusim.debug.look.describe import Parted, elements, pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
-from mlusim.debug.look.forms import FORM_LETTERS, in_form
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.source.frames import place_of
+from mlusim.debug.stop.breakpoints import ByteSpan
 from mlusim.debug.stop.moments import END, Position
-from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.files.arrays import open_arrays, read_array
 from mlusim.files.paths import shown

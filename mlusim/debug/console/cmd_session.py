@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mlusim.counted import plural
-from mlusim.debug.console.columns import pairs
-from mlusim.debug.console.command import GROUPS, SESSION, Command, find_command
+from mlusim.debug.console.command import GROUPS, SESSION, Command, find_command, pairs
 from mlusim.errors import UsageError
 from mlusim.lazy import lazy
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from mlusim.counted import plural
 from mlusim.debug import editing
 from mlusim.debug.console.cmd_memory import parse_or_assign, print_form, value_in_form
-from mlusim.debug.console.columns import declared_as
-from mlusim.debug.console.command import MEMORY, Command
+from mlusim.debug.console.command import MEMORY, Command, declared_as
 from mlusim.debug.look.evaluate import c_scope, evaluate, parse, typed, unknown_names
 from mlusim.debug.look.names import names_of
 from mlusim.debug.values import variable

@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -15,6 +15,7 @@ from mlusim.near import near
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
     from mlusim.debug.stop.moments import Stop
+
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"
 LOOKING, MEMORY, SESSION = "looking around", "memory and values", "the session"
@@ -105,3 +106,34 @@ class CommandContext(ABC):
     @abstractmethod
     def complete(self, text: str) -> list[str]:
         """Return the words that the last word of *text* may become."""
+
+
+# Plain tables: columns as wide as they need to be, for terminals of any width and for tests.
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return the lines of columns, two blanks apart; empty columns are left out."""
+    kept = [list(row) for row in rows]
+    shown = [n for n in range(len(heads)) if any(row[n] for row in kept)]
+    lines = [[heads[n] for n in shown], *([row[n] for n in shown] for row in kept)]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(shown))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> str:
+    """Return the names and values, one pair a line."""
+    kept = list(rows)
+    width = max((len(name) for name, _ in kept), default=0)
+    return "\n".join(f"{name.ljust(width)}  {value}" for name, value in kept)
+
+
+def declared_as(kind: str, name: str) -> str:
+    """Return a variable as C declares it: ``const float *src``; without a type its name."""
+    if not kind:
+        return name
+    head, bracket, sizes = kind.partition("[")
+    space = "" if head.endswith(("*", "&")) else " "
+    return f"{head.rstrip() if bracket else head}{space}{name}{bracket}{sizes}"

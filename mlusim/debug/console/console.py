@@ -1,11 +1,13 @@
-"""`Console`: lines of text in, text out; the one table of commands."""
+"""`Console`: lines of text in, text out; the one table of commands; how the bytes under a watchpoint change."""
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
 
 from mlusim.debug.console import (
-    cmd_attached,
     cmd_info,
     cmd_look,
     cmd_memory,
@@ -15,15 +17,17 @@ from mlusim.debug.console import (
     cmd_values,
 )
 from mlusim.debug.console.command import Command, CommandContext, Reply, find_command
-from mlusim.debug.look.describe import end_text, stop_text
+from mlusim.debug.look.describe import elements, end_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
 from mlusim.debug.look.names import names_of
-from mlusim.debug.session import DebugSession
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.places import owner_in
+from mlusim.debug.look.regions import array_of
+from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import failed_text, variables_of
-from mlusim.debug.standing import NOT_LAUNCHED
-from mlusim.debug.stop.moments import LAUNCH_END, Stop
-from mlusim.debug.watched_changes import change_of
+from mlusim.debug.stop.breakpoints import Breakpoint, Watchpoint
+from mlusim.debug.stop.moments import LAUNCH_END, Position, Stop
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
 from mlusim.isa.table import ISA
@@ -36,10 +40,60 @@ if TYPE_CHECKING:
 else:
     recorded_program, recordings = lazy("mlusim.debug.recorded_program", "mlusim.debug.recording")
 
+Array = np.ndarray[Any, Any]
+SHOWN = 4  # elements of a watchpoint that are shown one by one
+
+
+def change_of(session: "DebugSession", made: Breakpoint) -> str:
+    """``buffer[3]: 0 -> 7``: the elements that are about to change; nothing where that cannot be told.
+
+    What they will be is read from a run of the launch that goes one moment further.
+    """
+    location, stop = made.location, session.stop
+    if not (
+        isinstance(location, Watchpoint) and location.writes and stop.op is not None and stop.core is not None
+    ):
+        return ""
+    span = location.span
+    if span.anyone:
+        span = evolve(span, owner=owner_in(span.space, stop.core), anyone=False)
+    try:
+        before = array_of(session.look(), stop.core, span).reshape(-1)
+        run = session.runs.aside(Position(stop.position.launch, stop.position.moment + 1))
+    except MlusimError:
+        return ""
+    try:
+        assert run.stop is not None
+        there = PausedRun(run.recorded, run.session, run.tracer, run.stop)
+        own = there.core(session.focus or "")
+        behind = array_of(there, own, span).reshape(-1)
+    except MlusimError:
+        return ""
+    finally:
+        run.abandon()
+    return _told(span.text, before, behind)
+
+
+def _told(text: str, before: Array, behind: Array) -> str:
+    """Say which of the first elements differ, with both values."""
+    raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (before, behind)]
+    changed = np.flatnonzero((raw[0] != raw[1]).any(axis=1))
+    if not changed.size:
+        return f"{text} keeps its value{'s' * (before.size > 1)}: {', '.join(elements(before[:SHOWN]))}" + (
+            ", ..." if before.size > SHOWN else ""
+        )
+    name = text if before.size == 1 else f"{text}[{{}}]"
+    lines = [
+        f"{name.format(int(at))}: {elements(before[at : at + 1])[0]} -> {elements(behind[at : at + 1])[0]}"
+        for at in changed[:SHOWN]
+    ]
+    rest = changed.size - len(lines)
+    return "\n".join(lines) + (f"\nand {rest} more" if rest else "")
+
+
 COMMANDS: tuple[Command, ...] = (
     *cmd_run.COMMANDS,
     *cmd_stop.COMMANDS,
-    *cmd_attached.COMMANDS,
     *cmd_look.COMMANDS,
     *cmd_memory.COMMANDS,
     *cmd_values.COMMANDS,
@@ -93,8 +147,8 @@ class Console(CommandContext):
             lines.append(line)
             return Reply("")
         self.collecting = None
-        cmd_attached.attach(self, number, lines)
-        return Reply(cmd_attached.told(self, number))
+        cmd_stop.attach(self, number, lines)
+        return Reply(cmd_stop.told(self, number))
 
     def _execute(self, line: str) -> Reply:
         text = line.strip() or self._again

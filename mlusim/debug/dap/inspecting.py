@@ -10,15 +10,20 @@ from mlusim.debug import editing, values
 from mlusim.debug.asking import cause_of, search_from
 from mlusim.debug.console.command import find_command
 from mlusim.debug.dap.moving import moved
-from mlusim.debug.dap.naming import FrameAt, VariableGroup, child_of, memory_reference, name_in, span_at
-from mlusim.debug.dap.progress import progressing
 from mlusim.debug.dap.state import (
     ENDED_THREAD,
     Arguments,
     Body,
+    FrameAt,
     Handler,
     State,
+    VariableGroup,
+    child_of,
+    memory_reference,
+    name_in,
+    progressing,
     source_of,
+    span_at,
     thread_name,
     thread_number,
 )

@@ -10,8 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.debug import verbs
-from mlusim.debug.dap.progress import progressing
-from mlusim.debug.dap.state import Arguments, Body, Handler, State, thread_name
+from mlusim.debug.dap.state import Arguments, Body, Handler, State, progressing, thread_name
 from mlusim.debug.source.functions import find_line
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.debug.stop.moments import Position

@@ -1,19 +1,26 @@
-"""`State`: what the editor's requests share: the session, numbers for what they name, and how a stop is announced."""
+"""`State`: what the editor's requests share: the session, numbers for what they name, and how a stop and the progress of a slow request are announced."""
 
-from collections.abc import Callable, Mapping
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from mlusim.debug.dap.protocol import Connection
+from mlusim.debug.look.places import resolve
 from mlusim.debug.source.core_names import parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watchpoint
+from mlusim.debug.stop.breakpoints import Breakpoint, ByteSpan, LineLocation, Watchpoint
 from mlusim.debug.stop.moments import FAULT, Stop
-from mlusim.errors import UsageError
+from mlusim.debug.values import Variable
+from mlusim.errors import MlusimError, UsageError
+from mlusim.memory.space import SPACES
 
 if TYPE_CHECKING:
     from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
+
 
 Arguments = Mapping[str, Any]
 Body = dict[str, Any] | None
@@ -171,3 +178,116 @@ def _reason(stop: Stop, reason: str) -> str:
     if stop.hits:
         return "data breakpoint" if stop.hits[0].location.watches else "breakpoint"
     return reason
+
+
+# Progress of slow requests: after a moment the editor shows what is being done and for how long, and may
+# cancel it.
+
+PATIENCE, EVERY = 0.5, 1.0  # seconds: before the editor is told, and between two reports
+
+
+@contextmanager
+def progressing(state: State, title: str) -> Iterator[None]:
+    """Show *title* in an editor that shows progress, once the block has lasted `PATIENCE` seconds.
+
+    The editor cancels as it pauses: what is done is interrupted.
+    """
+    if not state.shows_progress:
+        yield
+        return
+    state.slow += 1
+    name, done = f"mlusim {state.slow}", threading.Event()
+    teller = threading.Thread(
+        target=_tell, args=(state, name, title, done), name="mlusim progress", daemon=True
+    )
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()  # its end is told before the stop
+
+
+def _tell(state: State, name: str, title: str, done: threading.Event) -> None:
+    if done.wait(PATIENCE):
+        return
+    event, seconds = state.connection.event, PATIENCE
+    event("progressStart", {"progressId": name, "title": title, "cancellable": True})
+    while not done.wait(EVERY):
+        seconds += EVERY
+        event("progressUpdate", {"progressId": name, "message": f"{seconds:.0f} s"})
+    event("progressEnd", {"progressId": name})
+
+
+# The numbers and addresses that the editor uses for frames, groups of values and bytes.
+
+_REFERENCE = re.compile(r"(?:(?P<owner>[^/]*)/)?(?:(?P<space>\w+)/)?(?P<address>0x[0-9a-fA-F]+)$")
+
+
+@frozen
+class FrameAt:
+    """A frame of a task, by its level."""
+
+    task: str
+    level: int
+
+    def focus(self, session: "DebugSession") -> None:
+        """Make it the frame in focus."""
+        if self.task and session.look().core(self.task) is not None:
+            session.focus, session.level = self.task, self.level
+
+
+@frozen
+class VariableGroup:
+    """Variables of a frame, or the parts of one value."""
+
+    frame: FrameAt
+    variables: tuple[Variable, ...]
+    whole: Variable | None = None
+
+
+def child_of(held: VariableGroup, name: str) -> str:
+    """Return the expression for the part of *held* that is called *name*."""
+    if held.whole is None:
+        found = next((one for one in held.variables if one.name == name), None)
+        return found.path or found.place or name if found is not None else name
+    if not held.whole.path:
+        raise UsageError(f"{name} is part of a value that has no name")
+    return f"{held.whole.path}{name}" if name.startswith("[") else f"{held.whole.path}[{name}]"
+
+
+def name_in(state: "State", reference: object, name: str) -> str:
+    """Return the expression for *name*, which a request took from a group of values, or typed."""
+    if not isinstance(reference, int) or reference < 1:
+        return name
+    held: VariableGroup = state.target(reference, VariableGroup)
+    held.frame.focus(state.session)
+    return child_of(held, name)
+
+
+def memory_reference(session: "DebugSession", one: Variable) -> str | None:
+    """Return the place of a variable's bytes, as ``task 3/NRAM/0x200100``; None where it has none."""
+    if not one.place:
+        return None
+    try:
+        span = resolve(one.place, session.look(), session.core(), session.frame())
+    except MlusimError:
+        return None
+    return f"{span.owner or ''}/{span.space}/{span.low:#x}"
+
+
+def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
+    """Return the bytes from *offset* behind a reference on; raises `UsageError` for what is none."""
+    found = _REFERENCE.match(reference)
+    if found is None:
+        raise UsageError(f"{reference!r} is no place in memory; the values of pointers and regions have one")
+    low = int(found["address"], 16) + offset
+    if found["space"] is None:
+        return resolve(hex(low), session.look(), session.core(), session.frame())
+    space = next((s for s in SPACES if s.name == found["space"]), None)
+    if space is None:
+        raise UsageError(f"there is no memory {found['space']!r}")
+    owner = found["owner"] or None
+    if owner is not None and owner.startswith("task") and session.look().core(owner) is not None:
+        session.focus = owner
+    return ByteSpan(space, low, low + 1, reference, None, owner)

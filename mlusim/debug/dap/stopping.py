@@ -9,8 +9,7 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.debug.dap.naming import FrameAt, name_in
-from mlusim.debug.dap.state import Arguments, Asked, Body, Handler, State, breakpoint_body
+from mlusim.debug.dap.state import Arguments, Asked, Body, FrameAt, Handler, State, breakpoint_body, name_in
 from mlusim.debug.locations import break_at, watch_at, watched_as
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse

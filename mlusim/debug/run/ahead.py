@@ -1,15 +1,19 @@
-"""The first task of a launch that comes to a place where a breakpoint can stop: C runs the launch, and counts its lines by task."""
+"""Find what needs no watching before a launch is watched: launches that no breakpoint can stop in, tasks before the first that one can.
+
+C runs the launch, and counts its lines by task.
+"""
 
 import contextlib
 import functools
 from collections.abc import Iterable
+from functools import singledispatch
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from mlusim.debug.run.counted_moments import mark_here
-from mlusim.debug.run.launches import KeptLaunch, explored
-from mlusim.debug.run.passed import Lines, PassedLaunch, PassedTask
+from mlusim.debug.run.counted_moments import HEARD, mark_here
+from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask, explored
 from mlusim.debug.run.run_observer import RunObserver, whole
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.breakpoints import (
@@ -18,21 +22,29 @@ from mlusim.debug.stop.breakpoints import (
     FunctionLocation,
     IntrinsicLocation,
     LineLocation,
+    Location,
     MomentLocation,
+    PendingLocation,
     PipeLocation,
     TaskLocation,
     TimeLocation,
     Watchpoint,
 )
+from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.engine.native.build import BuildError, available
+from mlusim.engine.preference import NATIVE
 from mlusim.frontend.bangc.ir.statements import Block, Labelled, Switch
 from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
+from mlusim.kernel_frames import function_of
 from mlusim.machine.native.counts import counts_of
-from mlusim.machine.native.screening import worth_a_compiler
+from mlusim.machine.native.screening import screening_of, worth_a_compiler
+from mlusim.memory.space import GDRAM
+from mlusim.observe.names import observers_of
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
     from mlusim.machine import observed
+
 
 OF_TASKS = (IntrinsicLocation, PipeLocation, Watchpoint, MomentLocation, TimeLocation)
 """Locations at which one task can stop alone, where the breakpoint is of one task."""
@@ -205,3 +217,96 @@ def _sort_lines(
             after = _sort_lines(inside, here, counted, other)
             here = after if isinstance(node, Block) else here
     return here | before
+
+
+# Which breakpoints can stop in a launch of BANG C at all: the others need no watching, and a launch
+# without any runs at full speed.
+#
+# Of a kernel in Python it is not known: it may call what none of its functions names.
+
+
+def reaching(made: Iterable[Breakpoint], recorded: KeptLaunch) -> list[Breakpoint]:
+    """Return those of the breakpoints *made* that can stop in a launch, as far as its code and its tensors tell."""
+    plan = getattr(recorded.session.request.kernel, "plan", None)
+    if plan is None:
+        return list(made)
+    return [one for one in made if _reaches(one.location, recorded, plan)]
+
+
+@singledispatch
+def _reaches(location: Location, recorded: KeptLaunch, plan: object) -> bool:
+    """Return whether the launch, whose code is that of *plan*, can come to *location*; True where that is not known."""
+    del location, recorded, plan
+    return True
+
+
+@_reaches.register
+def _(location: LineLocation, recorded: KeptLaunch, plan: object) -> bool:
+    del recorded
+    return (location.file, location.line) in _lines(plan)
+
+
+@_reaches.register
+def _(location: CallLocation, recorded: KeptLaunch, plan: object) -> bool:
+    del recorded
+    return bool(location.places & _lines(plan))
+
+
+@_reaches.register(FunctionLocation)
+@_reaches.register(ValueWatch)
+def _(location: FunctionLocation | ValueWatch, recorded: KeptLaunch, plan: object) -> bool:
+    del recorded
+    return any(function_of(code) == function_of(location.code) for code in _codes(plan))
+
+
+@_reaches.register
+def _(location: PendingLocation, recorded: KeptLaunch, plan: object) -> bool:
+    del location, recorded, plan
+    return False
+
+
+@_reaches.register
+def _(location: TimeLocation, recorded: KeptLaunch, plan: object) -> bool:
+    del plan
+    return location.launch == recorded.index
+
+
+@_reaches.register
+def _(location: IntrinsicLocation, recorded: KeptLaunch, plan: Any) -> bool:
+    del recorded
+    return location.name not in HEARD or location.name in plan.rows
+
+
+@_reaches.register
+def _(location: Watchpoint, recorded: KeptLaunch, plan: object) -> bool:
+    del plan
+    span = location.span
+    return span.space is not GDRAM or any(
+        a.address < span.high and span.low < a.address + a.nbytes for a in recorded.homes
+    )
+
+
+def _codes(plan: Any) -> Iterable[CodeType]:
+    return (code for part in plan.parts for code in part.code.values())
+
+
+def _lines(plan: object) -> frozenset[tuple[str, int]]:
+    """Return the lines of all functions that the kernel reaches."""
+    return frozenset(
+        (code.co_filename, line) for code in _codes(plan) for _, _, line in code.co_lines() if line
+    )
+
+
+# A launch that C runs for the checkers of breakpoints: where they find nothing in it, no finding can stop
+# there.
+
+
+def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:
+    """Return whether C has run the launch on copies of its tensors, and *checks* have nothing to report; False where C cannot tell."""
+    if recorded.session.native is None or recorded.edits or explored(recorded.session):
+        return False
+    copied, _ = recorded.again(())
+    checkers = observers_of(checks)
+    asked = evolve(copied.request, options=evolve(copied.request.options, engine=NATIVE))
+    screening = screening_of(asked, copied.board, checkers, counted=False, drawn=False)
+    return screening is not None and screening.run(copied.screened, None) is not None

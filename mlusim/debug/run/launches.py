@@ -1,7 +1,7 @@
-"""The launches of a program as the debugger keeps them: everything that running one again needs."""
+"""The launches of a program as the debugger keeps them: everything that running one again needs, and the lines that their tasks pass in C."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
@@ -10,7 +10,6 @@ from mlusim.arch.dtypes import DType
 from mlusim.debug.run.bindings import Pins
 from mlusim.debug.run.milestones import Mark, Milestones, Snapshot
 from mlusim.debug.run.output import ShownOutput
-from mlusim.debug.run.passed import PassedLaunch
 from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction, reachable
 from mlusim.debug.stop.moments import Position
@@ -23,6 +22,34 @@ from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
     from mlusim.machine.session import Session
+
+
+# The account that C gives of a launch that it has run: its tasks, and the lines that each of them passed.
+
+Lines = frozenset[tuple[str, int]]
+"""Files and numbers of lines."""
+
+
+@frozen
+class PassedTask:
+    """A task, or a memory core, that C has run: its name, its row of counts, and who had ended before it began.
+
+    *in_c* are how many groups had ended, and how many cores of its own group; None where others were under way.
+    """
+
+    name: str
+    row: int
+    in_c: tuple[int, int] | None
+
+
+@frozen(eq=False)
+class PassedLaunch:
+    """A launch that C has run: its tasks in the order in which they began, which lines each of them passed; whether it failed."""
+
+    tasks: Sequence[PassedTask]
+    lines: Sequence[Lines]
+    failed: bool
+
 
 DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-from mlusim.debug.run.dozing import DozingAnnouncer
+from mlusim.debug.run.counted_moments import DozingAnnouncer
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.milestones import Mark, Snapshot
 from mlusim.debug.run.output import Ear
 from mlusim.debug.run.run_observer import RunObserver, whole
-from mlusim.debug.stop.breakpoints import Stopper
-from mlusim.debug.stop.hits import with_hits
+from mlusim.debug.stop.breakpoints import Stopper, with_hits
 from mlusim.debug.stop.moments import (
     BEGIN,
     CONTROL,

@@ -1,4 +1,4 @@
-"""The stops of a run: breakpoints, watchpoints, and the steps of the console.
+"""The stops of a run: breakpoints, watchpoints of bytes (`ByteSpan`), and the steps of the console.
 
 A `Stopper` is asked at moments, or at lines, or both.  A `Breakpoint` is a stopper with a number and
 with conditions, which the user keeps; what a `step` waits for is a stopper without.
@@ -8,18 +8,50 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
+from attrs import define, frozen
 
-from mlusim.debug.source.core_names import name_of
+from mlusim.arch.dtypes import DType
+from mlusim.debug.source.core_names import name_of, owner_of
 from mlusim.debug.source.frames import place_of
-from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Tracing
-from mlusim.debug.stop.span import ByteSpan
+from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Stop, Tracing
 from mlusim.kernel_frames import function_of
 from mlusim.machine.events import Step
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
+from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
+
+
+@frozen
+class ByteSpan:
+    """Bytes [``low``, ``high``) of one memory, as device addresses.
+
+    ``owner`` is whose memory it is: a core's name, a cluster's, or None for GDRAM; with ``anyone`` the
+    same addresses of every core or cluster are meant.  ``dtype`` is the element type, where it is known.
+    """
+
+    space: Space
+    low: int
+    high: int
+    text: str
+    dtype: DType | None = None
+    owner: str | None = None
+    anyone: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the span, in bytes."""
+        return self.high - self.low
+
+    def belongs(self, core: "Core", allocation: Allocation) -> bool:
+        """Return whether *allocation*, which an instruction of *core* names, is in this memory."""
+        return self.anyone or self.owner is None or owner_of(core, allocation) == self.owner
+
+    def __str__(self) -> str:
+        mine = "" if self.owner is None or self.anyone else f" of {self.owner}"
+        return f"{self.space} {self.low:#x}..{self.high:#x}{mine}"
 
 
 class Stopper:
@@ -447,3 +479,11 @@ class Breakpoint(Stopper):
 def _frame(core: "Core | None", frame: FrameType | None, tracer: Tracing) -> FrameType | None:
     """*frame*, or the one that *core* is in."""
     return frame if frame is not None or core is None else tracer.frame_of(core)
+
+
+def with_hits(hits: list[tuple[Stopper, str]], stop: Stop) -> Stop:
+    """*stop*, and who asked for it."""
+    stop.reasons = tuple(why for _, why in hits)
+    stop.hits = tuple(b for s, _ in hits if (b := s.breakpoint) is not None)
+    stop.value = next((s.value for s, _ in hits if s.value), ())
+    return stop

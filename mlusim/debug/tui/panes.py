@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mlusim.debug.console.columns import table
+from mlusim.debug.console.command import table
 from mlusim.debug.look.states import TaskState
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.tui.views import Views

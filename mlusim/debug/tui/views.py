@@ -8,8 +8,7 @@ from attrs import field, frozen
 
 from mlusim.counted import plural
 from mlusim.debug import values
-from mlusim.debug.console.columns import pairs
-from mlusim.debug.console.command import Reply
+from mlusim.debug.console.command import Reply, pairs
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState
