@@ -1,10 +1,11 @@
-"""Calls of kernels in Python and of host functions that a command line describes."""
+"""Calls of kernels in Python and of host functions that a command line describes, and what their outputs are compared with."""
 
 import argparse
 
 from mlusim.cli.sources import behind, board_of, defines, split
 from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import EFFECTS
+from mlusim.programs.expectation import Expectation, function_of
 from mlusim.programs.kernel_call import Sources, dim_of, kind_of, named_values
 from mlusim.programs.other_calls import HostFunctionCall, PythonCall, TextCall
 
@@ -39,3 +40,25 @@ def other_call(args: argparse.Namespace) -> TextCall:
     macros = defines(args.define)
     sources = Sources(tuple(files), around[0], tuple(args.include), macros)
     return HostFunctionCall(*around, *schedule, macros=macros, sources=sources, function=args.function)
+
+
+# -- ``--reference`` and ``--expect``, and what a case says in their place -----------------------------
+
+
+def expectation_of(args: argparse.Namespace) -> Expectation | None:
+    """Return the expectation that the outputs of the call are compared with; None where nothing says so.
+
+    Raises `UsageError` for a reference that is not found.
+    """
+    case = getattr(args, "named_case", None)
+    if args.reference is None and not args.expect:
+        return None if case is None else case.expectation()
+    name = args.reference or f"--expect {args.expect[0]}"
+    arrays = named_values(args.expect, "--expect")
+    try:
+        function = function_of(args.reference)
+    except UsageError as error:
+        raise UsageError(f"--{error}") from None
+    if case is None:
+        return Expectation(name, function, arrays)
+    return Expectation(name, function, arrays, case.close)

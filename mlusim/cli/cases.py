@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from mlusim.cli.exits import FAULT, USAGE
+from mlusim.cli.entry import FAULT, USAGE
 from mlusim.cli.plain_text import remark
 from mlusim.cli.show import emit, output
 from mlusim.errors import Fault, MlusimError, UsageError, said

@@ -32,17 +32,15 @@ from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.calls import is_python_call, other_call
+from mlusim.cli.calls import expectation_of, is_python_call, other_call
 from mlusim.cli.cases import applied, chosen
-from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.files import read_inputs, write_text
+from mlusim.cli.entry import CLEAN, FAULT, FINDINGS, USAGE
+from mlusim.cli.files import allowed, read_inputs, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind, program_and_kernel
-from mlusim.cli.reference import expectation_of
 from mlusim.cli.settings import boards_in, format_of, names_in, parameters
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import behind, is_cases, is_source, refuse_call_arguments
-from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError, said
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mlusim import bangc
 from mlusim.arch.board import Arch
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.show import emit, kib, output
 from mlusim.cli.sources import board_of, defines
 from mlusim.counted import counted

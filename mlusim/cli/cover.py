@@ -3,14 +3,17 @@
 import argparse
 import contextlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mlusim.check.checking import printing_aside
-from mlusim.cli.exits import CLEAN
+from mlusim.cli.entry import CLEAN
 from mlusim.cli.launched import Launched, launched
-from mlusim.cli.plain_text import wrote
-from mlusim.cli.programs import program_of
+from mlusim.cli.plain_text import remark, wrote
+from mlusim.cli.programs import is_program, program_of
 from mlusim.cli.show import emit, output
+from mlusim.cli.sources import is_cases
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.machine.hub import attending
@@ -66,3 +69,29 @@ def _is_record(name: str | None) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return isinstance(json.loads(Path(name).read_text(encoding="utf-8")), dict)
     raise UsageError(f"{name} is no record of coverage; `mlusim cover PROGRAM --keep {name}` makes one")
+
+
+# -- ``--coverage F.json`` of other verbs, which adds the lines that ran to a record -------------------
+
+
+@contextmanager
+def covering(args: argparse.Namespace) -> Iterator[None]:
+    """Count the lines of kernels that run in the block; then add them to the record, and tell how much of each file ran.
+
+    The cases of operators run in this process, where they are counted.
+    """
+    name = args.record_of_lines
+    check_writable(name)
+    if hasattr(args, "jobs") and not is_program(args.program) and not is_cases(args.program):
+        args.jobs = 1
+    counting = LineCoverage()
+    try:
+        with attending([counting]):
+            yield
+    finally:
+        counting.stop()
+        if counting.launches:
+            record = keep_record(name, record_of(counting.lines, counting.launches, counting.branches))
+            for line in coverage_text(record).splitlines():
+                remark(line)
+            wrote("coverage", name)

@@ -10,7 +10,7 @@ from typing import Any
 from mlusim.cli import programs
 from mlusim.cli.arguments.debug import add_arguments as add_debug_arguments
 from mlusim.cli.cases import applied, one_case
-from mlusim.cli.exits import CLEAN
+from mlusim.cli.entry import CLEAN
 from mlusim.cli.sources import is_cases, is_source
 from mlusim.cli.split_words import divide
 from mlusim.debug.dap.server import serve, serve_socket

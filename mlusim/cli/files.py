@@ -1,7 +1,7 @@
-"""The files that options of the command line name."""
+"""The files that options of the command line name: read, written, and shown before code in one of them runs."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,3 +37,24 @@ def write_text(name: str, text: str) -> None:
         if refused.kept is None:
             sys.stdout.write(text)
         raise
+
+
+def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:
+    """Ask on a terminal whether the code of the file *name*, shown first, may run; without one it may not.
+
+    *texts* is the code by the names of its files, *how* what it would be run with.
+    """
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    print(listing(texts), file=sys.stderr)
+    print(f"{shown(name)} would run this{shown(how)}.  Run it? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def listing(texts: Mapping[str, str]) -> str:
+    """*texts* with a line above each that names it, and with nothing in them that moves the cursor."""
+    parts = []
+    for name, text in texts.items():
+        parts.append(f"--- {shown(name)}")
+        parts.extend(shown(line.replace("\t", "    ")) for line in text.splitlines())
+    return "\n".join(parts)

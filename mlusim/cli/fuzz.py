@@ -13,8 +13,8 @@ from mlusim.check.checking import report_of
 from mlusim.check.findings_text import renderables
 from mlusim.cli.arguments.fuzz import USUAL_SECONDS
 from mlusim.cli.cases import applied, one_case
-from mlusim.cli.dask import cluster
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli.long_work import cluster
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import CALL_OPTIONS, defines, is_cases, is_source

@@ -1,38 +1,172 @@
-"""``mlusim isa``: the intrinsics, as the table has them."""
+"""``mlusim isa``: the intrinsics, as the table has them.
+
+The page of one intrinsic is printed from plain data, which is kept in the user's cache for the next call: loading the
+table takes longer than printing a page.  What is kept holds for the state of the files that it follows from.
+"""
 
 import argparse
+import functools
 import importlib
-from collections.abc import Sequence
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from mlusim.cli import isa_kept
-from mlusim.cli.show import emit
+from mlusim.cli.show import emit, output
+from mlusim.frontend.bangc import cache
+from mlusim.text_grid import Grid, facts, table
 
-COVERAGE, PAGE = "mlusim.cli.coverage", "mlusim.cli.isa_page"
-TABLE, SEARCH = "mlusim.cli.isa_table", "mlusim.cli.isa_search"
+COVERAGE, TABLE = "mlusim.cli.coverage", "mlusim.cli.isa_table"
 
 
 def needs(args: argparse.Namespace) -> Sequence[str]:
     """Return the modules that show what is asked for: a page that is kept needs no table."""
     if args.coverage:
         return (COVERAGE,)
-    if args.name is not None and isa_kept.find(args.name) is not None:
-        return (PAGE,)
-    return (TABLE,) if args.name is None or _module(TABLE).known(args.name) else (SEARCH,)
+    return () if args.name is not None and find(args.name) is not None else (TABLE,)
 
 
 def run(args: argparse.Namespace) -> int:
     """List the intrinsics or the vendor's names, or show one."""
     if args.coverage:
-        _module(COVERAGE).show_coverage(args.name, json=args.json)
-    elif args.name is not None and (page := isa_kept.find(args.name)) is not None:
-        emit(page["document"]) if args.json else _module(PAGE).show(page)
-    elif args.name is None or _module(TABLE).known(args.name):
-        _module(TABLE).show(args.name, json=args.json)
+        importlib.import_module(COVERAGE).show_coverage(args.name, json=args.json)
+    elif args.name is not None and (page := find(args.name)) is not None:
+        emit(page["document"]) if args.json else show_page(page)
     else:
-        _module(SEARCH).show(args.name, json=args.json)
+        importlib.import_module(TABLE).show(args.name, json=args.json)
     return 0
 
 
-def _module(name: str) -> Any:
-    return importlib.import_module(name)
+# -- pages that are kept -------------------------------------------------------------------------------
+
+FOLDER = "isa"
+_ROOMS = (
+    "isa",
+    "arch",
+    "memory",
+    "formula",
+    "engine",
+    "cli",
+    "machine",
+    ".",
+)  # what rows and their directions follow from
+
+
+def find(name: str) -> Mapping[str, Any] | None:
+    """Return the page of the intrinsic *name*, with or without leading underscores and in any case; None where none is kept."""
+    bare = name.lstrip("_").lower()
+    pages = _pages()
+    found: Mapping[str, Any] | None = pages.get(bare) or pages.get(bare + "_")
+    return found
+
+
+def keep(pages: Mapping[str, Any]) -> None:
+    """Keep *pages*, by the names of the rows, where the cache can be written."""
+    cache.write(_name(), zlib.compress(json.dumps(pages).encode()))
+    _pages.cache_clear()
+
+
+@functools.cache
+def _pages() -> dict[str, Any]:
+    content = cache.read(_name())
+    if content is None:
+        return {}
+    try:
+        pages = json.loads(zlib.decompress(content))
+    except (zlib.error, ValueError):  # it is made again
+        return {}
+    return pages if isinstance(pages, dict) else {}
+
+
+@functools.cache
+def _name() -> str:
+    home = Path(__file__).parents[1]
+    return f"{FOLDER}/{cache.stamp_of(path for room in _ROOMS for path in (home / room).glob('*.py'))}"
+
+
+# -- one page for people -------------------------------------------------------------------------------
+
+USUAL = "MLU370-X4"  # the board whose directions are shown
+OVERLAP = {
+    "exact": "may start exactly where the destination does; any other overlap is a fault",
+    "early": "may start exactly where the destination does, on mtp_372 behind its start too, and overlap one of up to 1024 bytes "
+    "anyhow, which is written when all is read; any other overlap is a fault",
+    "whole": "may be exactly the destination, as long as it; any other overlap is a fault",
+    "tail": "may lie in the end of the destination, and end with it or behind; any other overlap is a fault",
+    "piece": "may start exactly where the destination does, or consist of pieces as long as it, of which it is one; "
+    "any other overlap is a fault",
+    "disjoint": "must not overlap the destination",
+    "free": "may overlap the destination",
+}
+
+
+def unmarked(doc: str) -> str:
+    """*doc* without the marks of reStructuredText, which a terminal does not show."""
+    return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
+
+
+def show_page(page: Mapping[str, Any]) -> None:
+    """Print *page*, which `isa_table.page_of` makes."""
+    about, console = page["document"], output()
+    console.print(about["signature"], style="bold")
+    console.print()
+    console.print(unmarked(about["doc"]))
+    console.print()
+    if about["operands"]:
+        shown = table("operand", "", "elements", "memory", "types", fold=("elements", "memory", "types"))
+        for o in about["operands"]:
+            shown.add_row(o["name"], _access(o), o["extent"], ", ".join(o["spaces"]), ", ".join(o["dtypes"]))
+        console.print(shown)
+        console.print()
+    if page["copies"]:
+        console.print(directions_table(about["directions"]))
+        console.print(f"on an {USUAL}; from __BANG_ARCH__ 322 on there is the 3-D form")
+        console.print()
+    console.print(facts(_facts(page)))
+
+
+def directions_table(directions: list[dict[str, Any]]) -> Grid:
+    """Return the directions of a copy, for people."""
+    shown = table("direction", "number", "pipe", "forms", right=("number",))
+    for one in directions:
+        shown.add_row(one["name"], str(one["number"]), one["pipe"], " ".join(one["forms"]))
+    return shown
+
+
+def _access(operand: Mapping[str, Any]) -> str:
+    verb = {"read": "reads", "write": "writes", "update": "reads and writes"}[operand["access"]]
+    return f"{verb} part of" if operand["partial"] else verb
+
+
+def _facts(page: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    about = page["document"]
+    lines: list[tuple[str, Any]] = []
+    if len(page["same"]) > 1:
+        lines.append(("one type for", ", ".join(page["same"])))
+    lines.extend(
+        (f"overlap of {o['name']}", OVERLAP[o["overlap"]]) for o in about["operands"] if o["overlap"]
+    )
+    lines.extend(("rule", _rule(rule)) for rule in about["rules"])
+    if page["aligned"]:
+        lines.append(("rule on 2xx", "addresses are multiples of 64 bytes, sizes of 128 bytes"))
+    if page["approximation"]:
+        lines.append(("on the hardware", page["approximation"]))
+    known = (
+        ", ".join(about["architectures"]) or f"none of the catalogue; from __BANG_ARCH__ {page['since']} on"
+    )
+    lines.append(("architectures", known))
+    lines.append(("memory core", "yes" if about["memory_core"] else "no, IPU cores only"))
+    lines.append(("pipe", about["pipe"]))
+    if about["cost"]:
+        lines.append(("cost", f"{about['cost']['extent']} elements of {about['cost']['operand']}"))
+    lines.append(("flow", f"{about['flow']}: how undefined bytes travel from sources to destinations"))
+    lines.append(("certainty", about["certainty"]))
+    lines.append(("source", about["source"]))
+    return lines
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    where = f" (on {', '.join(f'{g}xx' for g in rule['generations'])})" if rule["generations"] else ""
+    return f"{rule['legal']}{where}; refused when {rule['fails']}"

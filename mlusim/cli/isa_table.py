@@ -1,23 +1,30 @@
-"""``mlusim isa`` from the table itself: the list, one row, and words of kernels that are no intrinsics."""
+"""``mlusim isa`` from the table itself: the list, one row, and words that are no intrinsics.
 
+Those are built-in variables, memories and copy directions, functions of the helper library, and parts of names.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from mlusim.arch.catalog import ARCHES
-from mlusim.cli import isa_kept, isa_page
-from mlusim.cli.isa_page import unmarked
-from mlusim.cli.isa_words import directions_of, word_of
+import mlusim.bang
+from mlusim.arch.board import Arch
+from mlusim.arch.catalog import ARCHES, find_board
+from mlusim.cli.isa import USUAL, keep, show_page, unmarked
 from mlusim.cli.show import emit, output
+from mlusim.engine.routes import routes
+from mlusim.errors import UsageError
 from mlusim.formula.python import to_python
 from mlusim.isa.declare import Approximation, Intrinsic, Operand
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
+from mlusim.machine.mlu import Mlu
+from mlusim.memory.direction import DIRECTIONS, Direction
+from mlusim.near import near
 from mlusim.text_grid import facts, table
 
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
-
-
-def known(name: str) -> bool:
-    """Return whether *name* is an intrinsic or another word of kernels, and not a part of names."""
-    return word_of(name) is not None or is_intrinsic(name)
 
 
 def show(name: str | None, *, json: bool) -> None:
@@ -26,16 +33,18 @@ def show(name: str | None, *, json: bool) -> None:
         emit({"intrinsics": [row_document(row) for row in ISA.values()]}) if json else _list()
     elif (about := word_of(name)) is not None:
         emit(about) if json else _show_word(about)
+    elif not is_intrinsic(name):
+        show_matches(name, json=json)
     else:
         show_intrinsic(name, json=json)
         # Kept for the next call, because loading the table takes longer than printing a page.
-        isa_kept.keep({row.name: page_of(row) for row in ISA.values()})
+        keep({row.name: page_of(row) for row in ISA.values()})
 
 
 def show_intrinsic(name: str, *, json: bool) -> None:
     """Show the row of the intrinsic *name*; raises `UsageError` with the nearest names for an unknown one."""
     row = find_intrinsic(name)
-    emit(row_document(row)) if json else isa_page.show(page_of(row))
+    emit(row_document(row)) if json else show_page(page_of(row))
 
 
 def page_of(row: Intrinsic) -> dict[str, Any]:
@@ -131,3 +140,206 @@ def _list() -> None:
         f"{len(ISA)} intrinsics.  D: derived, I: inferred, U: unknown with a default chosen; the others are certain.  "
         "`mlusim isa NAME` shows one in full."
     )
+
+
+# -- words of kernels that are no intrinsics -----------------------------------------------------------
+
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {name: text for name, text in vars(Mlu)["__slots__"].items() if text}
+)
+MEMORIES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "nram": ("__nram__", "NRAM"),
+        "wram": ("__wram__", "WRAM"),
+        "ldram": ("__ldram__", "LDRAM"),
+        "shared": ("__mlu_shared__", "SRAM"),
+    }
+)
+
+
+def word_of(name: str) -> dict[str, Any] | None:
+    """Return the meaning of *name*, in any case and with or without underscores, where it is a word of kernels but no intrinsic."""
+    bare = name.strip("_").lower()
+    for word, meaning in BUILT_IN.items():
+        if bare == word.lower():
+            return {
+                "name": word,
+                "kind": "built-in variable",
+                "python": f"mlu.{word}",
+                "c": f"__{word}__" if word.isupper() else word,
+                "doc": f"{meaning}.",
+            }
+    for word, (spelling, space) in MEMORIES.items():
+        if bare in (word, spelling.strip("_"), space.lower()):
+            method = getattr(Mlu, word)
+            given = ", ".join(str(p) for p in list(inspect.signature(method).parameters)[1:])
+            return {
+                "name": word,
+                "kind": f"declaration of {space}",
+                "python": f"name = mlu.{word}({given})",
+                "c": f"{spelling} T name[count];",
+                "doc": inspect.getdoc(method) or "",
+            }
+    for token in DIRECTIONS:
+        if bare == token.name.lower():
+            return _direction(token)
+    return None
+
+
+def _direction(token: Direction) -> dict[str, Any]:
+    arch = find_board(USUAL).arch
+    return {
+        "name": token.name,
+        "kind": "copy direction",
+        "python": f"mlu.memcpy(dst, src, size, {token})",
+        "c": f"__memcpy(dst, src, size, {token})",
+        "doc": f"Number {token.value}: from {token.src} to {token.dst}, "
+        f"on the {_lanes(arch, asynchronous=False)[token][0]} pipe; {', '.join(_forms(token, arch))}.",
+    }
+
+
+def _forms(token: Direction, arch: Arch) -> list[str]:
+    blocking, starting = _lanes(arch, asynchronous=False), _lanes(arch, asynchronous=True)
+    told = [f"__memcpy in {' '.join(blocking[token][1])}"]
+    return [*told, f"__memcpy_async in {' '.join(starting[token][1])}"] if token in starting else told
+
+
+def _lanes(arch: Arch, *, asynchronous: bool) -> dict[Direction, tuple[str, list[str]]]:
+    """Return the pipe of each direction, and the forms that take it."""
+    known = routes(arch, memory_core=False, block=False)
+    forms = {
+        name: known.form(numbers, asynchronous) for name, numbers in (("1-D", 0), ("2-D", 3), ("3-D", 8))
+    }
+    every = [token for token in DIRECTIONS if any(token in lanes for lanes in forms.values())]
+    return {
+        token: (
+            next(lanes[token].value for lanes in forms.values() if token in lanes),
+            [name for name, lanes in forms.items() if token in lanes],
+        )
+        for token in every
+    }
+
+
+def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
+    """Return the directions that the copy called *name* takes on an MLU370-X4: the pipe that carries each, and its forms."""
+    return _lanes(find_board(USUAL).arch, asynchronous=name.endswith("_async"))
+
+
+# -- parts of names ------------------------------------------------------------------------------------
+
+
+def show_matches(name: str, *, json: bool) -> None:
+    """Show the helper called *name*, or everything that has it in its name; raises `UsageError` where nothing does."""
+    found = matches(name)
+    if is_helper(name) and (known_helper(name) or not found):
+        helper = find_helper(name)
+        emit(helper_document(helper)) if json else show_helper(helper)
+    elif not found:
+        show_intrinsic(name, json=json)  # which says what is near
+    elif len(found) == 1 and is_intrinsic(found[0][0]):
+        show_intrinsic(found[0][0], json=json)
+    elif json:
+        emit({"found": [{"name": name, "kind": kind, "summary": doc} for name, kind, doc in found]})
+    else:
+        _show_found(name, found)
+
+
+def _show_found(part: str, found: list[tuple[str, str, str]]) -> None:
+    shown = table("name", "pipe or kind", "what it does", fold=("what it does",))
+    for name, kind, summary in found:
+        shown.add_row(name, kind, unmarked(summary))
+    console = output()
+    console.print(shown)
+    console.print(f"{len(found)} with {part!r} in their names.  `mlusim isa NAME` shows one in full.")
+
+
+def matches(part: str) -> list[tuple[str, str, str]]:
+    """Return the spelling, kind and summary of everything that has *part* in its name, in any case."""
+    wanted = part.strip("_").lower()
+    if not wanted:
+        return []
+    found = [
+        (row.spelling, row.pipe.value, row.summary) for name, row in ISA.items() if wanted in name.lower()
+    ]
+    helpers = (name for name in mlusim.bang.__all__ if name.startswith(PREFIX) and wanted in name)
+    found += [(f"__{name}", "helper", _summary(getattr(mlusim.bang, name))) for name in helpers]
+    found += [(word, "variable", f"{doc}.") for word, doc in BUILT_IN.items() if wanted in word.lower()]
+    words = [*MEMORIES, *(token.name for token in DIRECTIONS)]
+    for word in (word for word in words if wanted in word.lower()):
+        about = word_of(word) or {}
+        found.append((word, about["kind"].partition(" of ")[0], about["doc"].splitlines()[0]))
+    return found
+
+
+def _summary(helper: object) -> str:
+    return (inspect.getdoc(helper) or "").splitlines()[0]
+
+
+# -- the helper library, which is code and has no rows -------------------------------------------------
+
+PREFIX = "mluop_"
+PAGE = "docs/reference/helpers.md"
+
+
+def is_helper(name: str) -> bool:
+    """Return whether *name* is meant to be one of the helper library."""
+    return name.lstrip("_").lower().startswith(PREFIX)
+
+
+def known_helper(name: str) -> bool:
+    """Return whether there is a helper called *name*, with or without leading underscores, in any case."""
+    return _bare(name) in mlusim.bang.__all__
+
+
+def _bare(name: str) -> str:
+    """*name* as it is exported, from any case and with or without leading underscores."""
+    wanted = name.lstrip("_").lower()
+    return next((known for known in mlusim.bang.__all__ if known.lower() == wanted), wanted)
+
+
+def find_helper(name: str) -> Callable[..., Any]:
+    """Return the helper called *name*, with or without leading underscores.
+
+    Raises `UsageError` with the nearest names for an unknown one.
+    """
+    bare = _bare(name)
+    known = [n for n in mlusim.bang.__all__ if n.startswith(PREFIX)]
+    if bare not in known:
+        guesses = near(bare, known)
+        hint = f"did you mean {', '.join(guesses)}?" if guesses else f"{PAGE} lists them"
+        raise UsageError(f"there is no helper {name!r}; {hint}")
+    found: Callable[..., Any] = getattr(mlusim.bang, bare)
+    return found
+
+
+def helper_document(helper: Callable[..., Any]) -> dict[str, Any]:
+    """Return the name, spelling, signature and documentation of *helper* as plain data."""
+    doc = inspect.getdoc(helper) or ""
+    parameters = list(inspect.signature(helper).parameters)
+    return {
+        "name": helper.__name__,
+        "spelling": f"__{helper.__name__}",
+        "signature": f"{helper.__name__}({', '.join(parameters)})",
+        "parameters": parameters,
+        "summary": doc.split("\n", 1)[0],
+        "doc": doc,
+        "import": f"from mlusim.bang import {helper.__name__}",
+    }
+
+
+def show_helper(helper: Callable[..., Any]) -> None:
+    """Print *helper* for people."""
+    about = helper_document(helper)
+    console = output()
+    console.print(about["signature"], style="bold")
+    console.print()
+    console.print(_plain(about["doc"]))
+    console.print()
+    console.print(f"import: {about['import']}")
+    console.print(f"all helpers: {PAGE}")
+
+
+def _plain(doc: str) -> str:
+    """*doc* without marks, a line for each paragraph and item, which the terminal wraps as it needs."""
+    joined = re.sub(r"(?<!\n)\n(?!\n|\* ) *", " ", doc.replace("``", ""))
+    return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", joined)

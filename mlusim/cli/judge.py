@@ -10,9 +10,8 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.collected import collected
-from mlusim.cli.dask import cluster
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli.long_work import cluster, collected
 from mlusim.cli.plain_text import remark
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, output, progress

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mlusim.check.checking import problem_of, sentence_of
 from mlusim.check.other_processes import Forked, threads_watched
-from mlusim.cli.exits import CLEAN, FINDINGS, USAGE
+from mlusim.cli.entry import CLEAN, FINDINGS, USAGE
 from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
 from mlusim.counted import counted

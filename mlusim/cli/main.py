@@ -5,36 +5,41 @@ refusal by a host interface is too; 3 a fault in the simulated machine; 130 when
 """
 
 import argparse
+import contextlib
+import errno
 import importlib
 import os
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from attrs import frozen
 
 import mlusim
-from mlusim.cli import beginning, plain_text
-from mlusim.cli.engines import settled, telling_engines
-from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
+from mlusim.cli import entry, plain_text
+from mlusim.cli.entry import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
+from mlusim.cli.plain_text import remark
 from mlusim.cli.split_words import divide, macros_joined
-from mlusim.cli.streams import complaint, drop_output, prepare
-from mlusim.engine.preference import on_threads, preferring
-from mlusim.errors import Fault, MlusimError, UsageError, said
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
+from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.lazy import lazy
 from mlusim.machine.limits import UNLIMITED, limiting
 from mlusim.near import near
 
 if TYPE_CHECKING:
-    from mlusim.cli.arguments import common
+    from mlusim.cli.arguments import shared
+    from mlusim.engine.native import build
     from mlusim.frontend.bangc import errors as sources
 else:
-    common, sources = lazy("mlusim.cli.arguments.common", "mlusim.frontend.bangc.errors")
+    shared, sources, build = lazy(
+        "mlusim.cli.arguments.shared", "mlusim.frontend.bangc.errors", "mlusim.engine.native.build"
+    )
 
 
 FEW = "few"  # the file that declares the arguments of verbs that take few
@@ -188,9 +193,9 @@ def _run(arguments: Sequence[str]) -> int:
     threads = on_threads(getattr(args, "threads", None))
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)), threads:
         run = verb.load(args)
-        beginning.listen()
+        entry.listen()
         if verb.name != "run":  # which loads more before it runs
-            beginning.collect_as_usual()
+            entry.collect_as_usual()
         with _covering(args):
             code = run(args)
     _tell_refusals()
@@ -201,7 +206,7 @@ def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:
     """Count the lines that run, where ``--coverage`` asks for it; in this process."""
     if getattr(args, "record_of_lines", None) is None:
         return nullcontext()
-    covering = importlib.import_module("mlusim.cli.covering").covering
+    covering = importlib.import_module("mlusim.cli.cover").covering
     made: AbstractContextManager[None] = covering(args)
     return made
 
@@ -221,8 +226,8 @@ def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | 
     """Return why *verb* does not take an option of other verbs in *surplus* or in *named*, the program's words before ``--``."""
     if not surplus and not named:
         return None
-    ours = [word for word in named if word.partition("=")[0] in common.OURS]
-    found = common.refusal(verb.name, [*surplus, *ours])
+    ours = [word for word in named if word.partition("=")[0] in shared.OURS]
+    found = shared.refusal(verb.name, [*surplus, *ours])
     return f"{found}; an option of the program itself stands behind --" if found and ours else found
 
 
@@ -305,3 +310,90 @@ def _pipe_closed() -> int:
     """Exit quietly: the reader of the output has closed the pipe."""
     drop_output()
     return BROKEN_PIPE
+
+
+# -- the engine, and what is said where there is no compiler -------------------------------------------
+
+
+def settled(args: argparse.Namespace) -> str:
+    """Return the engine that the launches of this command prefer; ``args.engine`` becomes it.
+
+    Where it was asked for and there is no compiler, one line on standard error says so, and Python runs.
+    """
+    asked = getattr(args, "engine", None)
+    chosen = asked or AUTO
+    if asked in (AUTO, NATIVE) and getattr(args, "launches", True) and build.available() is None:
+        remark(f"note: {build.no_compiler()}")
+        chosen = PYTHON
+    if hasattr(args, "engine"):
+        args.engine = chosen
+    return AUTO if chosen == NATIVE and getattr(args, "where_it_can", False) else chosen
+
+
+@contextmanager
+def telling_engines() -> Iterator[None]:
+    """Print warnings of the block that Python runs in place of C, or that a function does not compile, as one line each."""
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+            if issubclass(category, Remark):
+                remark(f"note: {message}")
+            else:
+                before(message, category, *more)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        warnings.simplefilter("default", Remark)
+        yield
+
+
+# -- the three standard streams as a shell may leave them: closed, narrow, or fed with bytes that are no text
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write to a full or failing disk says."""
+
+CLOSED = "standard output is closed; leave `>&-` out, or name a file with -o where the verb takes one"
+
+
+def prepare() -> None:
+    """Put something where a stream is closed, and let every stream take any text.
+
+    Nothing can be read from a closed input, what goes to a closed error stream is lost, and a write to a
+    closed output is an `OSError`, as it is in C: `main` says so.
+    """
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:  # no other file may get this number
+            os.open(os.devnull, mode)
+    sys.stdin = sys.stdin or _opened(0, "r")
+    sys.stdout = sys.stdout or _opened(1, "w")
+    sys.stderr = sys.stderr or _opened(2, "w")
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _opened(number: int, mode: str) -> TextIO:
+    """Return a text stream on an open file descriptor."""
+    return cast(TextIO, os.fdopen(number, mode, encoding="utf-8", errors="replace", closefd=False))
+
+
+def drop_output() -> None:
+    """Keep the interpreter from complaining when it flushes at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def complaint(error: OSError) -> str:
+    """Return the sentence of an error of the system that no verb has made one of: what, and why."""
+    if error.filename is not None:
+        return f"{error.filename} cannot be used: {error.strerror}"
+    if error.errno == errno.EBADF:
+        return CLOSED
+    if error.errno == errno.ENOENT:
+        return "the current directory has been deleted; change to one that is there"
+    if error.errno in NO_ROOM:
+        return f"standard output cannot be written: {error.strerror}"
+    return f"the system refuses: {error.strerror or error}"

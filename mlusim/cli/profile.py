@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import printing_aside
 from mlusim.cli.cases import each
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
 from mlusim.cli.plain_text import remark, wrote

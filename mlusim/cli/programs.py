@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import settings
-from mlusim.cli.arguments.common import refusal
+from mlusim.cli.arguments.shared import refusal
 from mlusim.cli.settings import names_in
 from mlusim.cli.sources import (
     CALL_OPTIONS,

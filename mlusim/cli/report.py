@@ -2,9 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 from rich.text import Text
 
 import mlusim
@@ -12,9 +14,8 @@ from mlusim.cli import report_program
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.campaign import exit_code, jobs, perform, show, studies_of
 from mlusim.cli.cases import chosen, each
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
-from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind
@@ -28,14 +29,51 @@ from mlusim.files.paths import lines_shown
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
-from mlusim.report.compare import measured_call
+from mlusim.report.compare import BaselineComparison, comparison_json, comparison_markdown, measured_call
+from mlusim.report.json_values import json_text
 from mlusim.report.page.html import html_text
 from mlusim.report.record import CallRecord
 from mlusim.report.tables.explanations import sentences, why_table
-from mlusim.report.tables.files import boards_of
+from mlusim.report.tables.files import boards_of, csv_text, document, markdown_text
 from mlusim.report.tables.records import work_table
-from mlusim.report.tables.whatif import what_if_table
+from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown, what_if_table
 from mlusim.report.verdicts import headline, verdicts
+
+# -- formats, and the studies that go with them --------------------------------------------------------
+
+
+@frozen
+class Extras:
+    """Additions to the records: the comparison with a baseline, studies of other boards, and the words of the command line."""
+
+    found: BaselineComparison | None
+    studies: Sequence[WhatIfStudy]
+    command: str = ""
+
+
+def _document(records: Sequence[CallRecord], extras: Extras, version: str) -> dict[str, Any]:
+    gated = {} if extras.found is None else {"comparison": comparison_json(extras.found)}
+    asked = {"what_if": [study.to_json() for study in extras.studies]} if extras.studies else {}
+    return document(records, version) | gated | asked
+
+
+def _markdown(records: Sequence[CallRecord], extras: Extras, version: str) -> str:
+    gated = "" if extras.found is None else comparison_markdown(extras.found, version)
+    studies = "".join(f"\n{what_if_markdown(study)}" for study in extras.studies)
+    return markdown_text(records, version) + gated + studies
+
+
+FORMATS: Mapping[str, Callable[[Sequence[CallRecord], Extras, str], str]] = MappingProxyType(
+    {
+        "json": lambda records, extras, version: json_text(_document(records, extras, version)),
+        "csv": lambda records, _, __: csv_text(records),
+        "md": _markdown,
+        "html": lambda records, extras, version: html_text(
+            records, version, extras.studies, extras.found, extras.command
+        ),
+    }
+)
+GATED = ("json", "md", "html")  # formats that have room for a comparison
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from rich.text import Text
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.check.checking import printing_aside
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.launched import Launched, chosen, launched
 from mlusim.cli.plain_text import remark

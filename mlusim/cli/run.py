@@ -4,7 +4,7 @@ import argparse
 import importlib
 from collections.abc import Callable
 
-from mlusim.cli import beginning
+from mlusim.cli import entry
 from mlusim.cli.programs import is_call, is_program, program_and_kernel
 from mlusim.cli.sources import is_cases
 from mlusim.errors import UsageError
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
         )
     check_writable(args.save, args.trace)
     if is_cases(args.program):
-        beginning.collect_as_usual()
+        entry.collect_as_usual()
         code: int = importlib.import_module(CASES).each(args, run)
         return code
     if not is_program(args.program):
@@ -37,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
 def loaded(module: str) -> Callable[..., int]:
     """Return the function ``run`` of *module*, which is imported then."""
     run: Callable[..., int] = importlib.import_module(module).run
-    beginning.collect_as_usual()
+    entry.collect_as_usual()
     return run

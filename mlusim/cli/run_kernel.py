@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.plain_text import print_lines, wrote
 from mlusim.files.writing import write_arrays
 from mlusim.machine.hub import EveryStep
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Called, KernelCall
 
 SHOW = "mlusim.cli.show"  # loaded where there is more to show than lines of plain text
-REFERENCE, LINES, LAUNCHES = "mlusim.cli.reference", "mlusim.report.tables.lines", "mlusim.report.launches"
+REFERENCE, LINES, LAUNCHES = "mlusim.cli.calls", "mlusim.report.tables.lines", "mlusim.report.launches"
 
 
 def run(args: argparse.Namespace, call: "KernelCall") -> int:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.campaign import exit_code, perform, show
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.plain_text import wrote
 from mlusim.cli.programs import operators_behind

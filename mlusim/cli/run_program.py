@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from mlusim.check.checking import printing_aside
-from mlusim.cli.exits import FINDINGS
+from mlusim.cli.entry import FINDINGS
 from mlusim.cli.launched import Launched, launched
 from mlusim.cli.plain_text import wrote
 from mlusim.cli.show import emit, output

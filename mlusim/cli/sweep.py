@@ -7,8 +7,7 @@ from concurrent.futures import Executor
 
 import mlusim
 from mlusim.cli.campaign import exit_code, jobs, show
-from mlusim.cli.collected import collected
-from mlusim.cli.dask import cluster
+from mlusim.cli.long_work import cluster, collected
 from mlusim.cli.programs import is_native
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, progress

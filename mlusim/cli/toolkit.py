@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlusim.cli.exits import CLEAN
+from mlusim.cli.entry import CLEAN
 from mlusim.cli.show import emit
 from mlusim.cli.sources import board_of
 from mlusim.lazy import lazy

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli import report_program
 from mlusim.cli.cases import each
-from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.programs import is_program, operators_behind
 from mlusim.cli.settings import boards_in, names_in, parameters

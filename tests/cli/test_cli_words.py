@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlusim.cli.arguments import common, shared
+from mlusim.cli.arguments import shared
 from mlusim.cli.main import VERBS, Parser
 
 TAKEN = {}
@@ -10,16 +10,16 @@ for verb in VERBS:
     parser = Parser(prog=verb.name)
     verb.add_arguments(parser)
     TAKEN[verb.name] = {option: a for a in parser._actions for option in a.option_strings}
-KERNELS = [verb.name for verb in VERBS if verb.name not in common.WITHOUT_KERNELS]
+KERNELS = [verb.name for verb in VERBS if verb.name not in shared.WITHOUT_KERNELS]
 
 
-@pytest.mark.parametrize("option", common.REASONS)
+@pytest.mark.parametrize("option", shared.REASONS)
 def test_each_verb_takes_an_option_or_says_why_not(option):
     """One of both; those that run no kernel say so of the options that are about running."""
-    verbs = TAKEN if option in common.OURS else KERNELS
+    verbs = TAKEN if option in shared.OURS else KERNELS
 
     assert [name for name in verbs if option not in TAKEN[name]] == [
-        name for name in verbs if name in common.REASONS[option]
+        name for name in verbs if name in shared.REASONS[option]
     ]
 
 

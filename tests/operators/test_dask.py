@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from sweep_jobs import JOBS
 
-from mlusim.cli.dask import DaskExecutor
+from mlusim.cli.long_work import DaskExecutor
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.operators import executors
@@ -68,11 +68,11 @@ BOTH = """
 """
 KILLING = """
     import os, signal, sys
-    from mlusim.cli import dask
+    from mlusim.cli import long_work
     from mlusim.cli.main import main
     from mlusim.operators import executors, sweep_file
 
-    dask.PATIENCE, executors.LOOK = 1.0, 0.2
+    long_work.PATIENCE, executors.LOOK = 1.0, 0.2
     add = sweep_file.Keep.add
 
     def one_and_the_end(*words, **named):

@@ -11,8 +11,8 @@ from mlusim.cli.arguments.shared import (
     add_schedule,
     whole,
 )
-from mlusim.cli.trust import TRUST
 
+TRUST = "code in the file may run: the script that it holds or names, the sources that it names, conditions of its breakpoints"
 EXAMPLES = """examples:
   mlusim debug tin_shift_forward --case golden_document
   mlusim debug mutual_information_backward --command "break bang_pow2" --command run --command where

@@ -1,4 +1,4 @@
-"""The executor of a Dask cluster, which says when it has no worker left."""
+"""Long work whose results a file keeps, carried out to its end, on this machine or on a Dask cluster."""
 
 import contextlib
 import logging
@@ -6,10 +6,30 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import Any, TypeVar
 
+from mlusim.cli.plain_text import remark
 from mlusim.errors import UsageError
 from mlusim.installing import missing_packages
+from mlusim.operators.in_order import InOrder
+
+R = TypeVar("R")
+
+
+def collected(work: InOrder[R], file: str | None, what: str) -> list[R]:
+    """Carry *work* out; say how many *what* were in *file* already, and, where it is interrupted, that the file keeps the rest."""
+    if work.reused:
+        remark(f"{file}: {work.reused} of {work.total} {what} are there already")
+    try:
+        with work:
+            return list(work)
+    except KeyboardInterrupt:
+        if file is not None:
+            remark(f"{file} holds what has ended; the same command goes on")
+        raise
+
+
+# -- a Dask cluster, which says when it has no worker left ---------------------------------------------
 
 CONNECT = 10  # seconds for the scheduler to answer
 PATIENCE = 30.0  # seconds without a worker
