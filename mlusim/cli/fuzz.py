@@ -31,7 +31,7 @@ from mlusim.fuzz.subjects import (
     FuzzedPython,
     FuzzSubject,
 )
-from mlusim.machine.grid import grid_of
+from mlusim.machine.kernel import grid_of
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.operators.registry import find_operator

@@ -14,7 +14,7 @@ from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
 from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError, said
-from mlusim.machine.forced_board import devices_on
+from mlusim.machine.device import devices_on
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.operators.runner import SUCCESS, Run

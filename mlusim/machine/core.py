@@ -1,4 +1,4 @@
-"""A core while it runs one task: its memories, its pipes' pending effects, its counters."""
+"""A core while it runs one task: its memories, its pipes' pending effects, its counters, the mutexes that it takes."""
 
 import itertools
 from collections import deque
@@ -13,14 +13,13 @@ from mlusim.engine.contract import Flight
 from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.refuse import foreign
 from mlusim.engine.routes import Routes
-from mlusim.errors import Fault, Outside, Unsupported
+from mlusim.errors import Fault, Outside, RuleFault, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Site, Sync
 from mlusim.machine.hub import Hub
-from mlusim.machine.mutex import lock, unlock
+from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
-from mlusim.machine.scheduling.task_state import frames_here
-from mlusim.machine.task_place import TaskPlace
+from mlusim.machine.scheduling.scheduler import frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
@@ -447,7 +446,39 @@ class Core:
             self.hub.control(self, name)
         self.union.half(self, name, scope, ident, count, waits=waits)
 
-    lock, unlock = lock, unlock  # methods, written beside what they are about
+    def lock(self, name: str, key: tuple[int, int]) -> None:
+        """Take the mutex *key* of the launch; let others run until it is free."""
+        self.refuse_elsewhere()
+        if self.hub.control is not None:
+            self.hub.control(self, name)
+        locks, scheduler = self.session.locks, self.session.scheduler
+        if locks.get(key) is self:
+            raise self.blame(
+                RuleFault(
+                    f"the mutex {key} is held by this core already",
+                    intrinsic=name,
+                    hint="give it back before it is taken again",
+                )
+            )
+        while locks.setdefault(key, self) is not self:  # a free one is taken by the look itself
+            scheduler.spin(self)
+        self._tell_mutex(name, key)
+        scheduler.pause(self)
+
+    def unlock(self, name: str, key: tuple[int, int]) -> None:
+        """Release the mutex *key*."""
+        if self.hub.control is not None:
+            self.hub.control(self, name)
+        locks = self.session.locks
+        if locks.get(key) is not self:
+            raise self.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
+        self._tell_mutex(name, key)
+        del locks[key]
+        self.session.scheduler.changed()  # those who spin for it look again
+
+    def _tell_mutex(self, name: str, key: tuple[int, int]) -> None:
+        if self.hub.sync is not None:
+            self.hub.sync(Sync(name, self, (), "mutex", (self,), key))
 
     def atomic_step(self, unchanged: bool) -> None:
         """Let the others run after an atomic that they may spin on."""

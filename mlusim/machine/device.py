@@ -4,18 +4,19 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype, uint8
 from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
+from mlusim.kernel_frames import show_kernel
 from mlusim.lazy import lazy
 from mlusim.machine.core import Core
-from mlusim.machine.forced_board import board_for
-from mlusim.machine.grid import grid_of
 from mlusim.machine.hub import (
     Observer,
     attendants,
@@ -26,20 +27,24 @@ from mlusim.machine.hub import (
     turn,
     wants_counts,
 )
-from mlusim.machine.kernel import BLOCK, Kernel, Kind
-from mlusim.machine.launch import Launch
+from mlusim.machine.kernel import BLOCK, Kernel, Kind, grid_of
+from mlusim.machine.launch import Launch, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
-from mlusim.machine.native.counts import counts_of
-from mlusim.machine.native.screen_beside import screen_beside, threads_of_screen
-from mlusim.machine.native.screening import Screening, note_watched, screening_of, worth_a_compiler
+from mlusim.machine.native.screening import (
+    Screening,
+    note_watched,
+    screen_beside,
+    screening_of,
+    threads_of_screen,
+    worth_a_compiler,
+)
 from mlusim.machine.options import LaunchOptions, listed
-from mlusim.machine.queue_place import queue_place
 from mlusim.machine.scheduling.schedule import choices_of
 from mlusim.machine.session import Request, Session
+from mlusim.machine.tally import CoverCounts
 from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
-from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.declaration import MemoryDeclaration
 from mlusim.memory.given import allocations, leaves, mapped
@@ -395,7 +400,7 @@ def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
     if not counting:
         yield
         return
-    session.counts = counts = counts_of(session)
+    session.counts = counts = CoverCounts(session.native.program.covers, math.prod(session.dim))
     for observer in counting:
         observer.launch_begin(session)
     try:
@@ -437,3 +442,26 @@ def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
     if all(isinstance(one, Observer) for one in wanted):
         return tuple(wanted)
     return checkers.observers_of(wanted)  # the names live above the machine
+
+
+# Another board for a program that names its own: while it lasts every new device is of that board.
+
+_INSTEAD: ContextVar[Board | None] = ContextVar("board instead", default=None)
+
+
+@contextlib.contextmanager
+def devices_on(board: str | Board) -> Iterator[None]:
+    """Make each `mlusim.Device` and `mlusim.host.Handle` of the block one of *board*, whatever board it is asked for.
+
+    It holds for this thread.  Raises `UsageError` for an unknown board.
+    """
+    token = _INSTEAD.set(find_board(board))
+    try:
+        yield
+    finally:
+        _INSTEAD.reset(token)
+
+
+def board_for(wanted: str | Board) -> Board:
+    """Return the board of a device that is asked to be of *wanted*."""
+    return _INSTEAD.get() or find_board(wanted)

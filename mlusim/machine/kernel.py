@@ -1,16 +1,17 @@
-"""Kernels: the function that the machine runs, its launch kind, and where its source is."""
+"""Kernels: the function that the machine runs, its launch kind and grid, and where its source is."""
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from attrs import frozen
 
-from mlusim.arch.board import Arch
+from mlusim.arch.board import Arch, Board
 from mlusim.arch.dtypes import DType
-from mlusim.counted import plural
-from mlusim.errors import UsageError
+from mlusim.counted import counted, plural
+from mlusim.errors import LaunchError, UsageError
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.declaration import StackVariable
 
@@ -194,3 +195,35 @@ class KernelOnGrid:
 def kernel(body: Callable[..., Any]) -> Kernel:
     """Make a function a kernel: ``body(mlu, *args)`` runs once per task of a launch."""
     return Kernel(body)
+
+
+# Which grids of tasks a board takes.
+
+
+def grid_of(board: Board, dim: int | Sequence[int], kind: Kind) -> tuple[int, int, int]:
+    """Return the three sizes of the grid *dim* of tasks of a *kind*.  Raises `LaunchError` for one that *board* does not take."""
+    if not isinstance(kind, Kind) or kind not in KINDS:
+        names = ", ".join(k.name for k in KINDS)
+        raise LaunchError(f"kind = {kind!r} is no task type; use one of {names}")
+    sizes = tuple(dim) if isinstance(dim, Iterable) else (dim, 1, 1)
+    if len(sizes) != 3 or not all(isinstance(n, int | np.integer) for n in sizes):
+        raise LaunchError(f"dim = {dim!r} is no grid; give three integers (x, y, z)")
+    for axis, size, limit in zip("xyz", sizes, board.max_dim, strict=True):
+        if not 1 <= size <= limit:
+            raise LaunchError(f"dim.{axis} = {size} is out of range; {board.name} takes 1 to {limit}")
+    if kind.unions:
+        _check_union(board, int(sizes[0]), kind)
+    return int(sizes[0]), int(sizes[1]), int(sizes[2])
+
+
+def _check_union(board: Board, x: int, kind: Kind) -> None:
+    if kind.unions > board.max_union:
+        most = f"UNION{board.max_union}" if board.max_union else "BLOCK"
+        raise LaunchError(
+            f"{kind} needs {counted(kind.unions, 'cluster')} at once; {board.name} allows up to {most}"
+        )
+    width = kind.unions * board.arch.cores_per_cluster
+    if x % width:
+        raise LaunchError(
+            f"dim.x = {x} is no multiple of {width}; a {kind} task on {board.name} takes {width} cores"
+        )

@@ -1,6 +1,8 @@
-"""The results of a launch."""
+"""The results of a launch, and its place in a queue of the program."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -8,7 +10,6 @@ from attrs import evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.machine.queue_place import QueuePlace
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.presenting import Presented, presenter
@@ -17,6 +18,34 @@ from mlusim.time.profile import Profile
 from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timeline import Forecast, Timeline
 from mlusim.time.timing import band
+
+# The place of a launch in a queue of a program's driver, for charts of a whole program.
+
+
+@frozen(eq=False)
+class QueuePlace:
+    """A queue by its number, and what tells when the launch begins there: us, by the predicted times of what is before it."""
+
+    number: int
+    begin: Callable[[], float]
+
+
+_PLACE: ContextVar[QueuePlace | None] = ContextVar("queue_place", default=None)
+
+
+@contextmanager
+def in_queue(place: QueuePlace) -> Iterator[None]:
+    """Launches of the block are given to a queue at *place*."""
+    token = _PLACE.set(place)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
+def queue_place() -> QueuePlace | None:
+    """Return the place of a launch that is made now; None where no queue is known."""
+    return _PLACE.get()
 
 
 @frozen(eq=False)

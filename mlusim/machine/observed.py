@@ -4,7 +4,7 @@ The machine's own classes have more; `Observer` is declared over these, so that 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,11 +14,27 @@ if TYPE_CHECKING:
     from mlusim.machine.events import Step, TensorStore
     from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
-    from mlusim.machine.task_place import TaskPlace
     from mlusim.memory.allocation import Allocation, Arena
     from mlusim.memory.declaration import StackVariable
     from mlusim.memory.regions import Placement
     from mlusim.memory.space import Space
+
+
+class TaskPlace(NamedTuple):
+    """The identity of a task and the core on which it runs."""
+
+    task: int
+    task_x: int
+    task_y: int
+    task_z: int
+    cluster_id: int
+    core_id: int
+    memory_core: bool = False
+
+    @property
+    def label(self) -> str:
+        """How messages name the core."""
+        return f"memory core of cluster {self.cluster_id}" if self.memory_core else f"task {self.task}"
 
 
 class Kernel(Protocol):

@@ -21,11 +21,11 @@ from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
+from mlusim.machine.observed import TaskPlace
 from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import Scheduler, UnionToCome
 from mlusim.machine.tally import Tally
-from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.regions import RegionMap

@@ -1,9 +1,9 @@
-"""The sums of a launch: instructions, traffic, work by pipe, high-water marks."""
+"""The sums of a launch: instructions, traffic, work by pipe, high-water marks, lines passed in C."""
 
 import functools
 from collections.abc import Iterable, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -223,3 +223,43 @@ def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:
             if view.space is GDRAM:
                 found[view.allocation] = found.get(view.allocation, 0) + view.read
     return tuple([(tensor.address, tensor.nbytes, read) for tensor, read in found.items()])
+
+
+# The counts of what C passes in a launch: a row for each task, and the last for all memory cores.
+
+Cover = tuple[str, int, int, bool | None]
+"""A statement (None) or an outcome of a test, by file, line and column."""
+
+
+class CoverCounts:
+    """``counts``, at first 0, of each of *covers* in each of so many *tasks*.
+
+    Threads that run the tasks of one launch have their own `part`, for they share the row of memory cores.
+    """
+
+    def __init__(self, covers: Sequence[Cover], tasks: int) -> None:
+        self.covers = covers
+        self.counts: np.ndarray[Any, np.dtype[np.uint64]] = np.zeros(
+            (tasks + 1, max(len(covers), 1)), np.uint64
+        )
+        self._parts: list[CoverCounts] = []
+        self._first, self._stride = self.counts.ctypes.data, self.counts.strides[0]
+
+    def part(self) -> "CoverCounts":
+        """Return the counts of one of several threads, which are none of these before they `join`."""
+        made = CoverCounts(self.covers, len(self.counts) - 1)
+        self._parts.append(made)
+        return made
+
+    def join(self) -> None:
+        """Add what the threads have counted."""
+        while self._parts:
+            self.counts += self._parts.pop().counts
+
+    def leave(self) -> None:
+        """Drop what the threads have counted."""
+        self._parts.clear()
+
+    def at(self, task: int) -> int:
+        """Return the address of the row of *task*; -1: a memory core."""
+        return self._first + (task if task >= 0 else len(self.counts) - 1) * self._stride

@@ -17,13 +17,13 @@ from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
+from mlusim.kernel_frames import show_kernel
 from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import limit_of
 from mlusim.machine.native.choose import engine_of_operators
 from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.tally import Instructions, Usage
-from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy
 from mlusim.operators.expected import Expected
 from mlusim.operators.registry import find_operator

@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.pointer_roots import FunctionUses, Root, roots
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer
-from mlusim.machine.task_parts import Overwritten, PartChoices, TaskParts
+from mlusim.machine.native.screen import Overwritten, PartChoices, TaskParts
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.written_bytes import MOST_WRITERS
 from mlusim.observe.checker import Allowed
@@ -33,7 +33,7 @@ from mlusim.programs.pointer_frames import Chain, Frames, Held
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.entry import BangKernel
-    from mlusim.machine.native.program import NativeProgram
+    from mlusim.machine.native.run import NativeProgram
     from mlusim.machine.native.screen import PartRecord, Screen
     from mlusim.machine.observed import Launch
     from mlusim.machine.observed import Screen as Observed

@@ -10,7 +10,7 @@ from attrs import evolve
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError, said
-from mlusim.machine.forced_board import devices_on
+from mlusim.machine.device import devices_on
 from mlusim.machine.launch import Launch
 from mlusim.operators.whatif import FIRST, WhatIf, launches_row, study_of, what_if
 from mlusim.programs.command_program import CommandProgram

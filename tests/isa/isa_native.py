@@ -12,8 +12,7 @@ from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
 from mlusim.errors import Fault
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.machine.kernel import Kernel
-from mlusim.machine.native.program import NativeProgram, assemble
-from mlusim.machine.native.run import Loaded
+from mlusim.machine.native.run import Loaded, NativeProgram, assemble
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM
 
 BYTES = 1 << 14  # of each operand's memory

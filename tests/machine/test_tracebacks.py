@@ -12,7 +12,7 @@ import mlusim
 import ops
 from mlusim.bang import NRAM2GDRAM, float32, kernel
 from mlusim.errors import Fault
-from mlusim.machine.tracebacks import FULL
+from mlusim.kernel_frames import FULL
 
 OWN = mlusim.__file__.removesuffix("__init__.py")
 PROGRAM = textwrap.dedent(

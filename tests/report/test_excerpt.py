@@ -12,7 +12,7 @@ from attrs import evolve
 import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
 from mlusim.machine.hub import EveryStep
-from mlusim.machine.queue_place import QueuePlace
+from mlusim.machine.launch import QueuePlace
 from mlusim.operators.campaign import Job, perform
 from mlusim.report.highlights import costliest_line
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of

@@ -5,6 +5,7 @@ C runs the launch, and counts its lines by task.
 
 import contextlib
 import functools
+import math
 from collections.abc import Iterable
 from functools import singledispatch
 from types import CodeType
@@ -36,8 +37,8 @@ from mlusim.engine.preference import NATIVE
 from mlusim.frontend.bangc.ir.statements import Block, Labelled, Switch
 from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
 from mlusim.kernel_frames import function_of
-from mlusim.machine.native.counts import counts_of
 from mlusim.machine.native.screening import screening_of, worth_a_compiler
+from mlusim.machine.tally import CoverCounts
 from mlusim.memory.space import GDRAM
 from mlusim.observe.names import observers_of
 
@@ -158,7 +159,7 @@ def _passed(recorded: KeptLaunch) -> PassedLaunch:
     covers, order = loaded.program.covers, _Order(recorded)
     copied, _ = recorded.again(())
     run = copied.screened((order,), None, loaded, None, None)
-    run.counts = counts = counts_of(run)
+    run.counts = counts = CoverCounts(run.native.program.covers, math.prod(run.dim))
     failed = False
     try:
         run.run()

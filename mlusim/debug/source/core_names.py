@@ -7,8 +7,7 @@ from mlusim.errors import UsageError
 from mlusim.memory.space import GDRAM, SRAM
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core
-    from mlusim.machine.task_place import TaskPlace
+    from mlusim.machine.observed import Core, TaskPlace
     from mlusim.memory.allocation import Allocation
 
 _NAME = re.compile(r"(?:task\s+)?(\d+)\s*(m|mpu|memory)?$", re.IGNORECASE)

@@ -87,7 +87,7 @@ HEAD_WORDS = 16
 """Words in front of the tables: how many rows of each there are, and whether there was not room for all; `PART_WORDS` from `KNOWN` on."""
 KNOWN = 4
 PART_WORDS = "known", "first", "choices", "bytes", "alloc", "low", "size", "more", "step", "part"
-"""Of a launch that is made again when the parts are known (`machine.task_parts.PartChoices`): the rows for which parts are known, and the
+"""Of a launch that is made again when the parts are known (`machine.native.screen.PartChoices`): the rows for which parts are known, and the
 addresses of what says which, and of the records of the memories' bytes by number; then what is read of bytes that another part wrote."""
 PARTS = (("context", CONTEXT, MOST_CONTEXTS), ("keep", KEPT, MOST_KEPT), ("touch", TOUCHED, MOST_TOUCHED))
 """What a core knows of the parts of on-chip arrays, as `screen.h` lays it out behind the head."""

@@ -24,8 +24,8 @@ from mlusim.isa.register import BYTES, Register
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.machine.native.seat import Seat, Start, give, taken
+from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
-from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import direction_of
 from mlusim.memory.given import allocations

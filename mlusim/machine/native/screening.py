@@ -1,30 +1,63 @@
-"""Launches in C that checkers watch: which may be, and their run, which is clean, or undone for Python to make it again."""
+"""Launches in C that checkers watch: which may be, on how many threads, and their run, which is clean, or undone for Python to make it again."""
 
 import contextlib
 import functools
+import math
 import weakref
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import define
 
-from mlusim.arch.board import Board
+from mlusim.arch.board import Arch, Board
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.build import BuildError, available
-from mlusim.engine.native.screen import Mode, Screened
+from mlusim.engine.native.door import NUMBERS
+from mlusim.engine.native.screen import (
+    CHANGES,
+    HEAD,
+    LISTS,
+    MOST_SPANS,
+    READS,
+    SPAN_LISTS,
+    SPAN_WORDS,
+    WRITES,
+    Mode,
+    Screened,
+    Suspicion,
+)
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
+from mlusim.isa.declare import Intrinsic
+from mlusim.machine.announcer import accesses_of
 from mlusim.machine.hub import Observer, hears_the_ends
 from mlusim.machine.limits import UNLIMITED, Meter
-from mlusim.machine.native.beside import give_room, is_fresh, room_for
+from mlusim.machine.native.beside import (
+    IN_ORDER,
+    Ending,
+    Threads,
+    apart,
+    every_so_many,
+    give_room,
+    groups_of,
+    is_fresh,
+    room_for,
+)
 from mlusim.machine.native.choose import compiles, debugged
-from mlusim.machine.native.counts import counts_of
-from mlusim.machine.native.screen import Screen
-from mlusim.machine.native.watched_rows import RowWatch
+from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen
+from mlusim.machine.tally import CoverCounts
 from mlusim.memory.allocation import POISON
+from mlusim.memory.footprint import Access
 from mlusim.memory.given import allocations
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM
 
 if TYPE_CHECKING:
+    from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.session import Request, Session
+
 
 LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler
 LONG = 20_000  # instructions and scalar accesses of an earlier launch of the kernel, from which on it does
@@ -68,7 +101,9 @@ class Screening:
         screen = Screen(self.looks, RowWatch)
         session = session_of((screen,), None, loaded, meter, screen)
         counting = [observer for observer in self.told if observer.counts]
-        session.counts = counts_of(session) if counting else None
+        session.counts = (
+            CoverCounts(session.native.program.covers, math.prod(session.dim)) if counting else None
+        )
         for observer in self.told:
             observer.launch_begin(session)
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
@@ -229,3 +264,239 @@ def _sorted(
         else:
             return None
     return tuple(checkers), tuple(told), looks
+
+
+# Launches in C that checkers watch, whose tasks run on several cores of the host: a screen for each
+# thread, which one takes over.
+#
+# The threads share the flags of tensors. What they have touched off chip is in their screens; where one of
+# them has written, or changed by an atomic, what another has touched, the order of tasks counts, and the
+# launch is made again in order.
+
+_left_beside: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
+"""Of kernels whose tasks have to run in order, the architectures."""
+
+
+class ThreadScreen(Screen):
+    """The screen of one thread, for what *whole* looks for; what is shared is always in it."""
+
+    def __init__(self, whole: Screen, ending: Ending) -> None:
+        # With RACE it keeps the accesses that `apart` compares.
+        super().__init__(whole.looks | Screened.RACE, whole.watch)
+        self.flags.update(whole.flags)
+        self._ending = ending
+
+    def begin(self, core: "NativeCore") -> None:
+        """Begin a task on *core*."""
+        super().begin(core)
+        self._ending.watched_by(core)
+
+    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
+        """Python is going to execute *row*; raises `Suspicion` for what tasks do in their order."""
+        if row.name in IN_ORDER:
+            raise Suspicion
+        super().row(core, row, given, native=native)
+
+
+def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: int) -> int:
+    """Return on how many of the threads that are *asked* for the tasks of a screened launch may run; "auto" is one that is given much."""
+    many = min(asked, groups_of(request, arch))
+    if many < 2 or looks & Screened.PARTS or arch.name in _left_beside.get(request.kernel.native, ()):
+        return 1
+    large = asked_of(request.options.engine) == NATIVE or sum(a.nbytes for a in allocations(request)) >= LARGE
+    return many if large else 1
+
+
+def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[[], None]) -> bool:
+    """Run all tasks of *session* on *many* threads, and let its tally and *screen* have what they found.
+
+    False where they have to run in order: then *undo* has made memory and the flags of tensors what they were before.
+    """
+    limit = None if session.meter is None else session.meter.limit
+    # At which instruction a limit ends the launch depends on the order of tasks.
+    if not session.alone or (limit is not None and limit.instructions is not None):
+        return False
+
+    def part(ending: Ending, place: int) -> "tuple[Session, ThreadScreen]":
+        del place
+        own = ThreadScreen(screen, ending)
+        loaded: Loaded = session.native.again()
+        loaded.beside = True
+        return session.beside(loaded, own, (own,)), own
+
+    groups = functools.partial(every_so_many, many, groups_of(session.request, session.board.arch))
+    parts = Threads(session, many, part, groups).run()
+    if parts is None or not apart(
+        np.concatenate([_touched(screen, own, n) for n, (_, own) in enumerate(parts)])
+    ):
+        undo()
+        _left_beside.setdefault(session.request.kernel.native, set()).add(session.board.arch.name)
+        return False
+    session.threads = many
+    session.join([tally for tally, _ in parts])
+    for _, own in parts:
+        screen.take(own)
+    return True
+
+
+def _touched(screen: Screen, own: Screen, number: int) -> Rows:
+    """Return the rows of what thread *number* touched, as `apart` takes them, with the numbers of memories that *screen* has."""
+    rows = own.accesses()
+    rows[:, KEY] = screen.keys_for(own)[rows[:, KEY]]
+    rows[:, KIND] = rows[:, KIND] != READS  # 1: changed, by a store or an atomic
+    rows[:, SEGMENT] = number
+    return rows
+
+
+# Rows that Python executes in a run in C that looks for what checkers may report: what they touch goes to
+# the same record.
+
+Accesses = tuple[Access, ...]
+EXACT = ("gather", "discrete", "copy")  # forms whose accesses are the bytes that they touch
+BLOCKING = {Pipe.IO: "MOVE", Pipe.MOVE: "IO"}  # the pipe that a row on this one does not wait for
+
+
+@define
+class _Announced:
+    result: Any = None
+    landed: bool = False
+
+
+class RowWatch:
+    """Hears of the rows that Python executes on *core*, before they act, and keeps in *screen* what `screen.h` would keep.
+
+    Raises `Suspicion` where a checker may have something to report.
+    """
+
+    def __init__(self, screen: "Screen", core: "NativeCore") -> None:
+        self._screen = screen
+        self._core = core
+        self.heard = False
+
+    def row(
+        self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
+    ) -> _Announced:
+        """A dense row, of which *operands* are (view, first element, one after the last) of each in turn."""
+        del frame
+        generation = self._core.session.board.arch.generation
+        return self.copy(row, row.pipe, *accesses_of(row, operands, generation), arguments)
+
+    def copy(
+        self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
+    ) -> _Announced:
+        """Judge a blocking effect by what is in flight, where races are looked for."""
+        self.heard = True
+        if self._screen.looks & Screened.RACE:
+            ahead = [BLOCKING[pipe], "STORES"] if pipe in BLOCKING else ["IO", "MOVE"]
+            self._in_order(ahead, reads, writes)
+            if pipe in BLOCKING:
+                assert self._core.seat is not None
+                self._core.seat.over((pipe.name, "COMPUTE", "SCALAR"))
+            elif self._core.flies:
+                self._keep("COMPUTE", reads, writes)
+        self._told(row, reads, writes, arguments)
+        return _Announced()
+
+    def flight(
+        self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
+    ) -> _Announced:
+        """An asynchronous effect is issued."""
+        self.heard = True
+        if row.form in ("gather", "discrete") or not self._core.flies:  # its offsets are read at once
+            raise Suspicion
+        if self._screen.looks & Screened.RACE:
+            self._in_order([name for name in LISTS if name != pipe.name], reads, writes)
+            self._keep(pipe.name, reads, writes)
+        self._told(row, reads, writes, arguments)
+        return _Announced()
+
+    def lands(self, effect: _Announced) -> None:
+        """Nothing is learned when it lands."""
+
+    def retire(self, effect: _Announced) -> None:
+        """Note that it is over."""
+        effect.landed = True
+
+    # -- on the core -----------------------------------------------------------------------------
+
+    def _spans(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
+        assert self._core.seat is not None
+        words = self._core.seat.span_words()
+        return words[:SPAN_LISTS], words[SPAN_LISTS:SPAN_WORDS].reshape(SPAN_LISTS, MOST_SPANS, 4)
+
+    def _in_order(self, names: Sequence[str], reads: Accesses, writes: Accesses) -> None:
+        """Ask whether what is not over in the lists *names* meets one of the accesses, one of the two a write."""
+        many, spans = self._spans()
+        for name in names:
+            number = LISTS.index(name)
+            held = spans[number, : many[number]]
+            for accesses, stores in ((reads, 0), (writes, 1)):
+                for access in accesses if len(held) else ():
+                    low, high = access.span
+                    met = (held[:, 0] == self._core.number_of(access.allocation)) & (held[:, 1] < high)
+                    if (met & (held[:, 2] > low) & (held[:, 3] | stores).astype(bool)).any():
+                        raise Suspicion
+
+    def _keep(self, name: str, reads: Accesses, writes: Accesses) -> None:
+        """Note that the accesses are not over."""
+        many, spans = self._spans()
+        number = LISTS.index(name)
+        for accesses, stores in ((reads, 0), (writes, 1)):
+            for access in accesses:
+                if many[number] == MOST_SPANS:
+                    raise Suspicion
+                spans[number, many[number]] = self._core.number_of(access.allocation), *access.span, stores
+                many[number] += 1
+
+    # -- values, and what is shared ----------------------------------------------------------------
+
+    def _told(self, row: Intrinsic, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]) -> None:
+        screen = self._screen
+        if screen.looks & Screened.PARTS:
+            pointers = [(n, a) for n, a in enumerate(arguments) if isinstance(a, Ptr)]
+            for kind, accesses in ((READS, reads), (WRITES, writes)):
+                for access in accesses:
+                    through = (
+                        n
+                        for n, p in pointers
+                        if p.view.allocation is access.allocation and p.offset == access.start
+                    )
+                    given, memory = next(through, len(arguments)), self._core.number_of(access.allocation)
+                    screen.parts.touches(self._core, (NUMBERS[row.name], given, memory, kind), access)
+        lacks = any(_at(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
+        if lacks and (row.returns != "None" or row.form != "dense"):
+            raise Suspicion
+        exact = row.form in EXACT or not any(o.partial for o in row.operands.values() if o.access != "read")
+        for access in writes:
+            self._put(access, lacks=lacks, exact=exact)
+        if screen.looks & Screened.RACE:
+            self._share(row, reads, writes)
+
+    def _put(self, access: Access, *, lacks: bool, exact: bool) -> None:
+        """The bytes of *access*, or with *exact* all of them, are made of some that have a value, or *lacks* it."""
+        flags = self._screen.flags_of(self._core, access.allocation)
+        if flags is None:
+            if lacks:
+                raise Suspicion
+            return
+        if access.allocation.space is GDRAM and (lacks or not exact):
+            raise Suspicion
+        if exact or lacks:  # otherwise what had no value may still have none
+            flags[HEAD - 1] = 1
+            for low in access.starts.tolist():
+                flags[HEAD + low : HEAD + low + access.size] = int(lacks)
+
+    def _share(self, row: Intrinsic, reads: Accesses, writes: Accesses) -> None:
+        changed = {a.allocation for a in writes} if row.atomic else ()
+        kinds = [(READS, a) for a in reads if a.allocation not in changed and a.allocation.writable]
+        kinds += [(CHANGES if row.atomic else WRITES, a) for a in writes]
+        for kind, access in kinds:
+            if access.allocation.space.shared:
+                self._screen.share(self._core, kind, access)
+
+
+def _at(flags: "np.ndarray[Any, Any] | None", access: Access) -> "np.ndarray[Any, Any]":
+    """Return the flags of the bytes of *access*; without *flags* all have a value."""
+    if flags is None:
+        return np.zeros(0, np.uint8)
+    return np.concatenate([flags[HEAD + low : HEAD + low + access.size] for low in access.starts.tolist()])

@@ -23,7 +23,7 @@ from mlusim.engine.native.screen import (
     SPAN_WORDS,
 )
 from mlusim.isa.table import ISA
-from mlusim.machine.task_place import TaskPlace
+from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.space import Space
 from mlusim.time.counters import CORE, LAUNCH, TASK
@@ -309,7 +309,7 @@ def _rows() -> int:
     return len(ISA)
 
 
-def sums() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
+def shared_counters() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
     """Return the counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
     rows = _rows()
     made = layout.words_type(2 * rows)()

@@ -1,15 +1,118 @@
-"""Cores that run one Block task after another, and one union after another: what each task gets fresh, and what the core keeps."""
+"""Cores that run one Block task after another, and one union after another: what each task gets fresh, what the core keeps, and the plans of its buffers."""
 
 import functools
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
 
+from mlusim.arch.board import Board
 from mlusim.engine.polls import Polls
-from mlusim.machine.placements import Placements
-from mlusim.machine.task_place import TaskPlace
+from mlusim.machine.observed import TaskPlace
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.regions import Placement, RegionMap
 from mlusim.time.counters import LOADS, STORES, WORK
 from mlusim.time.first_loads import OPENING, Head
+
+# The plans of a core's buffers: what the launch was given, or what the kernel itself places.
+
+
+class Planned(Protocol):
+    """A plan with values, whose layout is worked out on demand."""
+
+    name: str
+    key: Hashable  # equal for plans with equal values
+
+    def layout(self, board: Board) -> RegionMap:
+        """Return the plan's regions on *board*."""
+        ...
+
+
+class Placements:
+    """The places of the regions of plans in the memories that *core* of the launch *owner* sees.
+
+    A plan that is placed again at the same byte replaces the one before, as the next tile of a loop does; so does one
+    that takes bytes of another, unless it lies in one region of that.
+    """
+
+    def __init__(self, owner: Any, core: object) -> None:
+        self._owner, self._core = owner, core
+        self._given: RegionMap | None = owner.request.options.layout  # until a buffer is there for it
+        self._planned: dict[tuple[Allocation, int, str], Planned | RegionMap] = {}
+        self._changed = False
+        self._live: tuple[Placement, ...] = ()
+
+    def declared(self, allocation: Allocation) -> None:
+        """Take *allocation*, just declared in NRAM, as the buffer of the launch's plan if it holds a stage of it."""
+        given = self._given
+        if given is not None and allocation.nbytes >= min(stage.used for stage in given.stages):
+            self._given = None
+            self._planned[allocation, 0, given.plan] = given
+            self._tell()
+
+    def place(self, allocation: Allocation, start: int, planned: Planned) -> None:
+        """Note that the kernel lays *planned* from the byte *start* of *allocation* on."""
+        key = allocation, start, planned.name
+        self._planned.pop(key, None)
+        self._planned[key] = planned
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed = True
+        place = self._owner.hub.place
+        if place is not None:
+            before = [(p.allocation, p.start, p.layout) for p in self._live]
+            after = self.live
+            if before != [(p.allocation, p.start, p.layout) for p in after]:
+                place(self._core, after)
+
+    @property
+    def live(self) -> tuple[Placement, ...]:
+        """Every plan that counts now, the latest last."""
+        if self._changed:
+            kept: list[Placement] = []
+            for (allocation, start, _), planned in self._planned.items():
+                fresh = Placement(allocation, start, self._layout(planned))
+                kept = [p for p in kept if not _replaces(fresh, p)] + [fresh]
+            self._live = tuple(kept)
+            self._planned = {key: p for key, p in self._planned.items() if self._counts(key)}
+            self._changed = False
+        return self._live
+
+    def _counts(self, key: tuple[Allocation, int, str]) -> bool:
+        return any(key == (p.allocation, p.start, p.layout.plan) for p in self._live)
+
+    def _layout(self, planned: Planned | RegionMap) -> RegionMap:
+        if isinstance(planned, RegionMap):
+            return planned
+        layouts: dict[Hashable, RegionMap] = self._owner.layouts
+        if planned.key not in layouts:
+            layouts[planned.key] = planned.layout(self._owner.board)
+        return layouts[planned.key]
+
+    def label(self, allocation: Allocation, offset: int) -> str:
+        """Return the regions that hold byte *offset* of *allocation*, as a pointer names them; empty where none does."""
+        inside = [p for p in self.live if p.allocation is allocation]
+        names = dict.fromkeys(
+            f"{region.name}+{offset - p.start - region.offset:#x}"
+            for p in inside
+            for _, region in p.regions_at(offset)
+        )
+        return f", region {' or '.join(names)}" if names else ""
+
+
+def _replaces(fresh: Placement, old: Placement) -> bool:
+    """Return whether *old* ends where *fresh* is placed: they share bytes, and neither lies in one region of the other."""
+    if fresh.allocation is not old.allocation or fresh.end <= old.start or old.end <= fresh.start:
+        return False
+    return not (_inside(fresh, old) or _inside(old, fresh))
+
+
+def _inside(inner: Placement, outer: Placement) -> bool:
+    """Return whether one region of *outer* holds *inner*."""
+    return any(
+        inner.end <= outer.start + region.offset + region.bytes for _, region in outer.regions_at(inner.start)
+    )
+
 
 KEPT = 2  # references to an `Mlu` that has its core only: that one, and the question's own
 

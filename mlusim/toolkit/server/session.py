@@ -21,8 +21,7 @@ from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageErr
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
-from mlusim.machine.launch import Launch
-from mlusim.machine.queue_place import QueuePlace, in_queue
+from mlusim.machine.launch import Launch, QueuePlace, in_queue
 from mlusim.machine.scheduling.schedule import memory_cores_first
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near

@@ -30,8 +30,7 @@ from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.frontend.bangc.structures import number, packed
 from mlusim.machine.native.core import NativeCore
-from mlusim.machine.native.program import NativeProgram, Words, assemble
-from mlusim.machine.native.run import Loaded
+from mlusim.machine.native.run import Loaded, NativeProgram, Words, assemble
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
