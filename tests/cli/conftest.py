@@ -5,10 +5,12 @@ from importlib.metadata import entry_points
 from types import SimpleNamespace
 
 import pytest
+from attrs import evolve
 from sample_operators import GOOD, OPERATORS
 
 from mlusim.cli.main import main
 from mlusim.operators import registry
+from mlusim.operators.registry import find_operator
 
 
 def _no_constant(word):
@@ -40,6 +42,18 @@ def samples(only_entries):
     """Register the sample operators beside those that are installed, for one test."""
     entry = SimpleNamespace(name="samples", value="samples", load=lambda: OPERATORS)
     only_entries(registry, [*entry_points(group=registry.GROUP), entry])
+
+
+@pytest.fixture
+def shift_calls(only_entries):
+    """Let the host function of ``tin_shift_forward`` be another, and register no other operator: ``shift_calls(function)``."""
+    operator = find_operator("tin_shift_forward")
+
+    def called(function):
+        changed = evolve(operator, call=function(operator.call))
+        only_entries(registry, [SimpleNamespace(name="changed", value="changed", load=lambda: changed)])
+
+    return called
 
 
 @pytest.fixture

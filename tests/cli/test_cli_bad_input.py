@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlusim.cli import run_operator
 from mlusim.cli.main import main
 from mlusim.operators.registry import operators
 from mlusim.report import launches as written
@@ -240,21 +239,15 @@ def test_a_disk_that_is_full(cli):
     kept.unlink()
 
 
-def test_a_failed_write_keeps_the_old_file(cli, tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file(cli, tmp_path, no_file_larger):
     """A file that was there stays as it was when its successor cannot be finished."""
     out = tmp_path / "trace.json"
     out.write_text("old")
-
-    def fail(file, *_):
-        file.write(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(written, "write_trace", fail)
-
-    done = cli(*GOLDEN, "--trace", out)
+    with no_file_larger(64):
+        done = cli(*GOLDEN, "--trace", out)
 
     assert 2 == done.code
-    assert "No space left on device" in done.err
+    assert "File too large" in done.err
     assert "old" == out.read_text()
     assert [out] == list(tmp_path.iterdir())
 
@@ -274,13 +267,13 @@ def test_an_interrupt_keeps_the_old_file(cli, tmp_path, monkeypatch):
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_bug_is_a_sentence_with_its_place(cli, monkeypatch):
+def test_a_bug_is_a_sentence_with_its_place(cli, shift_calls):
     """An unforeseen error names its type and line, and shows no traceback."""
 
     def broken(*_, **__):
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr(run_operator, "run_case", broken)
+    shift_calls(lambda _: broken)
     done = cli(*GOLDEN)
 
     assert (3, "") == (done.code, done.out)
@@ -288,13 +281,13 @@ def test_a_bug_is_a_sentence_with_its_place(cli, monkeypatch):
     assert 1 == done.err.count("\n")
 
 
-def test_a_host_without_memory(cli, monkeypatch):
+def test_a_host_without_memory(cli, shift_calls):
     """A host that runs out of memory is told so."""
 
     def hungry(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(run_operator, "run_case", hungry)
+    shift_calls(lambda _: hungry)
 
     refused(cli(*GOLDEN), "the host has not enough memory")
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -91,7 +92,6 @@ def test_a_recording_that_cannot_be_kept_is_a_sentence(full):
 
 def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
     """What the file takes no more goes, with all that it holds, to another; the sweep goes on from there."""
-    monkeypatch.setattr("mlusim.files.writing.tempfile.gettempdir", lambda: str(tmp_path))
     words = ("sweep", *TIN, "golden_document", "jobs_33", "--jobs", 1, "-o")
 
     class Full(sweep_file.io.FileIO):
@@ -103,9 +103,9 @@ def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
                 raise OSError(28, "No space left on device")
             return super().write(text[:room])
 
-    monkeypatch.setattr(sweep_file.io, "FileIO", Full)
-    done = cli(*words, tmp_path / "s.jsonl")
-    monkeypatch.setattr(sweep_file.io, "FileIO", Full.__base__)
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_file.io, "FileIO", Full)
+        done = cli(*words, tmp_path / "s.jsonl")
     kept = Path(done.err.rpartition("with -o ")[2].split()[0])
     again = cli(*words, kept)
 
@@ -113,7 +113,8 @@ def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
     assert (
         f"s.jsonl cannot be written: No space left on device; all results until now are in {kept}" in done.err
     )
-    assert tmp_path == kept.parent
+    assert Path(tempfile.gettempdir()) == kept.parent
     assert f"{kept}: 2 of 2 results are there already\n" == again.err
     assert 0 == again.code
-    assert [2, 3] == [len((tmp_path / name).read_text().splitlines()) for name in ("s.jsonl", kept.name)]
+    assert [2, 3] == [len(path.read_text().splitlines()) for path in (tmp_path / "s.jsonl", kept)]
+    kept.unlink()

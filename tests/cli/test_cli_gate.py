@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mlusim.cli import report
+from mlusim.cli.campaign import perform
 
 TIN = ("report", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
 
@@ -173,33 +173,38 @@ def test_a_fault_outweighs_a_regression(cli, samples, tmp_path):
         (("--baseline", "empty.json", "--threshold", "5%%"), "'5%%' is no threshold"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_before_anything_runs(cli, monkeypatch, tmp_path, words, said):
+def test_what_cannot_be_is_one_sentence_before_anything_runs(
+    cli, monkeypatch, calls_of, tmp_path, words, said
+):
     """Exit code 2, nothing on standard output, every file as it was."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mlusim.cli.report.perform", lambda *_: pytest.fail("it has run"))
     (tmp_path / "notes.txt").write_text("notes")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "empty.json").write_text('{"mlusim baseline": 1, "written by": "0.1.0", "calls": []}')
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate((64 << 20) + 1)
-    done = cli(*TIN, *words)
+    with calls_of(perform) as performed:
+        done = cli(*TIN, *words)
 
+    assert performed == []
     assert (2, "") == (done.code, done.out)
     assert said in done.err
     assert 1 == done.err.count("\n")
     assert "notes" == (tmp_path / "notes.txt").read_text()
 
 
-def test_what_another_report_has_stored_meanwhile_stays(cli, stored, tmp_path, monkeypatch):
+def test_what_another_report_has_stored_meanwhile_stays(cli, stored, tmp_path, shift_calls):
     """The file is read again when the run ends: the last writer drops no calls of the other's."""
     mine = tmp_path / "mine.json"
-    real = report.perform
 
-    def perform(*words):
-        mine.write_bytes(stored.read_bytes())  # another report ends now
-        return real(*words)
+    def ending(usual):
+        def call(*given):
+            mine.write_bytes(stored.read_bytes())  # another report ends now
+            return usual(*given)
 
-    monkeypatch.setattr(report, "perform", perform)
+        return call
+
+    shift_calls(ending)
     words = ("report", "tin_shift_forward", "--case", "jobs_49", "--board", "MLU370-X4", "--jobs", 1)
     done = cli(*words, "--write-baseline", mine)
 

@@ -6,15 +6,21 @@ import io
 import re
 import sys
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
+from sample_operators import GOOD, WRONG
 
 from mlusim.cli import demo as demo_verb
 from mlusim.cli import report as report_verb
 from mlusim.cli.arguments.report import add_arguments
+from mlusim.cli.campaign import perform
+from mlusim.engine.native.build import CHOICE
 from mlusim.errors import UsageError
+from mlusim.operators import registry
 from mlusim.operators.campaign import matching_cases
 from mlusim.operators.registry import find_case, operators
+from mlusim.operators.runner import source_compiles
 
 TIN = ("report", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
 SAMPLES = ("report", "sample", "wrong", "faulty", "--jobs", 1)
@@ -165,12 +171,13 @@ def test_a_page_without_lines(cli):
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib", "bokeh"])
-def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, package):
+def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, calls_of, package):
     """Without jinja2 or matplotlib the HTML report says what to install, and runs nothing."""
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(report_verb, "perform", lambda *_: pytest.fail("it has run"))
-    done = cli(*TIN, "--format", "html")
+    with calls_of(perform) as performed:
+        done = cli(*TIN, "--format", "html")
 
+    assert performed == []
     assert (2, "") == (done.code, done.out)
     assert re.fullmatch(
         rf"error: the HTML report needs {package}; install it with `pip install '{package}>=[\d.]+'`\n",
@@ -178,14 +185,15 @@ def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, package):
     )
 
 
-def test_the_demonstration_asks_for_all_that_is_missing_before_the_work(cli, monkeypatch, tmp_path):
+def test_the_demonstration_asks_for_all_that_is_missing_before_the_work(cli, monkeypatch, calls_of, tmp_path):
     """Two packages of the page and the parser: each has its command, and nothing runs."""
     monkeypatch.chdir(tmp_path)
     for package in ("jinja2", "bokeh"):
         monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(demo_verb, "perform", lambda *_: pytest.fail("it has run"))
-    done = cli("demo")
+    with calls_of(perform) as performed:
+        done = cli("demo")
 
+    assert performed == []
     assert done.code == 2
     assert re.fullmatch(
         r"error: the HTML report needs jinja2, bokeh; install them with `pip install 'jinja2>=\S+' 'bokeh>=\S+'`\n",
@@ -250,7 +258,10 @@ def test_all_groups_are_everything():
 @pytest.mark.parametrize(("compiles", "engine"), [(True, "native"), (False, "auto")])
 def test_demo_takes_c_for_slow_cases_where_it_can(monkeypatch, compiles, engine):
     """Those of seconds in Python, where a compiler and the parser are there; the others keep to kernel.py."""
-    monkeypatch.setattr(demo_verb, "source_compiles", lambda: compiles)
+    if not compiles:
+        monkeypatch.setenv(CHOICE, "no-compiler")
+    elif not source_compiles():
+        pytest.skip("there is no C compiler, or no parser")
     engines = {
         job.engine: find_case(operators()[job.operator], job.case).effort >= demo_verb.SLOW
         for job in demo_verb.demo_jobs(["MLU370-X4"])
@@ -261,11 +272,9 @@ def test_demo_takes_c_for_slow_cases_where_it_can(monkeypatch, compiles, engine)
     assert not compiles or engines["native"]
 
 
-def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, samples, monkeypatch, tmp_path):
+def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, only_entries, monkeypatch, tmp_path):
     """Every operator has a line for each board; the last line says where the page is."""
-    monkeypatch.setattr(
-        demo_verb, "operators", lambda: {"sample": operators()["sample"], "wrong": operators()["wrong"]}
-    )
+    only_entries(registry, [SimpleNamespace(name="two", value="two", load=lambda: (GOOD, WRONG))])
     monkeypatch.chdir(tmp_path)
     done, document = cli("demo", "--jobs", 1), cli("demo", "--jobs", 1, "--json").json()
     lines = done.out.splitlines()

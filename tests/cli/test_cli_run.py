@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from types import MappingProxyType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -224,9 +224,9 @@ def test_a_fault_in_one_of_many_cases_leaves_the_others(cli, samples):
     assert document["passed"] is False
 
 
-def test_findings_are_code_1(cli, samples, monkeypatch):
+def test_findings_are_code_1(cli, samples, only_entries):
     """What a checker finds is in the document and fails the run, though the outputs are right."""
-    monkeypatch.setattr(names, "checkers", lambda: MappingProxyType({"complainer": Complainer}))
+    only_entries(names, [SimpleNamespace(name="complainer", value="here", load=lambda: Complainer)])
     one = cli("run", "sample", "--case", "small", "--check", "complainer", "--json")
     many = cli("run", "sample", "--check", "complainer", "--jobs", 1)
 

@@ -195,15 +195,8 @@ def test_an_interrupt_of_c_stands_at_the_instruction(kernels):
         assert "the program has ended" in says(console, "continue")
 
 
-def test_launches_in_which_nothing_can_stop_are_not_watched(kernels, monkeypatch):
+def test_launches_in_which_nothing_can_stop_are_not_watched(kernels, calls_of):
     """C runs a launch that has none of the lines, and one in which it finds what no checker reports; a finding stops as ever."""
-    made = []
-
-    def run_of(recorded, *given, **options):
-        made.append(recorded.index)
-        return LaunchRun(recorded, *given, **options)
-
-    monkeypatch.setattr("mlusim.debug.run.runs.LaunchRun", run_of)
 
     def program(observe):
         device = mlusim.Device("MLU370-X4")
@@ -211,17 +204,21 @@ def test_launches_in_which_nothing_can_stop_are_not_watched(kernels, monkeypatch
         for name, arguments in (("B", (out, data, 3, -1)), ("U", (out,)), ("B", (out, data, 2, -1))):
             device.launch(kernels[name], (4, 1, 1), mlusim.BLOCK, arguments, observe=observe)
 
+    def watched(runs):
+        return {run["recorded"].index for run in runs}
+
     with console_on(program) as console:
-        assert "initcheck" in says(console, "break finding initcheck", "run")
-        assert console.session.position.launch == 2
-        assert set(made) == {2}
-        while not console.session.ended:
-            says(console, "continue")
-        assert set(made) == {2}
+        with calls_of(LaunchRun.__init__) as runs:
+            assert "initcheck" in says(console, "break finding initcheck", "run")
+            assert console.session.position.launch == 2
+            assert watched(runs) == {2}
+            while not console.session.ended:
+                says(console, "continue")
+            assert watched(runs) == {2}
         says(console, "delete", "goto 2:end", "break U", "goto 1:begin")
-        made.clear()
-        assert "launch 2" in says(console, "continue", "info launch")
-        assert set(made) == {2}
+        with calls_of(LaunchRun.__init__) as runs:
+            assert "launch 2" in says(console, "continue", "info launch")
+        assert watched(runs) == {2}
 
 
 STORE = 1 + SOURCE[: SOURCE.index("out[taskId] + 1;")].count("\n")
@@ -243,13 +240,8 @@ STOPS = {
 
 
 @pytest.mark.parametrize("what", STOPS)
-def test_c_runs_the_tasks_before_a_breakpoint(kernels, monkeypatch, what):
+def test_c_runs_the_tasks_before_a_breakpoint(kernels, monkeypatch, calls_of, what):
     """It counts which task comes first to where one can stop; the stops, the way back and the fault are those of a run that is watched."""
-    made = []
-
-    def run_of(recorded, *given, **options):
-        made.append(options.get("ahead"))
-        return LaunchRun(recorded, *given, **options)
 
     def program(observe):
         device = mlusim.Device("MLU370-X4")
@@ -258,17 +250,17 @@ def test_c_runs_the_tasks_before_a_breakpoint(kernels, monkeypatch, what):
             device.launch(kernels["W"], (16, 1, 1), mlusim.UNION1, (out, first), observe=observe)
 
     def walk():
-        with console_on(program) as console:
+        with console_on(program) as console, calls_of(LaunchRun.__init__) as runs:
             answers = []
             for command in STOPS[what]:
                 answers += [console.execute(command).text, console.session.position, console.session.digest()]
-            return answers
+            return answers, [run["ahead"] for run in runs]
 
-    monkeypatch.setattr("mlusim.debug.run.runs.LaunchRun", run_of)
-    watched = walk()
+    watched, made = walk()
     assert set(made) == {None}
     monkeypatch.setattr("mlusim.debug.run.ahead.worth_a_compiler", lambda *_: True)
-    assert walk() == watched
+    answers, made = walk()
+    assert answers == watched
     ahead = {"a function": None, "a task": (2, 3), "an intrinsic of a task": (2, 2)}.get(what, (1, 2))
     assert ahead in made
     assert ahead is not None or set(made) == {None}

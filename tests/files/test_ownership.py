@@ -5,16 +5,10 @@ import warnings
 
 import pytest
 
-from mlusim.files import ownership
 from mlusim.files.ownership import CacheWarning, make_own_folder, own, read_own
 from mlusim.files.user_cache import user_cache
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
-
-
-@pytest.fixture(autouse=True)
-def _nothing_said(monkeypatch):
-    monkeypatch.setattr(ownership, "_said", set())
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -41,35 +42,26 @@ def test_a_link_that_waits_beside_is_not_followed(tmp_path, monkeypatch):
     assert "precious" == victim.read_text()
 
 
-def test_no_two_names_are_alike(tmp_path, monkeypatch):
+def test_no_two_names_are_alike(tmp_path):
     """The name beside cannot be foreseen, and has the length of no other."""
-    seen = []
-    real = writing.os.open
-
-    def noted(path, *rest, **more):
-        seen.append(Path(path).name)
-        return real(path, *rest, **more)
-
-    monkeypatch.setattr(writing.os, "open", noted)
+    drawn = set()
     long = "x" * 255
     for _ in range(2):
-        write_text(str(tmp_path / long), "text")
-    drawn = {name for name in seen if name.endswith(".part")}
+        write(str(tmp_path / long), lambda _: drawn.update(path.name for path in tmp_path.iterdir()))
+    drawn.remove(long)
 
     assert 2 == len(drawn)
+    assert all(name.endswith(".part") for name in drawn)
     assert not any("x" * 8 in name for name in drawn)
     assert [tmp_path / long] == list(tmp_path.iterdir())
 
 
-def test_it_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+def test_it_is_on_the_disk_before_it_has_its_name(tmp_path, calls_of):
     """The bytes are flushed first, then the file is renamed."""
-    order = []
-    real, rename = os.fsync, Path.replace
-    monkeypatch.setattr(writing.os, "fsync", lambda number: (order.append("flush"), real(number)))
-    monkeypatch.setattr(writing.Path, "replace", lambda a, b: (order.append("rename"), rename(a, b)))
-    write_text(str(tmp_path / "a"), "text")
+    with calls_of(os.fsync, os.replace) as order:
+        write_text(str(tmp_path / "a"), "text")
 
-    assert ["flush", "rename", "flush"] == order
+    assert [os.fsync, os.replace, os.fsync] == order
 
 
 def test_modes_links_and_protection_are_kept(tmp_path):
@@ -89,15 +81,15 @@ def test_modes_links_and_protection_are_kept(tmp_path):
     assert "new" == target.read_text()
 
 
-def test_what_was_computed_goes_elsewhere(tmp_path, monkeypatch):
+def test_what_was_computed_goes_elsewhere():
     """The sentence names the file that holds it."""
-    monkeypatch.setattr(writing.tempfile, "gettempdir", lambda: str(tmp_path))
     array = np.arange(3.0)
     with pytest.raises(Unwritten, match="what was computed is in ") as caught:
         write_arrays("/dev/full", {"a": array}, keep=True)
 
     assert array.tolist() == np.load(caught.value.kept)["a"].tolist()
-    assert tmp_path == caught.value.kept.parent
+    assert Path(tempfile.gettempdir()) == caught.value.kept.parent
+    caught.value.kept.unlink()
 
 
 @pytest.mark.parametrize(

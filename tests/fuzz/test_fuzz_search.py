@@ -1,12 +1,12 @@
 """``mlusim fuzz`` finds the kinds of bugs that ordinary inputs do not show, from what its arguments may be alone."""
 
-import functools
 import json
 import pickle
 import re
 import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from mlusim.fuzz.specification import CallDraw, specified
 from mlusim.fuzz.trial import TrialDraws
 from mlusim.host import BLOCK, Status
 from mlusim.operators import registry
-from mlusim.operators.registry import Registered, find_operator
+from mlusim.operators.registry import find_operator
 
 HERE = Path(__file__).parent
 KINDS = {
@@ -172,12 +172,12 @@ def shift(mlu: Mlu, y: Ptr, x: Ptr, count: int, kept: int) -> None:
         y[n] = x[n] if n < kept else 0
 
 
-def test_an_operator_is_searched_from_what_it_declares(fuzzed, monkeypatch):
+def test_an_operator_is_searched_from_what_it_declares(fuzzed, only_entries):
     """Types go together, what the host function refuses is counted, and the failing call is typed again from a file of inputs."""
     sound = find_operator("tin_shift_forward")
     draws = {**sound.draws, "N": "1", "T": "int:1..4", "G": "1", "each": "1", "HW": "int:2..700"}
     broken = evolve(sound, call=drops_a_last_frame, draws={**draws, "shifts": "zeros:int32:N,G"}, plans=())
-    monkeypatch.setattr(registry, "registered", functools.cache(lambda: Registered({sound.name: broken}, ())))
+    only_entries(registry, [SimpleNamespace(name="broken", value="broken", load=lambda: broken)])
 
     code, found = fuzzed("fuzz", sound.name, "--runs", "60")
     again, report = fuzzed(*shlex.split(found["failing"]["command"])[1:])

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import importlib.util
+import sys
 
 import pytest
 from judged import REFERENCE, kernel
@@ -85,10 +86,7 @@ def test_what_is_wrong_with_the_others(verdicts, name, verdict, said):
 
 def test_without_pytorch(tmp_path, monkeypatch):
     """It is refused in a sentence, and nothing is made for it."""
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == "torch" else find(name, *a)
-    )
+    monkeypatch.setitem(sys.modules, "torch", None)
     path = tmp_path / "candidate.mlu"
     path.write_text(source(CANDIDATES["good"]))
     request = {"path": str(path), "kernel": None, "function": None, "board": "MLU370-X4", "seconds": 600.0, "include": [], "define": []}  # fmt: skip

@@ -1,10 +1,13 @@
 """Campaigns: which cases run, in which order, and what becomes of trouble."""
 
+from types import SimpleNamespace
+
 import pytest
+from attrs import evolve
 
 from mlusim.engine.preference import NATIVE, PYTHON
 from mlusim.errors import UsageError
-from mlusim.operators import campaign
+from mlusim.operators import campaign, registry
 from mlusim.operators.campaign import Job, longest_first, matching_cases, perform, perform_all, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.runner import made_of
@@ -28,16 +31,11 @@ def test_records_come_in_the_order_of_the_jobs(workers):
     assert [perform(job) for job in JOBS] == records
 
 
-def test_a_case_is_made_once_for_all_boards(monkeypatch):
+def test_a_case_is_made_once_for_all_boards(calls_of):
     """Its inputs and references are the same everywhere: four cases on two boards are made four times."""
-    made = []
-
-    def noted(operator, case):
-        made.append((operator, case.name))
-        return made_of(operator, case)
-
-    monkeypatch.setattr(campaign, "made_of", noted)
-    perform_all(JOBS)
+    with calls_of(made_of) as calls:
+        perform_all(JOBS)
+    made = [(call["operator"], call["case"].name) for call in calls]
 
     assert {(job.operator, job.case) for job in JOBS} == set(made)
     assert len(made) == len(set(made))
@@ -78,13 +76,14 @@ def test_a_refused_launch_is_the_same_error_across_processes(workers):
         perform_all(jobs, workers)
 
 
-def test_an_error_nobody_foresaw_names_its_case(monkeypatch):
+def test_an_error_nobody_foresaw_names_its_case(only_entries):
     """An error that is neither fault nor refusal carries a note that says which case it was."""
 
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(campaign, "run_case", broken)
+    operator = evolve(find_operator("tin_shift_forward"), call=broken)
+    only_entries(registry, [SimpleNamespace(name="broken", value="broken", load=lambda: operator)])
     with pytest.raises(ZeroDivisionError) as caught:
         perform(JOBS[0])
 

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sweep_jobs import DEADLY, JOBS, clumsy, deadly, foreign
+from sweep_jobs import DEADLY, JOBS, Here, clumsy, deadly, foreign
 
 from mlusim.errors import UsageError
 from mlusim.operators import registry, shipped
@@ -154,10 +154,9 @@ def test_a_job_whose_process_dies_is_named_and_runs_again(tmp_path, monkeypatch)
     assert DOCUMENTS == documents(again)
 
 
-def test_an_error_nobody_foresaw_is_that_job_s_record(monkeypatch):
+def test_an_error_nobody_foresaw_is_that_job_s_record():
     """It says what and where; the rest goes on."""
-    monkeypatch.setattr(module, "_work", clumsy)
-    records = list(sweep(JOBS, workers=1))
+    records = list(sweep(JOBS, Here(clumsy)))
     dead = JOBS.index(DEADLY)
 
     assert "ZeroDivisionError: by hand" == records[dead].message
@@ -165,12 +164,10 @@ def test_an_error_nobody_foresaw_is_that_job_s_record(monkeypatch):
     assert len(JOBS) - 1 == sum(record.fault is None for record in records)
 
 
-def test_a_worker_with_other_sources_ends_the_sweep(monkeypatch):
+def test_a_worker_with_other_sources_ends_the_sweep():
     """Results of two versions are no sweep."""
-    monkeypatch.setattr(module, "_work", foreign)
-
     with pytest.raises(UsageError, match="a worker on .* has other sources"):
-        list(sweep(FEW, workers=1))
+        list(sweep(FEW, Here(foreign)))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.errors import MlusimError, UsageError
-from mlusim.frontend.bangc import making
+from mlusim.frontend.bangc.making import made
 from mlusim.frontend.bangc.parse import trial
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="parses are tried in a child process")
@@ -70,28 +70,21 @@ def test_what_ends_well_is_handed_on():
     assert trial.in_child("k.mlu", lambda: 1 / 0) is None
 
 
-def test_a_source_that_translates_is_parsed_once(tmp_path, monkeypatch):
+def test_a_source_that_translates_is_parsed_once(tmp_path, calls_of):
     """What the child makes is the parent's; with an error that the user is to read the parent looks itself."""
-    parses = tmp_path / "parses"
-    inner = making.made  # each call of it is a parse
-
-    def counted(*args):
-        with parses.open("a") as file:
-            file.write("x")
-        return inner(*args)
-
-    monkeypatch.setattr(making, "made", counted)
     (tmp_path / "k.mlu").write_text(KERNEL % 7)
-    kernel = bangc.load(tmp_path / "k.mlu")["K"]
+    with calls_of(made) as parses:  # in this process
+        kernel = bangc.load(tmp_path / "k.mlu")["K"]
     device = mlusim.Device()
     out = device.put(np.zeros(1, np.int32))
     device.launch(kernel, dim=(1, 1, 1), kind=mlusim.BLOCK, args=(out,))
     assert device.get(out)[0] == 7
-    assert parses.read_text() == "x"
+    assert parses == []
 
     (tmp_path / "k.mlu").write_text(KERNEL % "nothing")
-    with pytest.raises(MlusimError, match="undeclared identifier 'nothing'"):
+    with calls_of(made) as parses, pytest.raises(MlusimError, match="undeclared identifier 'nothing'"):
         bangc.load(tmp_path / "k.mlu")
+    assert len(parses) == 1
 
 
 @pytest.mark.parametrize("text", ['#include "part.h"\n', '#include "other.h"\n', None])
