@@ -41,6 +41,7 @@ from mlusim.machine.native.screening import (
     worth_a_compiler,
 )
 from mlusim.machine.options import LaunchOptions, listed
+from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tally import CoverCounts
@@ -254,26 +255,35 @@ class Device(Presented):
         how = {"counted": bound.instructions is not None, "drawn": drawn}
         asked = request.options.threads
         threads = self.threads if asked is None else threads_of(asked)
+        known = repeatable(request, self.board, watching, bound, drawn=drawn) if inside else None
         screening = screening_of(request, self.board, watching, **how) if inside else None
         native, many = self._chosen(request, watching, threads, screening, how)
-        written = set(allocations(request))
-        self._running.append(written)
         try:
-            with turn():
-                session = None if screening is None else self._screened(screening, bound, threads)
+            with self._written(request), turn():
+                session = self._spared(known, screening, bound, threads)
                 if session is None:
                     told = () if screening is None else screening.told
-                    session = self._ran(bound, request, watching, choices, native, told=told, threads=many)
+                    session = self._ran(
+                        bound, request, watching, choices, native, known, told=told, threads=many
+                    )
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = _findings(watching)
             show_kernel(error)
             raise
+        return handed(watching, self._result(session, watching))
+
+    @contextlib.contextmanager
+    def _written(self, request: Request) -> Iterator[None]:
+        """Let no tensor that *request* leads to be freed while the block runs; it counts as one more launch of each."""
+        written = set(allocations(request))
+        self._running.append(written)
+        try:
+            yield
         finally:
             self._running.remove(written)
             for allocation in written:
                 allocation.launches += 1
-        return handed(watching, self._result(session, watching))
 
     def _chosen(
         self,
@@ -293,8 +303,13 @@ class Device(Presented):
             )
         return native, threads_for(request, self.board, native, threads, covered=counting)
 
-    def _screened(self, screening: Screening, bound: Limit, threads: int) -> Session | None:
-        """Return the launch in C, on at most so many *threads*, for checkers that find nothing in it; None where they may."""
+    def _spared(
+        self, known: Repeatable | None, screening: Screening | None, bound: Limit, threads: int
+    ) -> Session | None:
+        """Return a launch that Python does not run: one that is *known*, or one in C, on at most so many *threads*, with nothing to find."""
+        session = None if known is None else known.again(lambda: self._session(known.request, ()))
+        if session is not None or screening is None:
+            return session
         many = threads_of_screen(screening.request, self.board.arch, screening.looks, threads)
         if many > 1:
             screening.beside = functools.partial(screen_beside, many)
@@ -308,6 +323,7 @@ class Device(Presented):
         watching: Sequence[Observer],
         choices: object,
         native: "Loaded | None",
+        known: Repeatable | None,
         *,
         told: Sequence[Observer],
         threads: int,
@@ -321,6 +337,8 @@ class Device(Presented):
                 session.run(None if threads < 2 else functools.partial(run_beside, session, threads))
         if not session.alone:
             note_watched(session)
+        if known is not None:
+            known.keep(session)
         return session
 
     def _session(self, request: Request, watching: Sequence[Observer], *how: Any, **more: Any) -> Session:

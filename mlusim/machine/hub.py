@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.events import Effect, Follower, Site, Sync, ValueChange
-    from mlusim.machine.observed import Core, Launch, LaunchResult, Screen
+    from mlusim.machine.observed import Core, Kernel, Launch, LaunchResult, Screen
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
 
@@ -166,6 +166,17 @@ class Observer:
     def screened(self, screen: "Screen") -> None:
         """Nothing was found, and the launch is over: take over what *screen* knows."""
 
+    def repeats(self, kernel: "Kernel") -> bool:
+        """Return whether it would find in the next launch of *kernel* what it found in the last, of the same arguments and no memory."""
+        del kernel
+        return False
+
+    def left(self) -> Any:
+        """Return what it has found in the last launch, which `take_over` takes, where it `repeats`."""
+
+    def take_over(self, launch: "Launch", left: Any) -> None:
+        """*launch* is the same as the one that has *left* this, so that it does not run; comes in place of its beginning."""
+
     def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: object) -> None:
         """The statements (None) and outcomes of tests of *covers* came so often: an array with a row for each task, the last for memory cores."""
 
@@ -229,6 +240,21 @@ def hears_the_ends(observer: Observer) -> bool:
     """Return whether *observer* hears of no more than that launches begin and end, or end in a fault."""
     ends = "launch_begin", "launch_end", "fault", "error"
     return not observer.every_step and not any(_overrides(observer, e) for e in EVENTS if e not in ends)
+
+
+def sorted_by_interest(
+    observers: Iterable[Observer],
+) -> tuple[tuple[Observer, ...], tuple[Observer, ...]] | None:
+    """Return those who look for something, and those who hear of the ends, or of counts, only; None where none looks, or someone hears of more."""
+    checkers, told = [], []
+    for observer in observers:
+        if type(observer).__dict__.get("screens", 0):
+            checkers.append(observer)
+        elif observer.counts or hears_the_ends(observer):
+            told.append(observer)
+        else:
+            return None
+    return (tuple(checkers), tuple(told)) if checkers else None
 
 
 def looks_inside(observers: Iterable[Observer]) -> bool:

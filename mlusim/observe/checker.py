@@ -13,7 +13,7 @@ from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Launch, Screen
+    from mlusim.machine.observed import Kernel, Launch, Screen
 
 MOST = 200  # different findings of one checker in one launch; what comes behind them is counted only
 COMMENT = re.compile(r"(?:#|//)\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
@@ -63,6 +63,22 @@ class Checker(Observer):
         """Answer that C knows nothing of notes, which are remarks on what is in order."""
         del launch, screen
         return not self.notes
+
+    def repeats(self, kernel: "Kernel") -> bool:
+        """Answer that checkers know nothing of launches before, but for what tensors hold."""
+        del kernel
+        return not self.notes
+
+    def left(self) -> Any:
+        """Return a copy of all that `report` and `join` have kept."""
+        joined = {key: {at: list(one) for at, one in below.items()} for key, below in self._joined.items()}
+        return dict(self._found), dict(self._counts), joined, self.beyond
+
+    def take_over(self, launch: "Launch", left: Any) -> None:
+        """Have found in *launch* what a checker has *left*."""
+        self.launch_begin(launch)
+        self._found, self._counts, self._joined, self.beyond = left
+        self._found, self._counts, self._joined, self.beyond = self.left()  # copies, for more may be reported
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -4,7 +4,7 @@ The machine checks every access of every launch; what it refuses ends the launch
 turns the fault into a finding that names the neighbours, and adds what the machine lets pass.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -23,6 +23,7 @@ from mlusim.errors import (
     WrongSpace,
     shown_file,
 )
+from mlusim.isa.tensor import FILTERS
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.given import allocations
@@ -32,7 +33,7 @@ from mlusim.observe.filters import RESHAPE, Layouts
 from mlusim.observe.finding import Finding
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch, Screen
+    from mlusim.machine.observed import Core, Kernel, Launch, Screen
     from mlusim.memory.declaration import StackVariable
 
 
@@ -140,13 +141,16 @@ class MemCheckFilters(MemCheck):
 
     def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
         """Keep filters that are laid out, which are of interest to later launches, too."""
-        rows = getattr(getattr(launch.request.kernel, "plan", None), "rows", ())
-        return RESHAPE not in rows and super().screen_begin(launch, screen)
+        return RESHAPE not in _rows(launch.request.kernel) and super().screen_begin(launch, screen)
 
     def screened(self, screen: "Screen") -> None:
         """Forget the copies of the launch."""
         del screen
         self._layouts.linear.clear()
+
+    def repeats(self, kernel: "Kernel") -> bool:
+        """Return whether *kernel* neither lays filters out, which is of interest to later launches, nor uses them."""
+        return not any(row == RESHAPE or row in FILTERS for row in _rows(kernel)) and super().repeats(kernel)
 
     def __init__(self, *, notes: bool = False) -> None:
         super().__init__(notes=notes)
@@ -195,6 +199,11 @@ class MemCheckNotes(MemCheckFilters):
             self._full.add(step)
         else:
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
+
+
+def _rows(kernel: "Kernel") -> Collection[str]:
+    """Return the intrinsics that *kernel* reaches, where it is one of BANG C."""
+    return getattr(getattr(kernel, "plan", None), "rows", ())
 
 
 def _beyond_the_stack(core: "Core", variables: Sequence["StackVariable"], room: int) -> Finding:

@@ -15,7 +15,7 @@ from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch, Screen
+    from mlusim.machine.observed import Core, Kernel, Launch, Screen
 
 
 class PlanCheck(Checker):
@@ -42,6 +42,10 @@ class PlanCheck(Checker):
     def checked(self) -> bool:
         """True where the launch had a plan to be held against."""
         return bool(self._layouts)
+
+    def repeats(self, kernel: "Kernel") -> bool:
+        """Return whether there was no plan, of which more than findings is kept."""
+        return self._given is None and not self.checked and super().repeats(kernel)
 
     def launch_begin(self, launch: "Launch") -> None:
         """Forget the last launch's plans."""

@@ -13,8 +13,9 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.leaving import Leaving, Left
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import Core, Kernel, Launch
 
+HELD = "held"  # in the keys of findings about mutexes
 SHOWN = 8  # places of waiting cores in one finding
 
 
@@ -27,6 +28,11 @@ class SyncCheck(Checker):
 
     name = "synccheck"
     screens = Screened.SYNC
+
+    def repeats(self, kernel: "Kernel") -> bool:
+        """Return whether no finding names the place of the launch in the host's code."""
+        told = any(isinstance(key, tuple) and key[0] == HELD for key in self._counts)
+        return not told and super().repeats(kernel)
 
     def launch_begin(self, launch: "Launch") -> None:
         """Begin with no barrier passed."""
@@ -70,7 +76,7 @@ class SyncCheck(Checker):
         """Tell mutexes that were held at the end; where a task waits for one, the launch has ended as a fault."""
         del launch
         for core, mutex, site in self._kept:
-            self.report(("held", site), functools.partial(_kept, core, mutex, site))
+            self.report((HELD, site), functools.partial(_kept, core, mutex, site))
         self._kept = []
         self._leaving.close()
 

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import math
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -31,7 +32,7 @@ from mlusim.engine.native.screen import (
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.isa.declare import Intrinsic
 from mlusim.machine.announcer import accesses_of
-from mlusim.machine.hub import Observer, hears_the_ends
+from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native.beside import (
     IN_ORDER,
@@ -203,12 +204,11 @@ def screening_of(
     tried = asked == AUTO and not _worth(request)
     if asked == AUTO and (debugged() or (tried and _given(request) <= _short.get(native, TRIED - 1))):
         return None
-    found, compiler = _sorted(watching), available()
+    found, compiler = sorted_by_interest(watching), available()
     if found is None or compiler is None:
         return None
-    checkers, told, looks = found
-    if not checkers:  # C need not be compiled to look for anything
-        return None
+    checkers, told = found
+    looks = functools.reduce(operator.or_, (one.screens for one in checkers), Screened(0))
     left, covered = _left.setdefault(native, set()), any(one.counts for one in told)
 
     def loaded() -> "Loaded | None":
@@ -247,23 +247,6 @@ def note_watched(session: "Session") -> None:
     native = getattr(kernel, "native", None)
     if native is not None and session.native is None and session.tally.length >= LONG:
         _long.add(native)
-
-
-def _sorted(
-    watching: Sequence[Observer],
-) -> tuple[tuple[Observer, ...], tuple[Observer, ...], Screened] | None:
-    """Return those who look for something, those who hear of the ends, or of counts, only, and what is looked for; None where someone hears of more."""
-    checkers, told, looks = [], [], Screened(0)
-    for observer in watching:
-        screens = type(observer).__dict__.get("screens", 0)
-        if screens:
-            checkers.append(observer)
-            looks |= screens
-        elif observer.counts or hears_the_ends(observer):
-            told.append(observer)
-        else:
-            return None
-    return tuple(checkers), tuple(told), looks
 
 
 # Launches in C that checkers watch, whose tasks run on several cores of the host: a screen for each
