@@ -48,6 +48,7 @@ from mlusim.debug.stop.moments import parse_time
 from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
+from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
 from mlusim.observe.names import CHECKERS, checkers
 from mlusim.observe.rules import RULES
@@ -186,7 +187,29 @@ def tested(session: "DebugSession", location: Location, text: str) -> Test:
             f"the condition names {', '.join(unknown)}, which {codes[0].co_name} does not have; "
             f"it has {', '.join(has)}"
         )
+    if isinstance(location, LineLocation | FunctionLocation) and SCOPES in session.owned.names:
+        line = location.line if isinstance(location, LineLocation) else None
+        scopes = session.owned.names[SCOPES]
+        refused = [scopes.refused(text, code, line) for code in codes]
+        if codes and all(refused):
+            raise UsageError(f"the condition {text!r} has no value there: {refused[0]}")
     return test
+
+
+def names_at(session: "DebugSession", location: Location) -> list[str]:
+    """Return the names that a condition at *location* may use: the variables there, those at file scope, macros and functions of C."""
+    module = session.owned.names
+    scopes = module.get(SCOPES)
+    found: list[str] = [] if scopes is None else [*scopes.names()]
+    line = location.line if isinstance(location, LineLocation) else None
+    for code in _codes(location, session.functions):
+        if scopes is None or scopes.function(code) is None:
+            found += [name for name in names_of_code(code, module) if name != "mlu"]
+        elif isinstance(location, LineLocation | FunctionLocation):
+            found += scopes.visible(code, line)
+        else:
+            found += scopes.function(code).written
+    return found
 
 
 def _codes(location: Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:

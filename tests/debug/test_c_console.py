@@ -99,6 +99,43 @@ def test_all_tasks_of_a_watch(kernel):
         assert found == [(task, f"{a} -> {b}") for task in ("task 0", "task 1") for a, b in ((1, 2), (2, 6))]
 
 
+def test_start_and_a_condition_on_the_variable_of_a_loop(kernel):
+    """`start` and steps pass the declarations at file scope; before its declaration a variable fails a condition."""
+    with console_on(_program(kernel)) as console:
+        says(console, "start")
+        assert place(console)[:2] == ("task 0", 20)
+        says(console, "next", "reverse-next")
+        assert place(console)[:2] == ("task 0", 20)
+        says(console, "break k.mlu:14 task 0 if i == 2", "continue")
+        assert place(console)[:2] == ("task 0", 14)
+        assert says(console, "print i") == "i = 2"
+        assert [line.split()[1] for line in says(console, "info locals").splitlines()] == ["total", "i"]
+
+
+def test_chars(tmp_path):
+    """A char is shown with its letter, where it has one, as a variable, a member, an element and an argument."""
+    (tmp_path / "c.mlu").write_text(
+        "#include <bang.h>\nstruct Tag { char letter; int n; };\n__nram__ char text[64];\n"
+        "__mlu_global__ void K(char sign, int8_t *out) {\n"
+        "  Tag tag = {'p', 1};\n  unsigned char quote = '\\'';\n  char low = -3;\n  text[0] = 'z';\n  out[0] = low;\n}\n"
+    )
+    kernel = bangc.load([tmp_path / "c.mlu"])["K"]
+
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        device.launch(kernel, (1, 1, 1), mlusim.BLOCK, (10, device.empty((4,), np.int8)), observe=observe)
+
+    with console_on(program) as console:
+        says(console, "break c.mlu:9", "run")
+        assert says(console, "print tag") == "tag = {letter = 112 'p', n = 1}"
+        assert says(console, "print text[0]") == "text[0] = 122 'z'"
+        assert [row.split("  ")[-1].strip() for row in says(console, "info locals").splitlines()][1:] == [
+            "39 '\\''",
+            "-3",
+        ]
+        assert says(console, "info args sign") == "char sign  10 '\\n'"
+
+
 @pytest.fixture(scope="module")
 def stopped(kernel):
     """A console that stands in the loop of task 0, in its second turn; from here on no other session follows lines."""
@@ -178,3 +215,31 @@ def test_completion(stopped):
     assert stopped.complete("print 1+squ") == ["1+square"]
     assert stopped.complete("print part.") == ["part.first", "part.scale"]
     assert stopped.complete("print TW") == ["TWICE"]
+    assert stopped.complete("info macro T") == ["TILE", "TWICE"]
+    assert stopped.complete("info args c") == ["count"]
+
+
+def test_completion_of_a_condition(stopped):
+    """Behind ``if`` stand the names that are in scope at the breakpoint's place, wherever the task stands."""
+    assert stopped.complete("break k.mlu:15 task 0 if n > 1 && t") == ["total"]
+    assert stopped.complete("break grow if t") == []
+    assert stopped.complete("break k.mlu:24 if fi") == []
+    assert stopped.complete("condition 1 1+fi") == ["1+first"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("k.mlu:22 if first == 1", "first of line 26 is not in scope at line 22"),
+        ("grow if total == 1", "total of line 13 is not in scope at the first line of grow"),
+        ("k.mlu:27 if part.second == 1", "Part has no member second; its members: first, scale"),
+        ("k.mlu:27 if part == 1", "== takes numbers and pointers, and this is a Part"),
+        ("k.mlu:27 if size[1] == 1", "a value of type int is not a pointer, as [] wants"),
+        ("k.mlu:27 if !(in->second)", "a value of type float has no member second"),
+    ],
+)
+def test_refused_conditions(stopped, text, reason):
+    """What a condition can never be evaluated for is said when the breakpoint is set, and none is left."""
+    before = says(stopped, "info breakpoints")
+    assert reason in refuses(stopped, f"break {text}")
+    assert says(stopped, "info breakpoints") == before

@@ -66,7 +66,7 @@ def stopped(tmp_path_factory):
         ("*(buffer + 3)", "3.0 (float32)"),
         ("grid[2][3]", "7 (int32)"),
         ("((int *)buffer)[1]", "1065353216 (int32)"),
-        ("(unsigned char)300", "44"),
+        ("(unsigned char)300", "44 ','"),
         ("(half)0.1", "0.0999755859375"),
         ("-1 < 0u", "false"),
         ("count < 0 && n > 2 || taskId", "true"),

@@ -57,8 +57,9 @@ def console(tmp_path_factory):
 
 
 def listed(console):
-    """What `info locals` lists, by name."""
-    return {row.split()[1]: row.split()[-1] for row in says(console, "info locals").splitlines()}
+    """What `info args` and `info locals` list, by name."""
+    rows = says(console, "info args").splitlines() + says(console, "info locals").splitlines()
+    return {row.split()[1]: row.split()[-1] for row in rows if "no variables yet" not in row}
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_a_fault_stops_at_the_intrinsic_before_its_effect():
         answer = says(console, "run")
         assert "fault: __memcpy: dst: bytes [0, 68)" in answer
         assert ("task 1", line("beyond-store")) == at(console)
-        assert "count   16" in says(console, "info locals")
+        assert "count  16" in says(console, "info args")
         assert "failed" in says(console, "info tasks")
         assert "1, 1, 1, 1" in says(console, "print out")  # what task 0 stored, and nothing else
 

@@ -135,12 +135,17 @@ def _locals(session: "DebugSession", words: str) -> str:
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    here = shown_variables(frame)
-    text = pairs(_declared(session, frame, here)) or "this function has no variables yet"
+    given = parameters_of(frame)
+    here = {name: value for name, value in shown_variables(frame).items() if name not in given}
+    text = pairs(_declared(session, frame, here)) or "no variables yet; `info args` shows the arguments"
     scope = c_scope(frame, beyond=True)
     if words == "all" and scope is not None:
         every = scope.values().items()
-        values = {n: shown_local(scope, n, getattr(v, "shown", v)) for n, v in every if n not in here}
+        values = {
+            n: shown_local(scope, n, getattr(v, "shown", v))
+            for n, v in every
+            if n not in here and n not in given
+        }
         gone = pairs(_declared(session, frame, values))
         text += f"\nout of scope, with the last value:\n{gone}" if gone else ""
     return text
@@ -338,7 +343,7 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "nram": (_nram, "a map of this task's memory on the chip"),
     "locals": (
         _locals,
-        "the variables of the function in focus; with `all` the last values of those out of scope too",
+        "the variables of the function in focus, without its arguments; with `all` the last values of those out of scope too",
     ),
     "args": (_args, "the arguments of the function in focus"),
     "macro": (

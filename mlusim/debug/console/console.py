@@ -16,7 +16,8 @@ from mlusim.debug.console import (
     cmd_stop,
     cmd_values,
 )
-from mlusim.debug.console.command import Command, CommandContext, Reply, find_command
+from mlusim.debug.console.command import STOPPING, Command, CommandContext, Reply, find_command
+from mlusim.debug.locations import location_of, names_at
 from mlusim.debug.look.describe import elements, end_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
 from mlusim.debug.look.names import names_of
@@ -25,11 +26,12 @@ from mlusim.debug.look.places import owner_in
 from mlusim.debug.look.regions import array_of
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import failed_text, variables_of
-from mlusim.debug.stop.breakpoints import Breakpoint, Watchpoint
+from mlusim.debug.source.frames import failed_text, parameters_of, variables_of
+from mlusim.debug.stop.breakpoints import Breakpoint, Location, Watchpoint
 from mlusim.debug.stop.moments import LAUNCH_END, Position, Stop
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
+from mlusim.frontend.bangc.c_macros import macros_of
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.lazy import lazy
@@ -238,12 +240,21 @@ class Console(CommandContext):
         if not blank:
             return sorted(c.name for c in COMMANDS if c.name.startswith(word))
         try:
-            kind = find_command(word.partition("/")[0], self.commands).completes
+            command = find_command(word.partition("/")[0], self.commands)
         except UsageError:
             # A completion never shows an error: there is nothing to complete then.
             return []
-        last = rest.split(" ")[-1]
+        kind, last = command.completes, rest.split(" ")[-1]
         try:
+            if (location := self._tested_at(command, rest)) is not None:
+                begun = _LAST.match(last)
+                head, name = (begun["head"], begun["name"]) if begun is not None else ("", last)
+                if not head.endswith((".", "->")):
+                    names = names_at(self.session, location)
+                    return sorted({head + known for known in names if known.startswith(name)})
+                kind = "place"
+            if kind == "info" and " " in rest:
+                kind = {"macro": "macro", "args": "argument", "pipes": "task"}.get(rest.split(" ")[0], "")
             if kind in ("place", "function") and (found := self._inside(last)) is not None:
                 return found
             return sorted({name for name in self._names(kind) if name.startswith(last)})
@@ -251,6 +262,17 @@ class Console(CommandContext):
             return []
         finally:
             self.session.runs.holder.take(None)
+
+    def _tested_at(self, command: Command, rest: str) -> Location | None:
+        """Return the place of the breakpoint whose condition *rest* ends in; None where it ends in none, or before the place is known."""
+        found = re.match(r"(?P<place>.*?)(?:^|\s)if\s", rest) if command.group == STOPPING else None
+        if found is not None and command.name in ("break", "tbreak"):
+            return location_of(self.session, re.sub(r"\s+(task|ignore)\s+\w+$", "", found["place"].strip()))
+        number, behind, _ = rest.partition(" ")
+        if command.name == "condition" and behind and number.isdigit():
+            made = self.session.breakpoints.get(int(number))
+            return None if made is None else made.location
+        return None
 
     def _inside(self, last: str) -> list[str] | None:
         """Return what the last name of an expression may become: a member behind ``.`` or ``->``, a name of C behind an operator.
@@ -278,6 +300,12 @@ class Console(CommandContext):
             return [str(n) for n in session.breakpoints]
         if kind == "task":
             return [name_of(core).removeprefix("task ") for core in session.look().cores]
+        if kind == "macro":
+            scope = c_scope(session.frame(), names_of(session.look(), session.core()))
+            return [] if scope is None else list(macros_of(scope.module))
+        if kind == "argument":
+            frame = session.frame()
+            return [] if frame is None else list(parameters_of(frame))
         if kind == "function":
             return [*(f.name for f in session.functions), *ISA]
         if kind == "place":

@@ -14,7 +14,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_values import Enumerator, Truth
+from mlusim.frontend.bangc.c_values import Enumerator, Letter, Truth
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, Object, PointerArray, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Items, see
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -224,9 +224,9 @@ def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = 
         if kind == t.BOOL and isinstance(value, int | np.integer):
             return Truth(value)
         names = enumerations.get(kind.name)
-        return (
-            value if names is None or not isinstance(value, int | np.integer) else Enumerator.of(value, names)
-        )
+        if names is None or not isinstance(value, int | np.integer):
+            return Letter.of(value, kind)
+        return Enumerator.of(value, names)
     record = kind.to if isinstance(kind, t.Pointer) else kind
     if isinstance(record, t.Record) and isinstance(value, Object | RecordPointer):
         return CValue(value, kind, enumerations)

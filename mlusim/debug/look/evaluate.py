@@ -18,7 +18,15 @@ from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.formula.parse import unwarned
-from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, Tree, guess_c, names_of_tree, parse_c
+from mlusim.frontend.bangc.c_syntax import (
+    Foreign,
+    NoExpression,
+    NotInScope,
+    Tree,
+    guess_c,
+    names_of_tree,
+    parse_c,
+)
 from mlusim.kernel_frames import SCOPES
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
@@ -243,6 +251,10 @@ def _no(*_: object) -> None:
     raise UsageError("an expression of the debugger changes nothing in the machine")
 
 
+class NoValueYet(UsageError):
+    """An expression that names a variable which is not in scope at this moment, and may be at another."""
+
+
 @define(eq=False)
 class Expression:
     """An expression of the user: code of Python where it is that; in a frame of BANG C it is read as C first."""
@@ -378,7 +390,8 @@ def _tried(
     except NoExpression as refused:
         if isinstance(refused, Foreign) and expression.code is not None:
             return refused
-        raise UsageError(f"{expression.text!r} has no value in C: {refused}") from None
+        kind = NoValueYet if isinstance(refused, NotInScope) else UsageError
+        raise kind(f"{expression.text!r} has no value in C: {refused}") from None
 
 
 def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:
@@ -417,6 +430,8 @@ def condition(text: str) -> Any:
     def test(core: "Core | None", frame: FrameType | None) -> bool | str:
         try:
             value = evaluate(code, frame, core)
+        except NoValueYet:
+            return False  # as `i == 2` at the head of the loop that declares i, before its first pass
         except UsageError as error:
             return f" (its condition cannot be evaluated: {error})"
         try:

@@ -79,6 +79,11 @@ def _package_of(filename: str) -> str:
     return str(folder)
 
 
+def at_file_scope(frame: FrameType) -> bool:
+    """Return whether *frame* makes the variables at file scope of BANG C, as each task does before its kernel: no line that one steps to."""
+    return frame.f_code.co_name == "<module>" and SCOPES in frame.f_globals
+
+
 def kernel_frames(frame: FrameType | None) -> Iterator[FrameType]:
     """Yield the frames at and above *frame* that are not mlusim's, innermost first."""
     found = kernel_frame(frame)

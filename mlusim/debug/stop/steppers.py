@@ -4,7 +4,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import depth_of, kernel_frames, returns_nothing
+from mlusim.debug.source.frames import at_file_scope, depth_of, kernel_frames, returns_nothing
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op, Tracing
 from mlusim.machine.events import Step
@@ -50,8 +50,8 @@ class LineStep(Stepper):
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Count the core's lines."""
-        del frame, tracer, entered
-        return self.counted() if self.mine(core) else None
+        del tracer, entered
+        return self.counted() if self.mine(core) and not at_file_scope(frame) else None
 
 
 class NextStep(Stepper):
@@ -67,7 +67,7 @@ class NextStep(Stepper):
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Count lines that are no deeper than where the step began."""
         del tracer, entered
-        if not self.mine(core) or not self._outside(frame):
+        if not self.mine(core) or not self._outside(frame) or at_file_scope(frame):
             return None
         # Where the step has come to the caller, further steps are counted there.
         if self.core is not None:
@@ -208,7 +208,7 @@ class Lines(Stopper):
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at any line of the core at that depth."""
         del tracer, entered
-        if core is None or (self.label is not None and name_of(core) != self.label):
+        if core is None or (self.label is not None and name_of(core) != self.label) or at_file_scope(frame):
             return None
         return "" if self.depth is None or depth_of(frame) <= self.depth else None
 

@@ -14,8 +14,8 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.c_calls import called, functions_called
 from mlusim.frontend.bangc.c_macros import Macro, macro_at, macros_of
 from mlusim.frontend.bangc.c_stores import Assignment, Bind, assignment, in_cell
-from mlusim.frontend.bangc.c_syntax import CallOf, Foreign, NoExpression, Tree, parse_c
-from mlusim.frontend.bangc.c_values import Typed, value_of
+from mlusim.frontend.bangc.c_syntax import CallOf, Foreign, NoExpression, NotInScope, Tree, parse_c
+from mlusim.frontend.bangc.c_values import Typed, static_type, value_of
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
@@ -64,6 +64,19 @@ class FunctionNames:
         end = (end_line or at[0], end_column + 1)
         # Of those that are in scope the innermost is the last.
         return {name: v for name, vs in self.written.items() for v in vs if self._reaches(v, at, end)}
+
+    def at_line(self, code: CodeType, line: int | None) -> dict[str, ir.Local]:
+        """Return the variable that each name means somewhere on *line*, or where the function begins (None)."""
+        if line is None:
+            return {name: v for name, vs in self.written.items() for v in vs if v.parameter}
+        places = {p for p in code.co_positions() if p[0] == line and p[2] is not None}
+        ends = [((p[0] or 0, (p[2] or 0) + 1), (p[1] or 0, (p[3] or 0) + 1)) for p in places]
+        return {
+            name: v
+            for name, vs in self.written.items()
+            for v in vs
+            if any(self._reaches(v, at, end) for at, end in ends)
+        }
 
     def _reaches(self, local: ir.Local, at: Position, end: Position) -> bool:
         """Return whether *local* is in scope at what stands from *at* to *end*."""
@@ -162,7 +175,7 @@ class FrameNames:
         if local is not None:
             raw = self.frame.f_locals.get(local.name, _NOTHING)
             if raw is _NOTHING:
-                raise NoExpression(f"{name} has no value yet")
+                raise NotInScope(f"{name} has no value yet")
             value = raw.v if in_cell(raw, local.type, local) else raw
             return _held(value, local.type, local.source_name)
         value = self.frame.f_globals.get(name)
@@ -177,7 +190,7 @@ class FrameNames:
         """Return what *name* is that is no variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""
         lines = sorted({v.span.line for v in self.names.written.get(name, ())})
         if lines:
-            raise NoExpression(self._out_of_scope(name, lines))
+            raise NotInScope(self._out_of_scope(name, lines))
         macro = self.macro(name)
         if macro is not None and macro.parameters is None and macro.body:
             return self.value_of(self._parsed(macro.expanded()))
@@ -259,6 +272,40 @@ class Scopes:
                 if own is code:
                     return _names_of(part.file.form.functions[symbol], part.file.form)
         return None
+
+    def visible(self, code: CodeType, line: int | None) -> list[str]:
+        """Return the variables that are in scope on *line* of a function, or where it begins (None), and those at file scope."""
+        found = self.function(code)
+        if found is None:
+            return []
+        return [*found.at_line(code, line), *(g.name for g in found.module.globals.values())]
+
+    def refused(self, text: str, code: CodeType, line: int | None) -> str:
+        """Return why the expression *text* can have no value of C on *line* of a function, or where it begins (None); "" where it may."""
+        found = self.function(code)
+        if found is None:
+            return ""
+        here, outside = found.at_line(code, line), FileNames(found, {})
+
+        def of(name: str) -> t.Type | None:
+            known = next((g.type for g in found.module.globals.values() if g.name == name), None)
+            if name in here or known is not None:
+                return here[name].type if name in here else known
+            lines = sorted({v.span.line for v in found.written.get(name, ())})
+            if not lines:
+                return None
+            where = f"line {line}" if line is not None else f"the first line of {found.function.name}"
+            raise NotInScope(
+                f"{name} of line {' and of line '.join(map(str, lines))} is not in scope at {where}"
+            )
+
+        try:
+            static_type(parse_c(text, outside.is_type), of)
+        except Foreign:
+            return ""
+        except NoExpression as reason:
+            return str(reason)
+        return ""
 
     def outside(self, extra: Mapping[str, Any] | None = None) -> FileNames | None:
         """Return the names of the kernel's file, and *extra* names besides."""

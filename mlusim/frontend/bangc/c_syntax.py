@@ -14,6 +14,10 @@ class NoExpression(Exception):
     """The text is not an expression of C; says why."""
 
 
+class NotInScope(NoExpression):
+    """A variable that the function declares elsewhere, or that has no value yet: it may have one at another moment."""
+
+
 class Foreign(NoExpression):
     """It names what C does not know: something of Python's, which may give it a value."""
 

@@ -1,8 +1,9 @@
 """Expressions of C evaluated in a frame of BANG C: C's types and conversions on what the frame's variables hold."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from attrs import frozen
 
 from mlusim.counted import with_article
@@ -56,6 +57,25 @@ class Truth(int):
         return "true" if self else "false"
 
 
+class Letter(int):
+    """A char, with the letter that it stands for: ``97 'a'``."""
+
+    __slots__ = ()
+    _ESCAPES: ClassVar = {0: "\\0", 9: "\\t", 10: "\\n", 13: "\\r", 39: "\\'", 92: "\\\\"}
+
+    @classmethod
+    def of(cls, value: Any, kind: t.Type) -> Any:
+        """Return *value* with its letter, where *kind* is one of char and it has one in ASCII; else as it is.
+
+        A quantised number is a char of C, too: those that are no letter stay numbers.
+        """
+        char = kind in (t.INT8, t.UINT8) and isinstance(value, int | np.integer)
+        return cls(value) if char and (32 <= value < 127 or int(value) in cls._ESCAPES) else value
+
+    def __repr__(self) -> str:
+        return f"{int(self)} '{self._ESCAPES.get(int(self), chr(self))}'"
+
+
 class Enumerator(int):
     """A number of an enumeration, with the name that it has there."""
 
@@ -87,7 +107,7 @@ class Typed:
     @property
     def shown(self) -> Any:
         """The value as it is shown."""
-        return Truth(self.value) if self.type == t.BOOL else self.value
+        return Truth(self.value) if self.type == t.BOOL else Letter.of(self.value, self.type)
 
     @property
     def number(self) -> Any:
@@ -99,6 +119,68 @@ def _number(value: Any, kind: t.Type) -> Any:
     if not isinstance(kind, t.Arithmetic):
         return value
     return float(value) if kind.kind == "float" else bool(value) if kind.kind == "bool" else int(value)
+
+
+# -- the type of a tree, before there is a value ------------------------------------------------------
+
+
+def static_type(tree: Tree, of: Callable[[str], t.Type | None]) -> t.Type | None:
+    """Return the type of *tree*, whose variables have the types that *of* returns; None where it is not known.
+
+    Raises `NoExpression` for what no value of those types allows: a member that there is not, an element of a number, a record as an operand.
+    """
+    match tree:
+        case Number():
+            return tree.type
+        case Name():
+            found = of(tree.text)
+            return found.to if isinstance(found, t.Pointer) and found.reference else found
+        case Prefix():
+            return _prefix_type(tree.op, static_type(tree.operand, of))
+        case Infix():
+            _operand(static_type(tree.left, of), tree.op)
+            _operand(static_type(tree.right, of), tree.op)
+        case Choice():
+            _operand(static_type(tree.test, of), "?")
+            static_type(tree.then, of)
+            static_type(tree.other, of)
+        case Item():
+            static_type(tree.index, of)
+            return _element_type(static_type(tree.base, of), "[]")
+        case MemberAccess():
+            return _member_type(tree, static_type(tree.base, of))
+    return None
+
+
+def _prefix_type(op: str, kind: t.Type | None) -> t.Type | None:
+    if op == "&":
+        return None if kind is None else t.Pointer(kind.of if isinstance(kind, t.Array) else kind)
+    return _element_type(kind, "*") if op == "*" else _operand(kind, op)
+
+
+def _member_type(tree: MemberAccess, kind: t.Type | None) -> t.Type | None:
+    kind = kind.to if tree.arrow and isinstance(kind, t.Pointer) else kind
+    if isinstance(kind, t.Record):
+        return _member(kind, tree.name).type
+    if isinstance(kind, t.Arithmetic | t.Array | t.Pointer):
+        raise NoExpression(f"a value of type {kind} has no member {tree.name}")
+    return None
+
+
+def _element_type(kind: t.Type | None, what: str) -> t.Type | None:
+    if isinstance(kind, t.Array | t.Pointer):
+        return kind.of if isinstance(kind, t.Array) else kind.to
+    if isinstance(kind, t.Arithmetic | t.Record):
+        raise NoExpression(f"a value of type {kind} is not a pointer, as {what} wants")
+    return None
+
+
+def _operand(kind: t.Type | None, op: str) -> t.Type | None:
+    if isinstance(kind, t.Record):
+        raise NoExpression(
+            f"{op} takes numbers and pointers, and this is a {kind.name}; name one of its members"
+        )
+    return None
 
 
 # -- the value of a tree ----------------------------------------------------------------------------
@@ -261,11 +343,7 @@ def _part(tree: MemberAccess, scope: "FrameNames") -> Typed:
         kind = kind.to
     if not isinstance(kind, t.Record):
         raise _refused(base, f"{base.text or 'the operand'} of type {base.type} has no members")
-    member = next((f for f in kind.fields if f.name == tree.name), None)
-    if member is None:
-        raise NoExpression(
-            f"{kind.name} has no member {tree.name}; its members: {', '.join(f.name for f in kind.fields)}"
-        )
+    member = _member(kind, tree.name)
     holder = getattr(base.value, "here", base.value)
     if holder is None:
         raise UsageError("a member of the null pointer")
@@ -273,6 +351,16 @@ def _part(tree: MemberAccess, scope: "FrameNames") -> Typed:
     raw = holder.field(tree.name) if hasattr(holder, "field") else None
     text = f"{base.text}{'->' if tree.arrow else '.'}{tree.name}"
     return Typed(value, member.type, raw, text)
+
+
+def _member(kind: t.Record, name: str) -> t.Field:
+    """Return the member called *name*.  Raises `NoExpression` where there is none."""
+    found = next((f for f in kind.fields if f.name == name), None)
+    if found is None:
+        raise NoExpression(
+            f"{kind.name} has no member {name}; its members: {', '.join(f.name for f in kind.fields)}"
+        )
+    return found
 
 
 def _address(given: Typed) -> Typed:
