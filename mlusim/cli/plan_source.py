@@ -18,7 +18,7 @@ from mlusim.counted import plural
 from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file
 from mlusim.files.paths import shown
 from mlusim.plan.claims import Verdict
-from mlusim.plan.layout import Layout
+from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.render import frontier_view, memory_map, region_keys
 from mlusim.plan.svg import frontier_svg, memories_svg
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray
@@ -62,10 +62,10 @@ def answers(args: argparse.Namespace) -> list[PlanAnswer]:
     args.program, *args.arguments = args.operator
     boards = boards_in(args.board, DEFAULT_BOARDS[:1])
     if args.max:
-        found = _on_each(args, boards, lambda call: largest_value(call, args.max))
+        found = _on_each(args, boards, lambda call: largest_value(call, args.max.removeprefix("-D")))
         return [_largest(one, last=one is found[-1]) for one in found]
     if args.frontier:
-        x, y = frontier_names(args.frontier)
+        x, y = (name.removeprefix("-D") for name in frontier_names(args.frontier))
         fronts = _on_each(args, boards, lambda call: frontier_of(Shapes(call), x, y))
         return [_frontier(one, last=one is fronts[-1]) for one in fronts]
     if args.claim is not None:
@@ -363,7 +363,7 @@ def _view(found: Carving) -> Iterator[RenderableType]:
         keys = region_keys(layout)
         for array in found.arrays:
             if array.space == layout.stages[0].name:
-                yield from ("", _table(found, array, keys))
+                yield from ("", _table(found, array, layout.stages[0], keys))
         yield from ("", memory_map(layout))
     yield ""
     yield from (_line(text) for text in _memory(found))
@@ -389,7 +389,7 @@ def _memory(found: Carving) -> Iterator[str]:
         yield "; ".join(told)
 
 
-def _table(found: Carving, array: DeclaredArray, keys: Mapping[str, str]) -> Any:
+def _table(found: Carving, array: DeclaredArray, stage: StageLayout, keys: Mapping[str, str]) -> Any:
     used = f"{found.touched(array):,} of {array.bytes:,} {plural(array.bytes, 'byte')} touched"
     made = table(
         "", "offset", "touched", "bytes", "variable", "declared", "shares bytes with",
@@ -398,6 +398,14 @@ def _table(found: Carving, array: DeclaredArray, keys: Mapping[str, str]) -> Any
     )  # fmt: skip
     for part in found.parts_of(array):
         made.add_row(keys.get(part.text, ""), *_row(found, part))
+    rest = next(
+        (one for one in stage.regions if one.rest and array.start < one.end <= array.start + array.bytes),
+        None,
+    )
+    if rest is not None:
+        made.add_row(
+            keys[rest.name], f"{rest.offset - array.start:,}", "-", f"{rest.bytes:,}", "untouched", "", ""
+        )
     return made
 
 

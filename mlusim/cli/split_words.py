@@ -43,12 +43,16 @@ def _values(action: argparse.Action, words: Sequence[str]) -> int:
     return min(1, len(words))
 
 
+_TAKE_MACROS = ("--param", "--max", "--frontier")
+
+
 def macros_joined(words: Sequence[str]) -> list[str]:
-    """*words* with ``--param -DNAME=V`` as one word, which would be two options to argparse."""
+    """*words* with ``--param -DNAME=V``, and what else takes a macro, as one word, which would be two options to argparse."""
     found: list[str] = []
     for word in words:
-        if found[-1:] == ["--param"] and word.startswith("-D") and "--" not in found:
-            found[-1] = f"--param={word}"
+        before = found[-1] if found else ""
+        if before in _TAKE_MACROS and word.startswith("-D") and "--" not in found:
+            found[-1] = f"{before}={word}"
         else:
             found.append(word)
     return found

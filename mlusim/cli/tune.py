@@ -163,9 +163,10 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
     console.print(made)
     out = [one for one in found if not able(one)]
     if out:
-        made = table("out", "verdict", "reason", fold=("out", "reason"))
-        for row in alike(out):
-            made.add_row(*row)
+        made = table("out", "board", "verdict", "reason", fold=("out", "reason"))
+        for board in dict.fromkeys(one["board"] for one in out):
+            for names, verdict, reason in alike([one for one in out if one["board"] == board]):
+                made.add_row(names, board, verdict, reason)
         console.print("", made, sep="\n")
 
 

@@ -184,6 +184,8 @@ def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str], room: int
 def _map_row(row: Sequence[BarSegment], keys: Mapping[str, str]) -> Text:
     text = Text(no_wrap=True)
     for segment in row:
+        if segment.left > len(text) > 0:  # what is before a gap ends there
+            text.append("|", style="bold")
         text.append(" " * (segment.left - len(text)))
         text.append("|", style="bold")
         text.append(_label(segment, keys), style=_style(segment.region, keys))
@@ -193,10 +195,15 @@ def _map_row(row: Sequence[BarSegment], keys: Mapping[str, str]) -> Text:
 def _label(segment: BarSegment, keys: Mapping[str, str]) -> str:
     room = segment.width - 1
     name = segment.region.name
-    return (name if len(name) <= room else keys[name]).center(room)[:room]
+    label = name if len(name) <= room else keys[name]
+    if segment.region.rest and room >= len(label) + 2:
+        return f" {label} ".center(room, ".")
+    return label.center(room)[:room]
 
 
 def _style(region: PlacedRegion, keys: Mapping[str, str]) -> str:
+    if region.rest:
+        return "dim"
     color = _COLORS[list(keys).index(region.name) % len(_COLORS)]
     return f"dim {color} reverse" if region.kept else f"{color} reverse"
 

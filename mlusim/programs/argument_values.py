@@ -6,7 +6,7 @@ Numbers and sizes may be formulas of other arguments, so all arguments of a call
 import math
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,7 @@ else:
 
 Array = np.ndarray[Any, Any]
 _MEMBER = re.compile(r"(.+\.npz)(?::(.+))?", re.DOTALL)
+_HEXADECIMAL = re.compile(r"(?:^|(?<=x))(0[xX][0-9a-fA-F]+)(?=x|$)")
 _WIDEST = 1 << 63
 
 
@@ -193,7 +194,16 @@ class ArgumentScope:
 
     def sizes(self, value: ArgumentValue, what: str) -> tuple[int, ...]:
         """Return the shape that *value* asks for.  Raises `UsageError` for sizes that are no whole numbers of 0 or more."""
+        for word in re.findall(r"\w+", value.sizes or ""):
+            hexadecimal = _HEXADECIMAL.search(word) if word not in self._names() else None
+            if hexadecimal is not None:  # which int() reads, and which is sizes with x between them too
+                number = hexadecimal[1]
+                apart = f"0,{int(number[2:])} or " if number[2:].isdigit() else ""
+                why = f"{number} may be hexadecimal, or a 0 with x behind it; write {apart}{int(number, 16)}"
+                raise self._no_sizes(value, what, why)
         spread = re.sub(r"\w+", lambda found: self._spread(found[0]), value.sizes or "")
+        if not all(size.strip() for size in _apart(spread)):
+            raise self._no_sizes(value, what, "a size is missing")
         try:
             found = tuple(self._formula(size) for size in _apart(spread))
         except UsageError as error:
@@ -218,12 +228,21 @@ class ArgumentScope:
                 total += math.prod(self.sizes(value, what)) * size
         return total
 
-    def array(self, name: str, value: ArgumentValue, what: str, usual: DType | None = None) -> Array:
+    def array(
+        self,
+        name: str,
+        value: ArgumentValue,
+        what: str,
+        usual: DType | None = None,
+        legal: Sequence[ArgumentForm] = forms.POINTERS,
+    ) -> Array:
         """Make or read the array that goes in as argument *name*; *usual* are its elements where its text names none.
+
+        *legal* are the forms that a sentence about a missing file names.
 
         Raises `UsageError` for files, types and sizes that do not do.
         """
-        wanted = f"{what} takes {forms.spellings(forms.POINTERS)}"
+        wanted = f"{what} takes {forms.spellings(legal)}"
         if value.form is forms.FILE:
             return read_array(str(value.file), wanted)
         if value.form is forms.MEMBER:
@@ -278,6 +297,10 @@ class ArgumentScope:
             array = given.get(name)
             if array is None:
                 array = self.array(name, value, what, usual)
+            try:
+                as_dtype(array.dtype)
+            except UsageError as error:
+                raise _unread(what, value.text, f"its elements: {error}") from None
             arrays[f"input.{name}"] = array
             # Lent, so that a store through a cast is a fault and no silent change of an input.
             made = device.put(array) if value.comes_back else device.share(array)

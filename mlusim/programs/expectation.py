@@ -131,7 +131,7 @@ class Expectation:
             # A value that comes back is an output itself, with nothing to compare with.
             if not value.form.goes_in or value.comes_back:
                 raise UsageError(f"{what} is given {text!r}; it takes {spellings(ARRAYS)}")
-            expected[name] = scope.array(name, value, what)
+            expected[name] = scope.array(name, value, what, legal=ARRAYS)
         if self.function is not None:
             # Both may be given, for different outputs.
             given = _of_function(self.function, call, done)
@@ -141,13 +141,18 @@ class Expectation:
             expected |= given
         unknown = next((name for name in expected if name not in done.outputs), None)
         if unknown is not None:
-            who = "expect" if unknown in self.arrays else "the reference"
             legal = ", ".join(done.outputs) or "nothing"
-            raise UsageError(f"{who} gives {unknown!r}, which does not come back; {legal} does")
+            raise UsageError(
+                f"{self._who(unknown)} gives {unknown!r}, which does not come back; {legal} does"
+            )
         return {
-            name: _compared(name, done.outputs[name], np.asarray(array), self.close)
+            name: _compared(name, done.outputs[name], np.asarray(array), self.close, self._who(name))
             for name, array in expected.items()
         }
+
+    def _who(self, name: str) -> str:
+        """Return the words for what gives the output *name*."""
+        return "expect" if name in self.arrays else "the reference"
 
 
 def _of_function(
@@ -170,10 +175,10 @@ def _of_function(
     return {next(iter(done.outputs)): expected}
 
 
-def _compared(name: str, output: Array, expected: Array, close: Thresholds) -> Compared:
+def _compared(name: str, output: Array, expected: Array, close: Thresholds, who: str) -> Compared:
     if expected.size != output.size or expected.dtype.kind not in "fiub":
         raise UsageError(
-            f"the reference gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
+            f"{who} gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
             f"{list(output.shape)} comes back; legal: numbers, {output.size} of them"
         )
     # One may be flat: only the number of elements has to agree.

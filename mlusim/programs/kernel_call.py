@@ -1,6 +1,7 @@
 """One launch of a kernel of BANG C sources, with arguments that are given as text."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from mlusim.arch.board import Board
 from mlusim.counted import with_article
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError, shown_file
+from mlusim.files.paths import shown
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
@@ -58,6 +60,49 @@ class Sources:
             "define": dict(self.define),
             "board": self.board.name,
         }
+
+    def macro_texts(self, module: Module) -> "MacroTexts":
+        """Return the user's files that *module* was compiled from."""
+        facts = self.facts(module)
+        paths = [Path(facts["folder"]) / path for path in facts["digests"]]
+        return MacroTexts({str(path): path.read_text(errors="replace") for path in paths})
+
+
+@frozen
+class MacroTexts:
+    """The texts of sources by their paths, and what they do with a macro of ``-D``."""
+
+    texts: Mapping[str, str]
+
+    def identifiers(self) -> set[str]:
+        """Return the words that may be names."""
+        return set(re.findall(r"\b[A-Za-z_]\w*\b", " ".join(self.texts.values())))
+
+    def defined(self, name: str) -> int | None:
+        """Return the whole number that they give macro *name* where ``-D`` does not; None where they give none."""
+        found = (_defined(name, text) for text in self.texts.values() if _guarded(name, text))
+        return next((int(one[1], 0) for one in found if one is not None and one[1]), None)
+
+    def refuse_fixed(self, name: str) -> None:
+        """Raise `UsageError` where they define macro *name* whatever ``-D`` says."""
+        for path, text in self.texts.items():
+            defined = _defined(name, text)
+            if defined is not None and not _guarded(name, text):
+                line = text.count("\n", 0, defined.start()) + 1
+                raise UsageError(
+                    f"{shown(path)}:{line} defines {name} whatever -D says; put it between #ifndef {name} and #endif"
+                )
+
+
+def _defined(name: str, text: str) -> re.Match[str] | None:
+    """Return the first definition of macro *name*, whose group is the whole number that it is."""
+    number = r"(?:[ \t]+\(?((?:0[xX][0-9a-fA-F]+|0|[1-9]\d*))[uUlL]*\)?[ \t]*(?://.*|/\*.*)?$)?"
+    return re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b{number}", text, re.MULTILINE)
+
+
+def _guarded(name: str, text: str) -> bool:
+    """Return whether a condition asks for macro *name*."""
+    return bool(re.search(rf"^[ \t]*#[ \t]*(ifndef[ \t]+{name}\b|if\b.*\b{name}\b)", text, re.MULTILINE))
 
 
 @frozen(eq=False)

@@ -316,6 +316,7 @@ class Shapes:
         """Return the value that the call gives *name*, at least 1.  Raises `UsageError` where there is no such variable."""
         if name in DIMS:
             return self.call.dim[DIMS.index(name)]
+        self._settle_macro(name)
         known = self.variables()
         if name not in known:
             legal = ", ".join(known) or "it has none"
@@ -328,6 +329,22 @@ class Shapes:
             return max(self.call.scope().whole(name), 1)
         except UsageError as error:
             raise UsageError(f"{error}, for the search to begin at") from None
+
+    def _settle_macro(self, name: str) -> None:
+        """Give macro *name* the number that the sources give it, where ``-D`` does not.
+
+        Raises `UsageError` for a macro that the sources do not use, or define whatever ``-D`` says.
+        """
+        if name in self.call.arguments or (name in self.variables() and not self.is_macro(name)):
+            return
+        texts = self.call.sources.macro_texts(self.call.module)
+        texts.refuse_fixed(name)
+        number = texts.defined(name)
+        if self.is_macro(name):
+            if name not in texts.identifiers():
+                raise UsageError(f"the source of {self.kernel} uses no macro {name}, which -D defines")
+        elif number is not None:
+            self.call = self.call.with_values({}, {name: str(number)}, self.call.dim)
 
     def is_plain(self, name: str) -> bool:
         """Return whether argument *name* is a number that is written out."""

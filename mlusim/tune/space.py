@@ -6,18 +6,16 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from mlusim.counted import counted
 from mlusim.errors import UsageError
-from mlusim.files.paths import shown
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.near import near
 from mlusim.programs.host_program import HostProgram
-from mlusim.programs.kernel_call import KernelCall, dim_of, kind_of
+from mlusim.programs.kernel_call import KernelCall, MacroTexts, dim_of, kind_of
 
 if TYPE_CHECKING:
     from mlusim.programs.command_program import CommandProgram
@@ -155,7 +153,7 @@ def _parameter(word: ParameterWord, own: Sequence[str], call: KernelCall) -> Tun
             kind_of(text)
         return TuneParameter(name, name, tuple(dict.fromkeys(texts)))
     formulas = re.findall(r"\b[A-Za-z_]\w*\b", " ".join(call.arguments.values()))
-    if name in own or (name in formulas and name not in _identifiers(_texts(call))):
+    if name in own or (name in formulas and name not in _texts(call).identifiers()):
         return TuneParameter(name, ARGUMENT, values)
     refuse_unused(name, own, call)
     return TuneParameter(name, MACRO, values)
@@ -164,7 +162,7 @@ def _parameter(word: ParameterWord, own: Sequence[str], call: KernelCall) -> Tun
 def refuse_unused(name: str, own: Sequence[str], call: KernelCall | HostProgram) -> None:
     """Raise `UsageError` where no source of *call* uses a macro *name*, or one defines it whatever ``-D`` says."""
     texts = _texts(call)
-    identifiers = _identifiers(texts)
+    identifiers = texts.identifiers()
     if name not in identifiers:
         legal = ", ".join(["dim", "kind", *own])
         guess = near(name, [*own, *identifiers], 1)
@@ -172,27 +170,12 @@ def refuse_unused(name: str, own: Sequence[str], call: KernelCall | HostProgram)
         raise UsageError(
             f"--param {name}: {call.name} has no parameter {name}, and its source uses no such macro; {hint}"
         )
-    for path, text in texts.items():
-        defined = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", text, re.MULTILINE)
-        if defined and not re.search(
-            rf"^[ \t]*#[ \t]*(ifndef[ \t]+{name}\b|if\b.*\b{name}\b)", text, re.MULTILINE
-        ):
-            line = text.count("\n", 0, defined.start()) + 1
-            raise UsageError(
-                f"{shown(path)}:{line} defines {name} whatever -D says; put it between #ifndef {name} and #endif"
-            )
+    texts.refuse_fixed(name)
 
 
-def _texts(call: KernelCall | HostProgram) -> dict[str, str]:
+def _texts(call: KernelCall | HostProgram) -> MacroTexts:
     """Return the user's files that the source of *call* consists of."""
-    facts = call.recorded()[0]["sources"]
-    paths = [Path(facts["folder"]) / path for path in facts["digests"]]
-    return {str(path): path.read_text(errors="replace") for path in paths}
-
-
-def _identifiers(texts: Mapping[str, str]) -> set[str]:
-    """Return the words in *texts* that may be names."""
-    return set(re.findall(r"\b[A-Za-z_]\w*\b", " ".join(texts.values())))
+    return call.sources.macro_texts(call.module)
 
 
 def grid(parameters: Sequence[TuneParameter]) -> list[Settings]:

@@ -168,8 +168,11 @@ def task_of(
     limit: Limit,
     criterion: Criterion = USUAL_CRITERION,
 ) -> TuneTask:
-    """Return the task of trying *wanted* of *call*, each launch under *limit*.  Raises `UsageError` for a reference that is not there."""
-    digests = with_settings(call, wanted[0]).recorded()[0]["sources"]["digests"]
+    """Return the task of trying *wanted* of *call*, each launch under *limit*.
+
+    Raises `UsageError` for a reference that is not there, and `SourceError` where none of *wanted* compiles.
+    """
+    digests = _digests(call, wanted)
     texts = [*call.arguments.values(), *(text for _, text in criterion.expect)]
     texts += [setting.value for settings in wanted for setting in settings]
     return TuneTask(
@@ -190,6 +193,19 @@ def task_of(
         None,
         limit,
     )
+
+
+def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
+    """Return the digests of the files that the first of *wanted* that compiles consists of."""
+    first: SourceError | None = None
+    for settings in wanted:
+        try:
+            found: Mapping[str, str] = with_settings(call, settings).recorded()[0]["sources"]["digests"]
+        except SourceError as error:
+            first = first or error
+        else:
+            return found
+    raise first or UsageError("there is nothing to try")
 
 
 def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criterion) -> str:

@@ -83,16 +83,16 @@ def test_the_best_comes_first_and_what_is_out_last(cli, scale):
 def test_what_is_wrong_or_overlaps_is_out(cli, scale):
     """A result unlike the first candidate's, or the reference's; a part that overwrites another; a source that does not compile."""
     words = (*CALL, "-D", "TILE=512", "--arg", "step=32")
-    wrong = cli(*words, "--param", "FACTOR=2.0f,3.0f,two", "--json").json()["candidates"]
+    wrong = cli(*words, "--param", "FACTOR=two,2.0f,3.0f", "--json").json()["candidates"]
     judged = cli(*words, "--param", "-DFACTOR=3.0f,2.0f", "--reference", "twice:same", "--json").json()
     carved = cli(*words, "--param", "SECOND=2048,1024", "--json")
     partly = cli(
         *CALL[:10], "-D", "TILE=512", "--arg", "step=32", "--jobs", 1, "--param", "n=1024,2048", "--json"
     ).json()
 
-    assert ["ok", "wrong", "untranslated"] == [one["verdict"] for one in wrong]
-    assert "unlike FACTOR=2.0f: dst is wrong" in wrong[1]["why"].replace("-D", "")
-    assert "'two'" in wrong[2]["why"]
+    assert ["ok", "untranslated", "wrong"] == [one["verdict"] for one in wrong]
+    assert "unlike FACTOR=2.0f: dst is wrong" in wrong[2]["why"].replace("-D", "")
+    assert "'two'" in wrong[1]["why"]
     assert ({"FACTOR": "2.0f"}, [True, False]) == (
         judged["best"],
         [one["right"] for one in judged["candidates"]],
@@ -127,7 +127,8 @@ def test_results_are_kept_and_reused(cli, scale):
 def test_sweep_and_what_if_take_the_same_words(cli, scale):
     """All candidates in order on each board; each candidate on other boards; a case of a file in place of the words."""
     call = ("scale.mlu", "--engine", "python", *CALL[6:], "--arg", "step=32", "--param", "-DTILE=64,100000")
-    swept = cli("sweep", *call, "--jobs", 1, "--board", "MLU370-X4,MLU370-X8", "--json")
+    kept = ("sweep", *call, "--jobs", 1, "--board", "MLU370-X4,MLU370-X8", "-o", "kept.jsonl")
+    shown, swept = cli(*kept), cli(*kept, "--json")
     rows = swept.json()["candidates"]
     asked = cli("what-if", *call, "--board", "MLU370-X8", "--json")
     first, other = asked.json()["candidates"]
@@ -140,6 +141,8 @@ def test_sweep_and_what_if_take_the_same_words(cli, scale):
     ).json()
 
     assert 1 == swept.code
+    out = [line.split()[:3] for line in shown.out.splitlines() if line.startswith("TILE=100000 ")]
+    assert [["TILE=100000", board, "refused"] for board in ("MLU370-X4", "MLU370-X8")] == out
     assert [("64", "MLU370-X4", "ok"), ("100000", "MLU370-X4", "refused"), ("64", "MLU370-X8", "ok"), ("100000", "MLU370-X8", "refused")] == [
         (one["parameters"]["TILE"], one["board"], one["verdict"]) for one in rows
     ]  # fmt: skip

@@ -81,11 +81,11 @@ def test_what_a_host_function_refuses_is_told_apart_from_what_it_accepts_and_ove
 
 
 def test_the_largest_shape_says_what_binds(plan):
-    """A parameter, a number of its formulas and a macro; where a shape below fails, it is told."""
+    """A parameter, a number of its formulas and a macro, from what the source has for it; where a shape below fails, it is told."""
     found = plan(*SOLID, "--max", "cols", "--json").json()
     shown = plan(*CALL, "-D", "HOLE=65", "--max", "cols").out
     formula = plan(*SOLID, "--max", "n", "--json").json()
-    macro = plan(*SOLID, "-D", "TILE=2", "--max", "TILE", "--json").json()
+    macro = plan(*SOLID, "--max", "-DTILE", "--json").json()
 
     assert (128, 129, "right in pool", 4096, 4128, 4096) == tuple(
         found[key] for key in ("largest", "next", "binding", "used_at_largest", "used_at_next", "capacity")

@@ -1,6 +1,7 @@
 """``mlusim plan FILE.mlu``: the parts of on-chip arrays as a kernel of BANG C carves them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -225,6 +226,7 @@ def test_stages_share_bytes_without_a_finding(plan):
             ("add.mlu", *CALL, "--max", "a"),
             "has no integer 'a' to look for; its integers, and macros of -D: n",
         ),
+        (("add.mlu", *CALL, "-D", "TILE=4", "--max", "-DTILE"), "uses no macro TILE, which -D defines"),
         (("add.mlu", *CALL, "-o", "plan.csv"), "plan.csv: this answer cannot be written as csv; use JSON"),
         (("missing.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "missing.mlu"),
         (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
@@ -310,6 +312,8 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
         drawn.partition(f"<title>{name}")[2].partition("</g>")[0] for name in ("pool", "right")
     )
     assert ('fill="none" stroke-dasharray' in untouched, 'fill="none"' in painted) == (True, False)
+    assert re.search(r"\nc +[\d,]+ +- +[\d,]+ +untouched\n", drawn)
+    assert re.search(r"\|c\| +\| +stack +\|\n", drawn)  # a part before a gap ends there
     assert "stack 0 of the 128 KiB that are left to it; 636 KiB more may be declared" in shown.out
 
 

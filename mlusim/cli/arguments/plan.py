@@ -14,6 +14,7 @@ EXAMPLES = """examples:
   mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
   mlusim plan scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --board MLU370-X4 MLU590-H8 -o plan.json
   mlusim plan scale.mlu --arg dst=out:float32:n --arg src=randn:float32:n --arg n=16 --max n
+  mlusim plan scale.mlu --arg dst=out:float32:n --arg src=randn:float32:n --arg n=16 --max -DTILE --board MLU370-X4 MLU590-H8
   mlusim plan scale.mlu --function KernelScale --arg data=inout:rand:float32:n --arg n=64 --max n
   mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --frontier rows,cols
   mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --claim "rows*cols*8 <= NRAM"
@@ -61,7 +62,7 @@ def _add_questions(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--max",
         metavar="VAR",
-        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg, a macro of -D or dim.x, found by running",
+        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg, a macro (-DNAME or NAME) or dim.x, found by running",
     )
     what.add_argument(
         "--frontier", metavar="X,Y", help="for every X the largest Y; of a BANG C file for sampled X"
