@@ -49,7 +49,7 @@ import sys, tempfile, time
 from pathlib import Path
 import mlusim.bangc
 from mlusim.arch.catalog import find_board
-from mlusim.frontend.bangc.parse.options import Options
+from mlusim.frontend.bangc.parse.sources import Options
 kernel, options = sys.argv[1], Options((), (), find_board(sys.argv[2]))
 with tempfile.TemporaryDirectory() as folder:
     for n in range(10):

@@ -10,8 +10,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.debug.recorded import Arrays, KernelCallFacts, MainFacts, SourceFacts
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
-from mlusim.frontend.bangc.parse.options import digest
-from mlusim.frontend.bangc.parse.sources import read
+from mlusim.frontend.bangc.parse.sources import digest, read
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, Sources, kind_of
 

@@ -11,8 +11,7 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.frontend.bangc.module import Module
-from mlusim.frontend.bangc.parse.options import Options
-from mlusim.frontend.bangc.parse.sources import read
+from mlusim.frontend.bangc.parse.sources import Options, read
 from mlusim.programs.command_program import CommandProgram
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from mlusim.frontend.bangc import ir, ir_text
 from mlusim.frontend.bangc.errors import diagnostic_of
 from mlusim.frontend.bangc.making import made, prepare
 from mlusim.frontend.bangc.parse import trial
-from mlusim.frontend.bangc.parse.options import Options
+from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
 from mlusim.toolkit import embedded, record
 from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource

@@ -15,7 +15,7 @@ from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.kernel_names import called, named_kernels
 from mlusim.frontend.bangc.link import File, link
-from mlusim.frontend.bangc.parse.options import Options
+from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
 from mlusim.frontend.bangc.translated import Translated
 from mlusim.machine.launch import Launch

@@ -14,7 +14,7 @@ from mlusim.errors import UsageError
 from mlusim.frontend.bangc import form_data
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.module import Module
-from mlusim.frontend.bangc.parse.options import Options
+from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translated import Translated
 from mlusim.toolkit.record import HEAD, symbol_of_stub
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mlusim.arch.catalog import find_board
 from mlusim.frontend.bangc import form_data, ir_text
 from mlusim.frontend.bangc.link import File
-from mlusim.frontend.bangc.parse.options import Options
+from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
 
 SOURCE = r"""

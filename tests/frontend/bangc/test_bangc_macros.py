@@ -4,9 +4,8 @@ import pytest
 
 from mlusim.cli.main import main
 from mlusim.frontend.bangc.parse.library import library
-from mlusim.frontend.bangc.parse.macros import is_invocation
 from mlusim.frontend.bangc.parse.nodes import SPELLS
-from mlusim.frontend.bangc.parse.sources import SourceTexts
+from mlusim.frontend.bangc.parse.sources import SourceTexts, is_invocation
 
 SOURCE = """\
 #define N 64

@@ -52,9 +52,8 @@ from mlusim.frontend.bangc.lower.scope import (
     number,
 )
 from mlusim.frontend.bangc.lower.storage import settle
-from mlusim.frontend.bangc.parse.broken import broken_in
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
-from mlusim.frontend.bangc.parse.referred import referred
+from mlusim.frontend.bangc.parse.unit import broken_in, referred
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile

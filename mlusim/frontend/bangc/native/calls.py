@@ -1,15 +1,17 @@
-"""Calls of intrinsics and of the C library in C."""
+"""Calls in C: of intrinsics, of the C library, of the instructions of inline assembly, and through pointers to functions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mlusim.counted import plural
 from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
 from mlusim.engine.native.layout import MOST_ARGUMENTS
 from mlusim.engine.native.rows import MEETS, REGISTERS, WAITS
+from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import classes, parts, registers
+from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
     NoForm,
@@ -18,14 +20,21 @@ from mlusim.frontend.bangc.native.numbers import (
     real,
     rounded,
 )
-from mlusim.frontend.bangc.native.rendering import Rendering
+from mlusim.frontend.bangc.native.rendering import Rendering, Signature
+from mlusim.frontend.bangc.runtime.core import code_address
+from mlusim.isa.assembly import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA
+from mlusim.time.log import FOR_ALL
 
 
 def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     """Render a call of a row: the run-time's own, a door in C, or Python's door."""
     made = _intrinsic(c, node)
-    return made if node.row in WAITS or node.row in MEETS else parts.used(c, node.arguments, made, node.span)
+    return (
+        made
+        if node.row in WAITS or node.row in MEETS
+        else screening.with_pointers(c, node.arguments, made, node.span)
+    )
 
 
 def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
@@ -201,3 +210,153 @@ def _smaller(a: str, b: str, sign: str, kind: t.Arithmetic) -> str:
 
 def _number(text: str, kind: t.Arithmetic) -> str:
     return real(text, kind) if kind.kind == "float" else text
+
+
+# Inline assembly in C: each instruction of its text as a call of the row that it is.
+
+
+def assembly(c: Rendering, node: ir.Asm) -> str:
+    """Render the instructions in order, behind their operands, which are evaluated once."""
+    try:
+        calls = assembly_calls(node.text)
+    except UsageError:  # the Python engine says so where it is met
+        raise NoForm("inline assembly that is not known") from None
+    lines, inputs = [], dict[str, tuple[str, t.Type]]()
+    for operand in node.inputs:
+        kind, name = operand.value.type, c.temporary()
+        lines.append(f"{ctype(kind)} {name} = {c.value(operand.value)}; (void){name};")  # type: ignore[arg-type]
+        inputs[operand.name] = name, kind
+    outputs: dict[str, ir.Place] = {o.name: o.value for o in node.outputs}  # type: ignore[misc]
+    lines += [_instruction(c, call, inputs, outputs, node.span) for call in calls]
+    return f"({{ {' '.join(lines)} (void)0; }})"
+
+
+def _register(name: str, kind: t.VectorRegister) -> str:
+    return f"a_register({name}, {IDS[dtype_of(kind.of)]})"  # type: ignore[index]
+
+
+def _instruction(
+    c: Rendering,
+    call: AssemblyCall,
+    inputs: dict[str, tuple[str, t.Type]],
+    outputs: dict[str, ir.Place],
+    span: ir.Span,
+) -> str:
+    number, site = NUMBERS[call.row], c.site(span)
+    if call.row == "sync":
+        return f"m->site = {site}; wait_(m, {number}, {FOR_ALL});"
+    given = ", ".join(_operand(c, argument, inputs, outputs) for argument in call.arguments)
+    made = f"UP(m, {number}, {site}, {given})"
+    if call.result is None:
+        return f"(void){made};"
+    at = outputs[call.result.name]
+    if not isinstance(at.type, t.Arithmetic):
+        raise NoForm("inline assembly with vectors in registers")
+    answer = f"number_of({made})" if at.type.kind == "float" else f"whole_of({made})"
+    held = c.temporary()
+    given = (
+        rounded(answer, at.type, wide=True) if at.type.kind == "float" else f"(({ctype(at.type)}){answer})"
+    )
+    stored = c.spread(at, lambda p, i: c.put(at.type, p, i, held, span))
+    return f"{{ {ctype(at.type)} {held} = {given}; {stored}; }}"
+
+
+def _operand(
+    c: Rendering, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
+) -> str:
+    """Render an argument for Python: memory as elements of the mnemonic's type, a register, a plain number, a word."""
+    if isinstance(argument, str):
+        return f"a_text({c.text(argument)})"
+    if isinstance(argument, float):
+        return f"a_float({argument.hex()}, -1)"  # in hexadecimal it is exact
+    if isinstance(argument, int):
+        return f"a_integer({argument}ll, -1)"
+    if argument.name not in inputs:
+        at = outputs[argument.name]
+        if not isinstance(at.type, t.VectorRegister):
+            raise NoForm("inline assembly that reads what it writes")
+        return _register(registers.place(c, at, at.span), at.type)
+    name, kind = inputs[argument.name]
+    if isinstance(kind, t.VectorRegister):
+        return _register(name, kind)
+    if argument.memory and isinstance(kind, t.Pointer):
+        dtype = argument.dtype or dtype_of(kind.to)
+        return f"a_pointer({name}, {-1 if dtype is None else IDS[dtype]})"
+    if argument.memory or not isinstance(kind, t.Arithmetic):
+        raise NoForm("inline assembly with these operands")
+    if kind.kind == "float":
+        return f"a_float({real(name, kind)}, -1)"
+    unsigned = kind.kind == "uint" and kind.size == 8
+    return f"{'a_unsigned' if unsigned else 'a_integer'}((int64_t){name}, -1)"
+
+
+# Pointers to functions in C: the words that they are, and calls through them.
+#
+# A pointer is the address of its function, which no memory has. C takes calls through one apart by the
+# functions of the type whose address is taken somewhere in the program.
+
+
+def pointer(c: Rendering, node: ir.FunctionAddress) -> str:
+    """Render the address of a function."""
+    return f"((Ptr){code_address(c.pointed[node.symbol])}ull)"
+
+
+def invoked(c: Rendering, node: ir.Invoke) -> str:
+    """Render a call through a pointer; what it leads to is looked at first, as Python does."""
+    signature = ctype(node.type), *(ctype(a.type) for a in node.arguments)
+    number = c.signatures.setdefault(signature, len(c.signatures))
+    given = (node.function, *node.arguments)
+    made = c.in_order(given, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
+    return registers.kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
+
+
+def pointer_heads(c: Rendering) -> Iterator[str]:
+    """Render the prototypes of the functions that call through pointers."""
+    for signature, number in c.signatures.items():
+        yield f"{_head(signature, number)};"
+
+
+def _head(signature: Signature, number: int) -> str:
+    result, *parameters = signature
+    given = "".join(f", {kind} a_{n}" for n, kind in enumerate(parameters))
+    return f"static {result} through_{number}(Core *m, Ptr f{given}, int site)"
+
+
+def pointer_bodies(c: Rendering, forms: Mapping[str, ir.Function]) -> Iterator[str]:
+    """Render the functions that call through pointers, each for the functions of one signature."""
+    for signature, number in c.signatures.items():
+        result, *parameters = signature
+        given = "".join(f", a_{n}" for n in range(len(parameters)))
+        cases = []
+        for symbol, place in c.pointed.items():
+            if signature_of(forms.get(symbol)) == signature:
+                done = (
+                    f"k_{symbol}(m{given}); return;" if result == "void" else f"return k_{symbol}(m{given});"
+                )
+                cases.append(f"case {code_address(place)}ull: {done}")
+        # The program ends in Python there: the function that is behind it for the compiler is never reached.
+        lost = f"CALL_UP(m, {c.function('__no_code')}, site, a_pointer(f, -1)); __builtin_unreachable();"
+        yield f"{_head(signature, number)} {{ switch (f) {{ {' '.join(cases)} default: break; }} {lost} }}"
+
+
+def signature_of(form: ir.Function | None) -> Signature | None:
+    """Return the signature of a function in C; None where it has none."""
+    if form is None:
+        return None
+    try:
+        return ctype(form.result), *(ctype(p.type) for p in form.parameters)
+    except NoForm:
+        return None
+
+
+def called_functions(forms: Sequence[ir.Function], pointed: Sequence[str]) -> dict[str, set[str]]:
+    """Return the functions that each function may call: by name, or by an address that is taken somewhere."""
+    found: dict[str, set[str]] = {}
+    for form in forms:
+        nodes = walk(form.body)
+        named = {n.symbol for n in nodes if isinstance(n, ir.Call | ir.FunctionAddress)}
+        named.update(*(n.targets.values() for n in nodes if isinstance(n, ir.Dispatch)))
+        if any(isinstance(n, ir.Invoke) for n in nodes):
+            named.update(pointed)
+        found[form.symbol] = named
+    return found

@@ -7,9 +7,8 @@ from typing import Any
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native import classes, functions, parts, records, registers, screening
-from mlusim.frontend.bangc.native.assembly import assembly
-from mlusim.frontend.bangc.native.calls import intrinsic, library
+from mlusim.frontend.bangc.native import calls, classes, records, registers, screening
+from mlusim.frontend.bangc.native.calls import assembly, intrinsic, library
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
     NoForm,
@@ -140,7 +139,7 @@ def loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
         return records.read(c, *found, at.type)
     fetched = c.spread(at, lambda p, i: c.fetched(at.type, p, i, span))
-    return parts.accessed(c, at, records.member(c, at, fetched), span)
+    return screening.with_pointer(c, at, records.member(c, at, fetched), span)
 
 
 def _assigned_by_now(c: Rendering, at: ir.Place, direct: str, span: ir.Span) -> str:
@@ -170,11 +169,11 @@ def _assign(c: Rendering, node: ir.Assign) -> str:
         return f"({{ {stored}; {given} {direct}; }})" if given else stored
     if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
         given = c.value(node.value)
-        return parts.accessed(
+        return screening.with_pointer(
             c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, given, node.span)), node.span
         )
     held = c.temporary()  # what is stored comes first
-    stored = parts.accessed(
+    stored = screening.with_pointer(
         c, at, c.spread(at, lambda p, i: c.put(at.type, p, i, held, node.span)), node.span
     )
     return f"({{ {ctype(node.value.type)} {held} = {c.value(node.value)}; {stored}; }})"
@@ -194,7 +193,7 @@ def _update(c: Rendering, node: ir.Update) -> str:
     at, index = c.temporary(), c.temporary()
     # Found once, for its parts may act.
     first = c.spread(node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
-    fetched = parts.accessed(c, node.place, c.fetched(node.type, at, index, node.span), node.span)
+    fetched = screening.with_pointer(c, node.place, c.fetched(node.type, at, index, node.span), node.span)
     return (
         f"({{ Ptr {at}; int64_t {index}; {first}; {kind} {old} = {fetched}; "
         f"{kind} {new} = {_combined(c, node, old)}; {c.put(node.type, at, index, new, node.span)}; {result}; }})"
@@ -322,7 +321,7 @@ def _distance(c: Rendering, node: ir.Distance) -> str:
 
 def _call(c: Rendering, node: ir.Call) -> str:
     if c.screened and not isinstance(node.type, t.VectorRegister):
-        return parts.called(c, node)
+        return screening.with_call(c, node)
     made = c.in_order(node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
     if not isinstance(node.type, t.Void):
         ctype(node.type)  # refuses a type without a form
@@ -348,8 +347,8 @@ _VALUES: Mapping[type, Callable[[Rendering, Any], str]] = MappingProxyType(
         ir.Update: _update,
         ir.Call: _call,
         ir.Text: literal_pointer,
-        ir.FunctionAddress: functions.pointer,
-        ir.Invoke: functions.invoked,
+        ir.FunctionAddress: calls.pointer,
+        ir.Invoke: calls.invoked,
         ir.Dispatch: classes.dispatch,
         ir.DynamicCast: classes.dynamic,
         ir.IntrinsicCall: intrinsic,

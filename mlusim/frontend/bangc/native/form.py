@@ -1,25 +1,27 @@
 """The native form of a kernel of BANG C sources: its C, and what it is given."""
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
-from mlusim.engine.native.layout import LITERAL
+from mlusim.engine.native.layout import CELL_BYTES, LITERAL, MOST_CELLS
 from mlusim.engine.native.rows import REGISTERS
 from mlusim.engine.native.screen import Mode
+from mlusim.engine.native.stack import CIRCLES, FRAMES
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.circles import circles
+from mlusim.frontend.bangc.circles import DEEP, circles
 from mlusim.frontend.bangc.fitting import limits_of
-from mlusim.frontend.bangc.native import classes, functions, records, registers
+from mlusim.frontend.bangc.native import calls, classes, records, registers
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, literal
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, in_frame, literal
 from mlusim.frontend.bangc.native.rendering import Rendering, literal_bytes
-from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
 from mlusim.frontend.bangc.runtime.fixed import lock
@@ -36,6 +38,7 @@ from mlusim.memory.space import LDRAM, NRAM, WRAM
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
+
 
 # By the numbers that scalars.h gives FAULT_CELLS and those behind it.
 FAULTS: tuple[Callable[..., Fault], ...] = (
@@ -113,11 +116,11 @@ class BangForm:
         variables = [(part, v) for part in plan.parts for v in _variables(part)]
         for _, variable in variables:
             c.place(variable)
-        calls = functions.calls(forms, tuple(plan.pointed))
-        deep = circles(calls)
+        called = calls.called_functions(forms, tuple(plan.pointed))
+        deep = circles(called)
         bodies, more = [], list[tuple[str, int]]()
         for f in forms:
-            bodies.append(function(c, f, calls=bool(calls[f.symbol]), recursive=f.symbol in deep))
+            bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))
             more += [(f.symbol, local.type.size) for local in c.values]
         first = [line for part, v in variables if not v.space for line in _constant(c, part, v)]
         kept = [local for local in c.statics.values() if in_cell(local)]
@@ -127,8 +130,8 @@ class BangForm:
         first = [*_literals(c), *first]
         more += [("", len(literal_bytes(text))) for text in c.literals]
         heads = [f"{prototype(f)};" for f in forms]
-        by_pointer = [*functions.bodies(c, {f.symbol: f for f in forms}), *classes.bodies(c)]
-        heads += [*functions.heads(c), *classes.heads(c)]
+        by_pointer = [*calls.pointer_bodies(c, {f.symbol: f for f in forms}), *classes.bodies(c)]
+        heads += [*calls.pointer_heads(c), *classes.heads(c)]
         check_room(forms, bodies, deep, more)
         kinds = _records("".join((*heads, *bodies, *first)))
         if any(registers.used(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
@@ -366,4 +369,36 @@ def _literals(c: Rendering) -> Iterator[str]:
         yield (
             f"  {{ static const uint8_t s_[] = {{{numbers}}}; Ptr p_ = cell_(m, {len(content)}, {LITERAL});"
             f" memcpy(at(see(m, p_)), s_, sizeof s_); PLACES_(m)[{place}] = fixed_(m, p_, {c.text(text)}); }}\n"
+        )
+
+
+# The room of a kernel's functions: their values on the stack, and their variables with addresses.
+
+RECORDS = re.compile(r"\bR_(\d+)\b")  # where C holds a record of so many bytes by value
+
+
+def check_room(
+    forms: Sequence[ir.Function],
+    bodies: Sequence[str],
+    deep: AbstractSet[str],
+    more: Sequence[tuple[str, int]],
+) -> None:
+    """Raise `NoForm` where *bodies*, the C of *forms*, may need more than there is.
+
+    Each mention of a record is one on the stack and one on its way to a call; functions in *deep* are inside
+    themselves as often as calls can be.  *more* are further variables with addresses: a function of each, "" for none,
+    and the bytes.
+    """
+    sizes = {f.symbol: [int(n) for n in RECORDS.findall(text)] for f, text in zip(forms, bodies, strict=True)}
+    plain = sum(2 * sum(found) for symbol, found in sizes.items() if symbol not in deep)
+    level = sum(2 * sum(sizes[symbol]) for symbol in deep)
+    if max(plain, level) > FRAMES or level * DEEP > CIRCLES:
+        largest = max(n for found in sizes.values() for n in found)
+        raise NoForm(f"records by value of {largest} {plural(largest, 'byte')}, which fill the stack")
+    cells = [(f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if in_frame(p)]
+    cells += [(symbol in deep, size + 15) for symbol, size in more]
+    nbytes = sum(size * (DEEP if inside else 1) for inside, size in cells)
+    if nbytes > CELL_BYTES or sum(DEEP if inside else 1 for inside, _ in cells) > MOST_CELLS:
+        raise NoForm(
+            f"variables with addresses of {nbytes} {plural(nbytes, 'byte')} in functions that are inside each other"
         )

@@ -21,8 +21,7 @@ from mlusim.frontend.bangc.parse.library import (
     Cursor,
     Library,
 )
-from mlusim.frontend.bangc.parse.macros import is_invocation
-from mlusim.frontend.bangc.parse.sources import SourceTexts
+from mlusim.frontend.bangc.parse.sources import SourceTexts, is_invocation
 from mlusim.frontend.bangc.parse.type_reader import CLOSURE, TypeReader, block, destructor
 from mlusim.frontend.bangc.types import Array, Pointer, Record, Type, referent
 

@@ -1,11 +1,16 @@
-"""The texts of the files that a translation unit consists of, each read once."""
+"""The input of a parse: options, the texts of the files of a translation unit, each read once, and their macros."""
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from attrs import frozen
+
+from mlusim.arch.board import Board
 from mlusim.errors import UsageError
+from mlusim.frontend.bangc import prelude
 
 _INCLUDED = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]""", re.MULTILINE)
 Position = tuple[int, int]  # line and column, from 1 on
@@ -74,3 +79,67 @@ class SourceTexts:
         found[-1] = found[-1][: end[1] - 1]
         found[0] = found[0][start[1] - 1 :]
         return b"\n".join(found).decode(errors="replace")
+
+
+# How a file is parsed, and a name for what it holds: known without a parser.
+
+
+@frozen
+class Options:
+    """How a file is parsed: include directories, definitions, the board.
+
+    With *vouched* a compiler that has the real headers of host code accepts the file: what is an error here, and stands in no
+    function of the device, is only unknown to the headers that stand in.
+    """
+
+    include: tuple[str, ...]
+    define: tuple[tuple[str, str | None], ...]
+    board: Board
+    vouched: bool = False
+    before: tuple[str, ...] = ()  # headers that are included first
+    standard: str = prelude.LANGUAGE  # of C++
+
+    @property
+    def flags(self) -> list[str]:
+        """As the compiler's flags, behind those of the supplied headers."""
+        defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in self.define]
+        return [
+            *(f"-I{directory}" for directory in self.include),
+            "-isystem",
+            str(prelude.STANDARD),
+            *defines,
+            *(word for header in self.before for word in ("-include", header)),
+        ]
+
+
+def digest(text: str) -> str:
+    """Return a short name for the content of a file."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+# Macros of a source: their definitions and their invocations.
+
+_QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\b((?:.*\\\n)*.*)", re.MULTILINE)
+_HEAD = re.compile(r"\s*\w+\s*")
+
+
+def is_invocation(text: str) -> bool:
+    """Return whether *text* is a name alone, or one with arguments in parentheses, and nothing behind them."""
+    text = _QUOTED.sub("0", text)
+    head = _HEAD.match(text)
+    rest = text[head.end() :] if head else "?"
+    depth = 0
+    for n, character in enumerate(rest):
+        depth += (character == "(") - (character == ")")
+        if depth <= 0:
+            return n == len(rest) - 1 and character == ")"
+    return not rest
+
+
+def macro_definitions(text: str) -> dict[str, str]:
+    """Return the macros that *text* defines: the first definition of each name, with its parameters, as one line."""
+    found: dict[str, str] = {}
+    for name, body in _DEFINITION.findall(text):
+        found.setdefault(name, body.replace("\\\n", "\n"))
+    return found

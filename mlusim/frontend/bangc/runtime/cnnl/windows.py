@@ -168,7 +168,7 @@ def convolve(
     return _scaled(driver, result, alpha, beta, y_desc, y)
 
 
-# Convolutions whose taps are moved by offsets and weighted by a mask: convolve_deformed, and the gradients
+# Convolutions whose taps are moved by offsets and weighted by a mask: forward, and the gradients
 # of data and of weights.
 
 
