@@ -162,6 +162,44 @@ def quiet_rooms():
     )
 
 
+@cache
+def test_nodes():
+    """Return each node of the tests with its file."""
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    return [(f"{path.relative_to(ROOT)}", n) for path in files for n in ast.walk(tree_of(path))]
+
+
+def replaced_by_tests():
+    """Return where tests put something of theirs in the place of an attribute."""
+    return [
+        f"{path}:{n.lineno}"
+        for path, n in test_nodes()
+        if isinstance(n, ast.Call) and ast.unparse(n.func) in ("monkeypatch.setattr", "patch.setattr")
+    ]
+
+
+def private_in_tests():
+    """Return where tests use a private name of a module or an object of the product."""
+    own = {n.name for _, n in nodes() if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    own |= {n.attr for _, n in nodes() if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    own |= {n.id for _, n in nodes() if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    private = {name for name in own if re.match(r"_[a-z]\w*[^_]$", name)} - {"_replace"}  # of a named tuple
+    used = [
+        f"{path}:{n.lineno} {n.attr}"
+        for path, n in test_nodes()
+        if isinstance(n, ast.Attribute)
+        and n.attr in private
+        and ast.unparse(n.value) not in ("self", "cls", "os", "sys")
+    ]
+    return used + [
+        f"{path}:{n.lineno} {alias.name}"
+        for path, n in test_nodes()
+        if isinstance(n, ast.ImportFrom) and f"{n.module}".startswith("mlusim")
+        for alias in n.names
+        if alias.name in private
+    ]
+
+
 def lines_of_code(path, tree):
     """Return the numbers of the lines of a file that are neither blank nor a comment nor a docstring."""
     kinds = (
@@ -205,6 +243,8 @@ FIGURES = {
     "docstrings of three words or fewer": short_docstrings,
     "files of 100 lines or more without a comment": few_comments,
     "rooms with fewer than 3 lines of comment to 100 of code": quiet_rooms,
+    "attributes that tests replace": replaced_by_tests,
+    "private names of the product in tests": private_in_tests,
 }
 ROW = re.compile(r"^\| ([^|]+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
 

@@ -79,15 +79,21 @@ def test_pieces_add_up_and_do_not_overlap(plan, named):
         assert not named or (found.step >= 0).all()
 
 
-def test_a_log_of_steps_is_bounded(monkeypatch):
+@pytest.fixture
+def few_steps(monkeypatch):
+    """Let a core keep twelve steps in turn from now on, where many thousands would take seconds: ``few_steps()``."""
+    return lambda: monkeypatch.setattr(notes, "MOST_STEPS", 12)
+
+
+def test_a_log_of_steps_is_bounded(few_steps):
     """Beyond the bound steps are counted, and pieces are whole rows; both still add up."""
     plan = [("add", 64), ("load later", 64), ("sync", 1)] * 30
     whole = launched(plan, 1, mlusim.BLOCK, observe=[EveryStep()])
-    monkeypatch.setattr(notes, "MOST_STEPS", 20)
+    few_steps()
     bounded = launched(plan, 1, mlusim.BLOCK, observe=[EveryStep()])
     (_, _, every), (task, _, some) = next(pieces_of(whole)), next(pieces_of(bounded))
 
-    assert 20 == len(task.steps.turns)
+    assert 12 == len(task.steps.turns)
     assert np.array_equal(whole.tasks[0].steps.times, task.steps.times)
     assert (every.step >= 0).all()
     assert 0 < (some.step >= 0).sum() < len(every)
@@ -97,9 +103,9 @@ def test_a_log_of_steps_is_bounded(monkeypatch):
         assert lasting[0] == pytest.approx(lasting[1])
 
 
-def test_a_row_that_is_kept_in_part_begins_with_its_steps(monkeypatch):
+def test_a_row_that_is_kept_in_part_begins_with_its_steps(few_steps):
     """A blocking kernel is one row: what is kept of it comes first, the rest behind it."""
-    monkeypatch.setattr(notes, "MOST_STEPS", 12)
+    few_steps()
     launch = launched([("load", 64), ("add", 64)] * 50, 1, mlusim.BLOCK, observe=[EveryStep()])
     _, track, found = next(pieces_of(launch))
     kept, rest = found.chosen(found.step >= 0), found.chosen((found.step < 0) & (found.where < WAITING))

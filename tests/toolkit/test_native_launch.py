@@ -9,7 +9,7 @@ import pytest
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.check.checking import check_program
-from mlusim.machine.native import screening
+from mlusim.engine.preference import AUTO, NATIVE, preferring
 from mlusim.machine.native.screening import Screening
 from mlusim.programs.command_program import CommandProgram
 from mlusim.report.efficiency import efficiency
@@ -215,14 +215,14 @@ int main() {
 )
 
 
-@pytest.mark.parametrize("least", [screening.LARGE, 0])
-def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled, monkeypatch, least):
+@pytest.mark.parametrize("engine", [AUTO, NATIVE])
+def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled, monkeypatch, engine):
     """Copies, sets and launches of two queues, or of one and the host, by the bytes that they touch; also where C checks the launches."""
-    monkeypatch.setattr(screening, "LARGE", least)
     clean, usual = [], Screening.run
     monkeypatch.setattr(Screening, "run", lambda *given: clean.append(usual(*given)) or clean[-1])
     program = compiled(QUEUES)
-    done = check_program(CommandProgram(str(program)), str(program))
+    with preferring(engine):
+        done = check_program(CommandProgram(str(program)), str(program))
     lines = QUEUES.splitlines()
     expected = {n: line.split("// ")[1] for n, line in enumerate(lines, 1) if "; WAIT;  // " in line}
     found = {}
@@ -238,7 +238,7 @@ def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled, monkeypatc
         **{n: what for n, what in expected.items() if what != "right"},
         len(lines) - 2: "ends",
     } == found
-    assert (not least) == any(clean)
+    assert (engine == NATIVE) == any(clean)
 
 
 HOOK = r"""
