@@ -172,9 +172,7 @@ class Core(Protocol):
 class Screen(Protocol):
     """The record that a launch in C has kept for checkers (`mlusim.machine.native.screen`)."""
 
-    def lack(
-        self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, np.dtype[np.bool_]]], None]"
-    ) -> None:
+    def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None:
         """Take the values from the bytes of the tensor *allocation* that have none: *tell* writes which to what it is given."""
 
     def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
@@ -189,6 +187,9 @@ class Screen(Protocol):
     @property
     def met(self) -> Sequence[tuple[int, ...]]:
         """In their order: a task that begins, ``()``, and the tasks that met at a barrier, by their numbers."""
+
+    def unordered(self) -> "Iterator[Any]":
+        """Yield what cores did between two waits for all where something may be in no order (`machine.native.screen.Window`)."""
 
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
         """Yield each memory that is shared, and the accesses to it: low, high, kind and segment of each in a row."""

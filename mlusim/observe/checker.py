@@ -95,17 +95,17 @@ class Checker(Observer):
         """The findings of the last launch that a comment allows."""
         return tuple(found for found in self._found.values() if isinstance(found, Allowed))
 
-    def report(self, key: Hashable, make: Callable[[], Finding]) -> None:
-        """Count one more of what *key* names; the first time, *make* tells it."""
+    def report(self, key: Hashable, make: Callable[[], Finding], times: int = 1) -> None:
+        """Count *times* more of what *key* names; the first time, *make* tells it."""
         if key in self._counts:
-            self._counts[key] += 1
+            self._counts[key] += times
         elif len(self._found) >= MOST:
-            self.beyond += 1
+            self.beyond += times
         else:
             made = make()
             finding = evolve(made, kernel=made.kernel or self.kernel, level=RULES[made.id].level)
             reason = allowance(finding)
-            self._counts[key] = 1
+            self._counts[key] = times
             self._found[key] = finding if reason is None else Allowed(finding, reason)
 
     def join(

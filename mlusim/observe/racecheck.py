@@ -48,6 +48,7 @@ class RaceCheck(Checker):
     def launch_begin(self, launch: "Launch") -> None:
         """Begin with no task."""
         super().launch_begin(launch)
+        self._times = 1  # how often what is judged happened
         self._cores: list[Core] = []
         self._tasks: dict[Core, int] = {}
         self._orders: dict[Core, PipeOrder] = {}
@@ -74,8 +75,16 @@ class RaceCheck(Checker):
         return all(in_order(table, clocks) for _, table in screen.shared())
 
     def screened(self, screen: "Screen") -> None:
-        """Let go of what a launch begins with."""
-        del screen
+        """Judge what C has found that may be in no order on a core, and let go of what a launch begins with."""
+        for window in screen.unordered():
+            order = self._orders[window.core] = PipeOrder()
+            self._times = window.times
+            for one in window.happenings():
+                if isinstance(one, Sync):
+                    self.sync(one)
+                else:
+                    self._within(order, one)
+        self._times = 1
         self._cores, self._tasks, self._orders = [], {}, {}
 
     def task_begin(self, core: "Core") -> None:
@@ -117,12 +126,19 @@ class RaceCheck(Checker):
 
     def issue(self, effect: Effect) -> bool:
         """Hold the instruction against what is not over yet."""
-        core, step = effect.core, effect.step
-        order, pipe, watch = self._orders[core], step.pipe, core.mlu.watch
         if self._idle is not None:
             self._idle.issue(effect)
+        known = self._within(self._orders[effect.core], effect)
+        if known is None:
+            self._share(effect)
+        return bool(known) and self._idle is None
+
+    def _within(self, order: PipeOrder, effect: Effect) -> bool | None:
+        """Hold the instruction against what is not over on its core; whether it need not be heard again, None where it may touch shared memory."""
+        core, step = effect.core, effect.step
+        pipe, watch = step.pipe, core.mlu.watch
         if pipe is Pipe.VECTOR or pipe is Pipe.TENSOR:
-            return self._compute(order, effect) and self._idle is None
+            return self._compute(order, effect)
         if effect.asynchronous:
             self._catch_up(core, order)
             self._hold(order, effect)
@@ -136,18 +152,16 @@ class RaceCheck(Checker):
             if watch is not None:
                 watch.mark()
             order.blocks(step)
-        self._share(effect)
-        return False
+        return None
 
-    def _scalar(self, order: PipeOrder, effect: Effect) -> bool:
+    def _scalar(self, order: PipeOrder, effect: Effect) -> bool | None:
         """A scalar access clashes with what is in flight only; the watch remembers the private ones."""
         clashes = order.busy and self._hold(order, effect)
         access = (effect.step.writes or effect.step.reads)[0]
         if not access.allocation.space.shared:
-            return not clashes and self._idle is None
+            return not clashes
         order.loads_or_stores(effect.step)
-        self._share(effect)
-        return False
+        return None
 
     def _compute(self, order: PipeOrder, effect: Effect) -> bool:
         """A vector or tensor instruction clashes with what is in flight only; True: no need to hear it again."""
@@ -291,10 +305,11 @@ class RaceCheck(Checker):
         cause = blamed.get(clash.first)
         if cause is not None and cause != key:
             about = f"{clash.kind} {clash.second.name} at {clash.first.name}:{clash.first.site.line}"
-            self.join(cause, about, functools.partial(_told_below, clash), where=clash.second.site)
+            told = functools.partial(_told_below, clash)
+            self.join(cause, about, told, self._times, where=clash.second.site)
             return
         wait = wait_for(order, effect)
-        self.report(key, lambda: _told(rule, wait.remedy, effect, clash))
+        self.report(key, lambda: _told(rule, wait.remedy, effect, clash), self._times)
         if self.tells(key):
             kept = {step: blamed[step] for step in order.pending() if step in blamed}
             self._blamed[effect.core] = dict.fromkeys(wait.covers, key) | kept

@@ -152,6 +152,69 @@ def test_a_launch_that_is_suspected_begins_again_with_the_memory_that_it_was_giv
     assert left[0] == left[1]
 
 
+TURNS = """#include <bang.h>
+#define TWICE(a) __bang_add_scalar(a, a, 1.0f, 64); __bang_add_scalar(a, a, 1.0f, 64)
+__nram__ float a[1024], b[1024];
+__mlu_func__ void Turn(float *out, const float *in, int kind) {
+  switch (kind) {
+    case 1:
+      if (b[0] + b[1] < 0) break;
+      __memcpy_async(b, in, 256, GDRAM2NRAM);
+      __memcpy_async(a, b, 128, NRAM2NRAM);
+      break;
+    case 2: __bang_mul(a, b, b, 64); __memcpy_async(b, in, 256, GDRAM2NRAM); __sync_compute(); a[0] = b[9]; break;
+    case 3: __memcpy_async(b, in, 64, GDRAM2NRAM, 128, 64, 3); __bang_add(a + 64, b + 16, b + 64, 64); __sync_io(); __bang_add(a, b, b, 64); break;
+    case 4: __memcpy_async(b, in, 64, GDRAM2NRAM, 128, 64, 3); __bang_add(a, b + 16, b + 16, 16); break;
+    case 5: out[1] = 3; __memcpy(a, out, 64, GDRAM2NRAM); __memcpy(out, a, 64, NRAM2GDRAM); break;
+    case 6: __memcpy_async(a, in, 256, GDRAM2NRAM); __sync_io_move_compute(true, false, false, false, false, true); __memcpy_async(b, a, 256, NRAM2NRAM); break;
+    case 7: __memcpy_async(a, in, 256, GDRAM2NRAM); __memcpy_async(out, a, 256, NRAM2GDRAM); break;
+    case 8: for (int i = 0; i < 3; i++) __bang_add_scalar(b, b, 1.0f, 64); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
+    case 9: TWICE(b); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
+    case 10: for (int i = 0; i < 2100; i++) a[i & 1023] = i; __memcpy_async(b, in, 256, GDRAM2NRAM); __bang_add(a, b, b, 64); break;
+  }
+}
+__mlu_entry__ void Turns(float *out, const float *in, int kind, int turns) {
+  __bang_write_zero(a, 1024); __bang_write_zero(b, 1024);
+  for (int i = 0; i < turns; i++) {
+    Turn(out + 1024 * taskId, in + 64 * i, kind);
+    __sync();
+  }
+  Turn(out + 1024 * taskId, in + 64 * turns, kind);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory):
+    path = tmp_path_factory.mktemp("turns") / "turns.mlu"
+    path.write_text(TURNS)
+    return bangc.load(path)["Turns"]
+
+
+def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turns):
+    """In C, but for two instructions of one line that could be one, and for more between two waits than there is room for."""
+    engines, counts = [], []
+    for kind in range(1, 11):
+        told = []
+        for asked in ("native", "python"):
+            device = mlusim.Device("MLU370-X4")
+            given = (
+                device.put(np.zeros(2048, np.float32)),
+                device.put(np.ones(1024, np.float32)),
+                kind,
+                10 * (kind < 10),
+            )
+            launch = device.launch(turns, 2, args=given, observe=list(CHECKERS), engine=asked)
+            told.append((launch.engine, launch.findings, launch.instructions, device.get(given[0]).tobytes()))
+        (ran, *native), (_, *python) = told
+        assert native == python, kind
+        engines.append(ran)
+        counts.append(max(finding.count for finding in launch.findings))
+
+    assert ["native"] * 8 + ["python"] * 2 == engines
+    assert [40, 22, 22, 2, 44, 22, 2, 20, 40, 2] == counts
+
+
 def test_who_hears_of_the_beginning_only_hears_of_it_once(half):
     class Counting(mlusim.Observer):
         begun = 0

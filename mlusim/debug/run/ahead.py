@@ -310,4 +310,6 @@ def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:
     checkers = observers_of(checks)
     asked = evolve(copied.request, options=evolve(copied.request.options, engine=NATIVE))
     screening = screening_of(asked, copied.board, checkers, counted=False, drawn=False)
-    return screening is not None and screening.run(copied.screened, None) is not None
+    if screening is None or screening.run(copied.screened, None) is None:
+        return False
+    return not any(checker.findings for checker in checkers)

@@ -137,7 +137,8 @@ def _looked(form: CopyForm) -> Lines:
     """Render what checkers and cores beside this one are told."""
     moved = "1, 0, 0" if form.shaped is False else "rows, ts, fs"
     told = "copy_flies_" if form.shaped is None else "copies_"
-    yield f"  SCREENED_({told}(m, row, dst, src, size, {moved}, {_PIPE}, site);)"
+    shaped = {False: "0", True: "1", None: "shaped"}[form.shaped]
+    yield f"  SCREENED_({told}(m, row, dst, src, size, {moved}, {shaped}, {_PIPE}, site);)"
     yield f"  BESIDE_(touches_copy_(m, dst, src, size, {moved}, site);)"
 
 

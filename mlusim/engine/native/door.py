@@ -389,7 +389,9 @@ class _Door:
     def _touched(self, o: Operand) -> Footprint:
         size, given = self.types[o.name].size, list(self.given).index(o.name)
         if self.row.form == "strided":
-            return Footprint(o, given, self._extent(o), size, f"more_{o.name}", f"step_{o.name}")
+            return Footprint(
+                o, given, self._extent(o), size, f"more_{o.name}", f"step_{o.name}", shaped=bool(o.strides)
+            )
         skip = o.step_on(self.arch.generation, size)
         if skip > 1:
             return Footprint(
@@ -399,6 +401,7 @@ class _Door:
                 size,
                 f"(({self.formula(o.extent, o)} + {skip - 1}) / {skip} - 1)",
                 str(skip * size),
+                shaped=True,
             )
         return Footprint(o, given, self._span(o), size, "0", "0")
 

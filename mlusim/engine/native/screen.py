@@ -46,8 +46,25 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
-SPAN_BYTES = 8 * (SPAN_WORDS + 2)
-"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, an address."""
+SPAN_BYTES = 8 * (SPAN_WORDS + 3)
+"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses."""
+
+MOST_NOTED = 2048  # operands of what a core does between two waits for all
+NOTED = np.dtype(
+    [(name, "i8") for name in ("event", "site", "row", "how", "alloc", "low", "size", "more", "step")]
+)
+"""An operand of an event, as `screen.h` lays it out: ``more`` is -1 without distances, ``row`` of a scalar access."""
+WINDOW = np.dtype(
+    [
+        *((name, "i8") for name in ("many", "events", "met", "shared", "unclear")),
+        ("noted", NOTED, MOST_NOTED),
+    ]
+)
+"""The work of a core since it waited for all, and whether two events of it may be in no order."""
+HOW_READS, HOW_WRITES, HOW_FLIES, HOW_WAITS = 1, 2, 4, 8
+HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
+"""How an operand is used: bits, the pipe of a copy and the place among the row's operands by these factors; a wait's flags stand for the pipe."""
+WINDOW_MET, WINDOW_ENDS = 256, 512  # beside `Screened`: a window has an event that is in no order; it ends
 
 MOST_STORED = 1024  # places that store to tensors of which some bytes have no value; a power of two
 WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
@@ -106,6 +123,15 @@ CONSTANTS = (
         "MOVED_": MOVED,
         "ELSEWHERE_": ELSEWHERE,
         "APART_": APART,
+        "MOST_NOTED": MOST_NOTED,
+        "WINDOW_MET": WINDOW_MET,
+        "WINDOW_ENDS": WINDOW_ENDS,
+        "HOW_READS": HOW_READS,
+        "HOW_WRITES": HOW_WRITES,
+        "HOW_FLIES": HOW_FLIES,
+        "HOW_WAITS": HOW_WAITS,
+        "HOW_PIPE": HOW_PIPE,
+        "HOW_PLACE": HOW_PLACE,
     }
 )
 """Their names in C."""
@@ -115,7 +141,7 @@ CONSTANTS = (
 class Footprint:
     """The bytes of an operand in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes.
 
-    It is argument ``given`` of the call.
+    It is argument ``given`` of the call; where it is ``shaped`` it has distances, even of one piece.
     """
 
     operand: Operand
@@ -124,6 +150,7 @@ class Footprint:
     size: int
     more: str
     step: str
+    shaped: bool = False
 
     @property
     def at(self) -> str:
@@ -162,10 +189,10 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
             yield f"  accesses_(m, {span.at}, {span.size}, {kind}, site);"
         return
     operands = ", ".join(
-        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.given}, {int(s.reads)}, {int(s.writes)}}}"
-        for s in sorted(spans, key=lambda s: s.given)
+        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.given}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
+        for place, s in sorted(enumerate(spans), key=lambda one: one[1].given)
     )
-    yield f"  if (FOLLOWS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, site);"
+    yield f"  if (HEARS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, 0, site);"
     if any(s.writes and GDRAM in s.operand.spaces for s in spans):
         yield f"  SCREEN_(m)->row = {number};"
     yield from _in_order(row, spans)

@@ -47,6 +47,7 @@ class NativeProgram:
     that runs it; ``sites`` are the file and line that each number of a place means, ``texts`` the string literals and
     ``library`` what Python does for the C library, by their numbers; *recursive* programs watch the end of the stack.
     ``covers`` are the statements (None) and the outcomes of tests by the numbers under which it counts them.
+    ``crowded`` are the numbers of places that have several calls of a row, and that of the row.
     ``followed`` are the functions and the pointer variables by the numbers that a screen knows them by.
     """
 
@@ -57,6 +58,7 @@ class NativeProgram:
     library: Sequence[Callable[..., Any]] = ()
     recursive: bool = False
     mode: Mode = Mode.ALONE
+    crowded: frozenset[tuple[int, int]] = frozenset()
     followed: tuple[Sequence[str], Sequence[Any]] = (), ()
     covers: Sequence[tuple[str, int, int, bool | None]] = ()
 

@@ -1,7 +1,7 @@
 """A launch in C that looks for what checkers may report: its flags, its accesses to shared memory, the parts of its on-chip arrays.
 
 Nothing is told here.  A run in which nothing may be found is the launch; of any other the bytes are restored, and Python makes
-the launch again, whose checkers tell what it was.
+the launch again, whose checkers tell what it was.  What may be in no order on a core is kept for them (`Windows`), in a second run in C.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,19 +12,41 @@ import numpy as np
 from attrs import define
 
 from mlusim.arch.pipe import Pipe
-from mlusim.engine.native.screen import HEAD, LISTS, MOST_PIECES, READS, STORES, TOUCHED, Screened, Suspicion
+from mlusim.engine.native.screen import (
+    HEAD,
+    HOW_FLIES,
+    HOW_PIPE,
+    HOW_PLACE,
+    HOW_READS,
+    HOW_WAITS,
+    HOW_WRITES,
+    LISTS,
+    MOST_NOTED,
+    MOST_PIECES,
+    READS,
+    STORES,
+    TOUCHED,
+    WINDOW_ENDS,
+    WINDOW_MET,
+    Screened,
+    Suspicion,
+)
+from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
-from mlusim.machine.events import Site, Sync, TensorStore
+from mlusim.machine.events import Effect, Site, Step, Sync, TensorStore
 from mlusim.machine.hub import Observer
+from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 from mlusim.memory.written_bytes import WrittenBytes
+from mlusim.time.log import WAITS
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
     from mlusim.machine.native.core import NativeCore
+    from mlusim.machine.native.run import NativeProgram
 
 
 # `spare` is what C fills the struct up with.
@@ -155,6 +177,217 @@ class Looks(Protocol):
 ON_CHIP = (NRAM, WRAM, SRAM)
 ROWS = tuple(ISA)
 
+# What a core of a screened launch did between two waits for all, where C has found that it may be in no order.  Behind such a
+# wait nothing is in flight, so that what comes then has to do with nothing before.  A loop has the same window in each
+# turn, but for where off chip it is; it is judged once, and counted.
+
+PIPES = {WAITS[pipe]: pipe for pipe in (Pipe.IO, Pipe.MOVE)}
+EACH = "copy", "strided"  # forms of which Python announces each call as a step of its own
+UNCLEAR = "gather", "discrete"  # forms that read a part of their operands when they are issued
+STREAMS = (Pipe.IO,), (Pipe.MOVE,), (Pipe.VECTOR, Pipe.TENSOR)
+WAITED = {"sync_io": STREAMS[0], "sync_move": STREAMS[1], "sync_compute": STREAMS[2]}
+Noted = np.ndarray[Any, Any]
+Memories = Mapping[int, Allocation]
+
+
+class WindowCore:
+    """The core of a window, for a checker that hears of it: its place, and what it has executed since it was asked last."""
+
+    def __init__(self, place: TaskPlace) -> None:
+        self.place = place
+        self.mlu = self.watch = self.hub = self
+        self._fresh: dict[Step, None] = {}
+
+    def ran(self, step: Step) -> None:
+        """It has executed *step*, which is the same object each time."""
+        self._fresh[step] = None
+
+    def mark(self) -> list[Step]:
+        """Return the steps since the last mark, each once."""
+        fresh, self._fresh = self._fresh, {}
+        return list(fresh)
+
+    def renew(self) -> None:
+        """Do nothing: here all steps are announced."""
+
+
+@define(eq=False)
+class Window:
+    """The work of a core between two waits for all, in its order, and how often the launch has such a window.
+
+    Of each the window says whether it is a step that Python has once, however often it runs.
+    """
+
+    core: WindowCore
+    happened: Sequence[tuple[Effect | Sync, bool]]
+    times: int = 1
+
+    def happenings(self) -> Iterator[Effect | Sync]:
+        """Yield its instructions, scalar accesses and waits, each before it acts."""
+        for one, known in self.happened:
+            if known:
+                assert isinstance(one, Effect)
+                self.core.ran(one.step)
+            yield one
+
+
+class _Reading:
+    """The reading of what was noted of a window, on a stand-in of the core that ran *program*; *memories* by their numbers."""
+
+    def __init__(self, core: WindowCore, program: "NativeProgram", memories: Memories) -> None:
+        self._core: Any = core
+        self._program = program
+        self._memories = memories
+        self._steps: dict[bytes, Step] = {}
+
+    def happened(self, noted: Noted) -> Iterator[tuple[Effect | Sync, bool]]:
+        """Yield what happened.  Raises `Suspicion` where one that runs twice cannot be told from two, and for waits that are not known here."""
+        starts = np.flatnonzero(np.diff(noted["event"], prepend=-1))
+        for operands in np.split(noted, starts[1:]):
+            row, how = int(operands[0]["row"]), int(operands[0]["how"])
+            if how & HOW_WAITS:
+                yield from ((wait, False) for wait in self._waits(ROWS[row], how // HOW_PIPE))
+                continue
+            step, known = self._step(operands, None if row < 0 else ISA[ROWS[row]])
+            yield Effect(step, self._core, 0, asynchronous=bool(how & HOW_FLIES)), known
+
+    def _waits(self, name: str, flags: int) -> Iterator[Sync]:
+        spelled = f"__{name}"
+        if name == "sync_io_move_compute":
+            pipes, waiting = (
+                tuple(p.value for n, group in enumerate(STREAMS) for p in group if flags >> first + n & 1)
+                for first in (0, len(STREAMS))
+            )
+            if pipes and waiting:
+                every = flags >> len(STREAMS) == (1 << len(STREAMS)) - 1
+                yield Sync(spelled, self._core, pipes, waiting=() if every else waiting)
+            return
+        if name not in WAITED:
+            raise Suspicion
+        yield Sync(spelled, self._core, tuple(pipe.value for pipe in WAITED[name]))
+        if name == "sync_compute":
+            yield Sync(spelled, self._core, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name))
+
+    def _step(self, operands: Noted, row: "Intrinsic | None") -> tuple[Step, bool]:
+        """Return the step of an event, and whether Python has it once, however often it runs."""
+        if row is None:
+            once = not self._memories[int(operands[0]["alloc"])].space.shared
+        else:
+            once = not operands[0]["how"] & HOW_FLIES and row.form not in EACH
+        if not once:
+            return self._made(operands, row), False
+        key = operands.copy()
+        key["event"] = 0
+        step = self._steps.get(key.tobytes())
+        if step is None:
+            step = self._steps[key.tobytes()] = self._made(operands, row)
+        elif (operands[0]["site"], operands[0]["row"]) in self._program.crowded:
+            raise Suspicion
+        return step, True
+
+    def _made(self, operands: Noted, row: "Intrinsic | None") -> Step:
+        reads: list[Access] = []
+        writes: list[Access] = []
+        for _, _, _, how, alloc, low, size, more, step in sorted(
+            operands.tolist(), key=lambda one: one[3] // HOW_PLACE
+        ):
+            access = Access(self._memories[alloc], low, size, () if more < 0 else ((step, more + 1),))
+            reads += [access] * bool(how & HOW_READS)
+            writes += [access] * bool(how & HOW_WRITES)
+        site, how = Site(*self._program.sites[operands[0]["site"]]), int(operands[0]["how"])
+        touched = tuple(reads), tuple(writes)
+        if row is None:
+            name = "scalar load" if reads else "scalar store"
+            return Step(name, None, Pipe.SCALAR, Flow.LANEWISE, *touched, site)
+        pipe = PIPES.get(how % HOW_PLACE // HOW_PIPE, row.pipe)
+        return Step(row.name, row, pipe, row.flow, *touched, site)
+
+
+class Windows:
+    """The windows of a launch in which something may be in no order."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, Window] = {}
+        self._open: NativeCore | None = None
+
+    def begins(self, core: "NativeCore") -> None:
+        """Take note that the window of *core* is one.  Raises `Suspicion` while another core's has not ended."""
+        if self._open is not None:
+            raise Suspicion
+        self._open = core
+
+    def ends(self, core: "NativeCore") -> None:
+        """Keep the window of *core*, which ends, if it is one.  Raises `Suspicion` where not all of it is known."""
+        if self._open is not core:
+            return
+        self._open = None
+        assert core.seat is not None
+        window = core.seat.window
+        if window["unclear"]:
+            raise Suspicion
+        noted = window["noted"][: int(window["many"])].copy()
+        views = ((number, core.views[number]) for number in np.unique(noted["alloc"]).tolist())
+        memories = {number: view.allocation for number, view in views if view is not None}
+        key = noted.copy()
+        if not window["shared"]:  # where off chip it is has no part in what is in no order
+            far = [number for number, memory in memories.items() if memory.space is GDRAM]
+            key["low"][np.isin(key["alloc"], far)] = 0
+        whole = key.tobytes(), *map(_told, memories.items())
+        found = self._found.get(whole)
+        if found is not None:
+            found.times += 1
+            return
+        stand_in = WindowCore(core.place)
+        reading = _Reading(stand_in, core.session.native.program, memories)
+        self._found[whole] = Window(stand_in, list(reading.happened(noted)))
+
+    def __iter__(self) -> Iterator[Window]:
+        """Yield those that differ, in the order in which they came."""
+        yield from self._found.values()
+
+
+def _told(memory: tuple[int, Allocation]) -> tuple[Any, ...]:
+    """Return what tells the memory of a number from others: where it is, for each task has its own."""
+    number, allocation = memory
+    if allocation.space is GDRAM:
+        return number, allocation
+    return number, allocation.space, allocation.address, allocation.nbytes, allocation.site
+
+
+def note(
+    core: "NativeCore",
+    row: "Intrinsic",
+    how: int,
+    reads: Sequence[Access] = (),
+    writes: Sequence[Access] = (),
+) -> None:
+    """Note an event of *row* on *core*, which Python executes, where a window is kept; *how* as `engine.native.screen` has it."""
+    seat = core.seat
+    assert seat is not None
+    if not seat.keeps_window:
+        return
+    window = seat.window
+    sides = [*((HOW_READS, access) for access in reads), *((HOW_WRITES, access) for access in writes)]
+    first, many = int(window["many"]), len(sides) or 1
+    known = row.form not in UNCLEAR and all(len(access.steps) < 2 for _, access in sides)
+    if not known or first + many > MOST_NOTED:
+        window["unclear"] = 1
+        return
+    window["events"] += 1
+    window["many"] += many
+    rows = window["noted"][first : first + many]
+    rows["event"], rows["site"], rows["row"], rows["how"] = (
+        window["events"],
+        core.c.site,
+        ROWS.index(row.name),
+        how,
+    )
+    for place, (bit, access) in enumerate(sides):
+        one = rows[place]
+        one["how"] = how | bit | place * HOW_PLACE
+        one["alloc"], one["low"], one["size"] = core.number_of(access.allocation), access.start, access.size
+        one["step"], one["more"] = (access.steps[0][0], access.steps[0][1] - 1) if access.steps else (0, -1)
+
 
 class PartRecord:
     """The record of the tasks of a launch in C.
@@ -284,8 +517,12 @@ class Screen(Observer):
     name = "screen"
     knows_declarations = True
 
-    def __init__(self, looks: int, watch: Callable[["Screen", "NativeCore"], Any]) -> None:
+    def __init__(
+        self, looks: int, watch: Callable[["Screen", "NativeCore"], Any], *, windows: bool = False
+    ) -> None:
         self.looks = looks
+        self.windows = Windows() if windows else None
+        self.clashed = False  # whether it ended because something on one core may be in no order
         self.watch = watch
         self.flags: dict[Allocation, Bytes] = {}
         self.met: list[tuple[int, ...]] = []
@@ -311,7 +548,7 @@ class Screen(Observer):
         c.screens = self.looks
         self._sites = core.session.native.program.sites
         self._stores["alone"] = len(core.union.cores) == 1
-        c.screen = core.seat.spans(self._stores.ctypes.data)
+        c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.windows is not None)
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
         c.context = 0
@@ -360,6 +597,7 @@ class Screen(Observer):
             assert core.seat is not None
             if all(flags[3:]):  # otherwise only some pipes wait; then what is in flight counts as not over
                 core.seat.over(name for name, waits in zip(LISTS, flags, strict=False) if waits)
+            note(core, row, HOW_WAITS | HOW_PIPE * sum(bool(flag) << n for n, flag in enumerate(flags)))
         elif row.name not in HARMLESS and (row.pipe is Pipe.SCALAR or row.control):
             self.hopeless = not native
             raise Suspicion
@@ -402,7 +640,11 @@ class Screen(Observer):
         if why == Screened.PARTS:
             self.parts.read(core)
             return
+        if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
+            (self.windows.begins if why == WINDOW_MET else self.windows.ends)(core)
+            return
         if why:
+            self.clashed = bool(why & WINDOW_MET)
             raise Suspicion
         rows = joined(self._accesses[1:])
         if 2 * len(rows) > MOST_ACCESSES:
@@ -411,10 +653,24 @@ class Screen(Observer):
         self._accesses[1 : 1 + len(rows)] = rows[np.argsort(rows[:, SEGMENT], kind="stable")]
         self._accesses[0, 0] = len(rows)
 
+    def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
+        """Take note that an instruction of Python on *core* may be in no order with what is not over, on bytes of *allocation*."""
+        assert core.seat is not None
+        if self.windows is None:
+            self.clashed = True
+            raise Suspicion
+        window = core.seat.window
+        window["shared"] |= allocation.space is GDRAM
+        if not window["met"]:
+            window["met"] = 1
+            self.windows.begins(core)
+
     # -- what happens ----------------------------------------------------------------------------
 
     def task_end(self, core: Any) -> None:
-        """Keep the parts of on-chip arrays, and ask whether the stack had room for the local variables."""
+        """Keep the parts of on-chip arrays and the last window, and ask whether the stack had room for the local variables."""
+        if self.windows is not None:
+            self.windows.ends(core)
         if self.looks & Screened.PARTS:
             self.parts.task_end(core)
         variables = core.session.request.kernel.on_stack
@@ -489,6 +745,10 @@ class Screen(Observer):
         return TensorStore(
             int(went["end"]), int(went["number"]), Site(*self._sites[site]), name, spelled, label
         )
+
+    def unordered(self) -> "Iterator[Window]":
+        """Yield what cores did between two waits for all where something may be in no order, each once with how often."""
+        yield from () if self.windows is None else self.windows
 
     def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
         """Yield each memory and the accesses to it in their order: rows of low, high, kind, segment."""

@@ -1,4 +1,4 @@
-"""Launches in C that checkers watch: which may be, on how many threads, and their run, which is clean, or undone for Python to make it again."""
+"""Launches in C that checkers watch: which may be, on how many threads, and their run, which leaves nothing to look for, or is undone for Python to make it again."""
 
 import contextlib
 import functools
@@ -19,6 +19,8 @@ from mlusim.engine.native.door import NUMBERS
 from mlusim.engine.native.screen import (
     CHANGES,
     HEAD,
+    HOW_FLIES,
+    HOW_PIPE,
     LISTS,
     MOST_SPANS,
     READS,
@@ -46,13 +48,14 @@ from mlusim.machine.native.beside import (
     room_for,
 )
 from mlusim.machine.native.choose import compiles, debugged
-from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen
+from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, note
 from mlusim.machine.tally import CoverCounts
 from mlusim.memory.allocation import POISON
 from mlusim.memory.footprint import Access
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
+from mlusim.time.log import WAITS
 
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
@@ -87,8 +90,9 @@ class Screening:
     beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
 
     def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
-        """Run it in C; the session where the checkers find nothing, otherwise None, and its memory as it was before.
+        """Run it in C; the session where C knows all that the checkers find, otherwise None, and its memory as it was before.
 
+        Where something on a core may be in no order it runs twice, and the second time the checkers are told what that was.
         *session_of* makes the session of those who observe, the choices of a schedule, the engine, the meter and the screen.
         """
         told, self.told = self.told, ()  # all hear of everything, in Python
@@ -99,31 +103,56 @@ class Screening:
         if loaded is None:
             return None
         self.told = told
-        screen = Screen(self.looks, RowWatch)
-        session = session_of((screen,), None, loaded, meter, screen)
-        counting = [observer for observer in self.told if observer.counts]
-        session.counts = (
-            CoverCounts(session.native.program.covers, math.prod(session.dim)) if counting else None
-        )
-        for observer in self.told:
-            observer.launch_begin(session)
-        if not all(checker.screen_begin(session, screen) for checker in self.checkers):
+        made = self._screened(session_of, loaded, meter)
+        if made is None:
             return None
-        if not self._clean(session, screen):
-            if screen.hopeless:
-                _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
-            return None
+        session, screen = made
         for checker in self.checkers:
             checker.launch_begin(session)
             checker.screened(screen)
-        for observer in counting:
+        for observer in self._counting:
             observer.counted(session.counts.covers, session.counts.counts)
         for observer in self.told:
             observer.launch_end(session)
         return session
 
-    def _clean(self, session: "Session", screen: Screen) -> bool:
-        """Run the tasks, and return whether the checkers find nothing; memory is as before where they may."""
+    @property
+    def _counting(self) -> list[Observer]:
+        return [observer for observer in self.told if observer.counts]
+
+    def _screened(
+        self, session_of: "Callable[..., Session]", loaded: "Loaded", meter: "Meter | None"
+    ) -> "tuple[Session, Screen] | None":
+        """Return the session and the record of the launch where C knows all that the checkers find."""
+
+        def made(loaded: "Loaded", *, windows: bool) -> "tuple[Session, Screen]":
+            screen = Screen(self.looks, RowWatch, windows=windows)
+            session = session_of((screen,), None, loaded, meter, screen)
+            if self._counting:
+                session.counts = CoverCounts(session.native.program.covers, math.prod(session.dim))
+            return session, screen
+
+        session, screen = made(loaded, windows=False)
+        for observer in self.told:
+            observer.launch_begin(session)
+        clean = self._clean(session, screen)
+        if clean is False and screen.clashed:
+            self.beside = None  # a thread knows the windows of its own tasks alone
+            session, screen = made(loaded.again(), windows=True)
+            clean = self._clean(session, screen)
+        if clean:
+            return session, screen
+        if screen.hopeless:
+            _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
+        return None
+
+    def _clean(self, session: "Session", screen: Screen) -> bool | None:
+        """Run the tasks, and return whether the checkers find nothing that *screen* does not know; memory is as before where they may.
+
+        None where a checker does not let C run it.
+        """
+        if not all(checker.screen_begin(session, screen) for checker in self.checkers):
+            return None
         before = _Before(self.request)
         beside = self.beside
 
@@ -377,6 +406,7 @@ class RowWatch:
                 self._core.seat.over((pipe.name, "COMPUTE", "SCALAR"))
             elif self._core.flies:
                 self._keep("COMPUTE", reads, writes)
+            note(self._core, row, HOW_PIPE * WAITS.get(pipe, 0), reads, writes)
         self._told(row, reads, writes, arguments)
         return _Announced()
 
@@ -390,6 +420,7 @@ class RowWatch:
         if self._screen.looks & Screened.RACE:
             self._in_order([name for name in LISTS if name != pipe.name], reads, writes)
             self._keep(pipe.name, reads, writes)
+            note(self._core, row, HOW_FLIES | HOW_PIPE * WAITS[pipe], reads, writes)
         self._told(row, reads, writes, arguments)
         return _Announced()
 
@@ -418,7 +449,7 @@ class RowWatch:
                     low, high = access.span
                     met = (held[:, 0] == self._core.number_of(access.allocation)) & (held[:, 1] < high)
                     if (met & (held[:, 2] > low) & (held[:, 3] | stores).astype(bool)).any():
-                        raise Suspicion
+                        self._screen.clashes(self._core, access.allocation)
 
     def _keep(self, name: str, reads: Accesses, writes: Accesses) -> None:
         """Note that the accesses are not over."""

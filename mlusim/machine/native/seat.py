@@ -21,6 +21,7 @@ from mlusim.engine.native.screen import (
     SPAN_BYTES,
     SPAN_LISTS,
     SPAN_WORDS,
+    WINDOW,
 )
 from mlusim.isa.table import ISA
 from mlusim.machine.observed import TaskPlace
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 ALLOCATIONS = 1 << 16  # that a pointer can name
 WORDS = 8  # of each: bytes, size, address, space and whether writable, what was read; three that a screen has (`layout.Alloc`)
 READ = 4  # the place of the bytes that copies read
+WINDOW_HEAD = len(WINDOW.names or ()) - 1  # words in front of what is noted
 FLAGS, KEY, LAST = 5, 6, 7  # the places of what a screen has
 FIRST_FLIGHTS = 64
 FIRST_WORDS = 64  # of a kernel's arguments, and of its variables at file scope
@@ -107,6 +109,7 @@ class Seat:
         self.most_flights = FIRST_FLIGHTS
         self.given, self.places = WordBuffer(), WordBuffer()
         self._spans: np.ndarray[Any, Any] | None = None
+        self._window: np.ndarray[Any, Any] | None = None
         self._cell_flags: np.ndarray[Any, Any] | None = None
         self._parts: np.ndarray[Any, Any] | None = None
         self._written: np.ndarray[Any, Any] | None = None  # addresses of records, by number of allocation
@@ -191,13 +194,34 @@ class Seat:
         """Return the bytes that copies in C took from allocation *number*."""
         return self.words[WORDS * number + READ]
 
-    def spans(self, stores: int) -> int:
-        """Return the address of the room for what is not over yet, with nothing in it; *stores* is that of the stores of the launch."""
+    def spans(self, stores: int, *, windows: bool) -> int:
+        """Return the address of the room for what is not over yet, with nothing in it; *stores* is that of the stores of the launch.
+
+        With *windows* there is room for `window`, too.
+        """
         if self._spans is None:
             self._spans = _pages(SPAN_BYTES)
+        window = 0
+        if windows:
+            if self._window is None:
+                self._window = _pages(WINDOW.itemsize).view(WINDOW)
+            self._window.view(np.int64)[:WINDOW_HEAD] = 0
+            window = _where(self._window)
         self._spans[: 8 * SPAN_LISTS] = 0
-        self._spans.view(np.int64)[SPAN_WORDS:] = -1, stores
+        self._spans.view(np.int64)[SPAN_WORDS:] = -1, stores, window
         return _where(self._spans)
+
+    @property
+    def keeps_window(self) -> bool:
+        """Return whether the core keeps what it does between two waits for all."""
+        return self._spans is not None and bool(self._spans.view(np.int64)[-1])
+
+    @property
+    def window(self) -> "np.void":
+        """The work of the core since it waited for all, which C may keep (`engine.native.screen.WINDOW`)."""
+        assert self._window is not None
+        window: np.void = self._window[0]
+        return window
 
     def parts(self) -> int:
         """Return the address of the room for the parts of on-chip arrays, with nothing in it."""

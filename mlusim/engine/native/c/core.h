@@ -150,7 +150,7 @@ COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3
 }
 ALWAYS void wait_(Core *m, int row, int pipes) {
   m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes);
-  SCREENED_(over_(m, row == ROW_sync ? EVERY_LIST : row == ROW_sync_io ? 1 << IN_IO : row == ROW_sync_move ? 1 << IN_MOVE : 0);)
+  SCREENED_(waits_(m, row, row == ROW_sync ? EVERY_LIST : row == ROW_sync_io ? 1 << IN_IO : row == ROW_sync_move ? 1 << IN_MOVE : 0);)
 }
 
 /* A barrier: wait for the own pipes, then for the other cores; Python knows who they are, and which meeting that was. */
@@ -159,7 +159,7 @@ PART void meet_(Core *m, int row, int site, int passes) {
   if (passes) return;
   await_(m, FOR_ALL);
   if (m->nflights) { m->site = site; drain_(m, FOR_ALL); }
-  SCREENED_(over_(m, EVERY_LIST); if (!m->clusterDim && CLUSTER_ROW(row)) suspect_(m, SCREEN_SYNC, site);)
+  SCREENED_(waits_(m, row, EVERY_LIST); if (!m->clusterDim && CLUSTER_ROW(row)) suspect_(m, SCREEN_SYNC, site);)
   if (!m->clusterDim) return; /* a Block task has no others */
   m->site = site; m->met = 0;
   up_(m, UP_MEET, row, 0);
@@ -169,7 +169,7 @@ PART void meet_(Core *m, int row, int site, int passes) {
 /* Wait for the compute stream, and for the copies inside NRAM with what the move-DMA does before them. */
 PART void wait_compute_(Core *m, int row) {
   m->counts[row]++;
-  SCREENED_(over_(m, 1 << IN_COMPUTE);)
+  SCREENED_(waits_(m, row, 1 << IN_COMPUTE);)
   await_(m, FOR_COMPUTE);
   int last = -1, keep = 0, left = 0;
   Flight *f = (Flight *)m->flights;

@@ -1,6 +1,6 @@
 /* What checkers want to know of a run: which bytes have a value, which are in flight, which are shared.
-   Nothing is told here: what may become a finding ends the run, and Python makes it again and says what it was.  So a
-   suspicion may be wrong, and none may be missing. */
+   Nothing is told here: what may become a finding ends the run, and Python makes it again and says what it was; or, where a window
+   is kept of what may be in no order, Python judges that.  So a suspicion may be wrong, and none may be missing. */
 #define SCREENED_(...) __VA_ARGS__
 COLD void suspect_(Core *m, int why, int site) {
   if (!(m->screens & why)) return;
@@ -91,8 +91,13 @@ typedef struct Span_ { int64_t alloc, low, high, writes; } Span_;
 typedef struct Went_ { int64_t end, number; int32_t row, segment; } Went_;
 typedef struct Stored_ { int64_t key, site; Went_ last, furthest; } Stored_;
 typedef struct Stores_ { int64_t stored, number, unclear, alone; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; } Screen_; /* *row* is at work */
+/* What a core has done since it has waited for all: an operand of an event in each row.  *met*: two of the events may be in no order; *shared*: on
+   bytes of GDRAM; *unclear*: not all of them are here. */
+typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;
+typedef struct Window_ { int64_t many, events, met, shared, unclear; Noted_ noted[MOST_NOTED]; } Window_;
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; } Screen_; /* *row* is at work */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
+#define WINDOW(m) UNLIKELY(SCREEN_(m)->window != 0)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
 PART int meets_(const Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writes) {
   const Span_ *s = SCREEN_(m)->span[list], *end = s + SCREEN_(m)->n[list];
@@ -124,11 +129,45 @@ PART void keep_(Core *m, int list, int64_t alloc, int64_t low, int64_t high, int
   SCREEN_(m)->n[list] = n + 1;
 }
 ALWAYS int busy_(const Core *m) { return (SCREEN_(m)->n[IN_IO] | SCREEN_(m)->n[IN_MOVE]) != 0; }
+/* An access meets what is not over.  Where a window is kept, Python judges it when it ends; otherwise the run ends here. */
+COLD void clashes_(Core *m, int space, int site) {
+  Window_ *w = SCREEN_(m)->window;
+  if (!w || w->unclear) { suspect_(m, SCREEN_RACE | (w ? 0 : WINDOW_MET), site); return; }
+  w->shared |= space == GDRAM;
+  if (w->met) return;
+  w->met = 1;
+  m->site = site;
+  up_(m, UP_SUSPECT, WINDOW_MET, 0);
+}
 PART void held_(Core *m, int list, At p, int64_t n, int writes, int site) {
-  if (SCREEN_(m)->n[list] && meets_(m, list, PLACE_(m, p), p.o, p.o + n, writes)) suspect_(m, SCREEN_RACE, site);
+  if (SCREEN_(m)->n[list] && meets_(m, list, PLACE_(m, p), p.o, p.o + n, writes)) clashes_(m, p.a->space, site);
+}
+COLD void window_ends_(Core *m) {
+  Window_ *w = SCREEN_(m)->window;
+  if (w->met) up_(m, UP_SUSPECT, WINDOW_ENDS, 0);
+  w->many = w->events = w->met = w->shared = w->unclear = 0;
+}
+/* The room for *many* operands of an event, which begins a window where nothing is left of the one before; 0 where there is none. */
+PART Noted_ *happens_(Core *m, int many) {
+  Window_ *w = SCREEN_(m)->window;
+  int64_t held = 0;
+  for (int k = 0; k < LISTS; k++) held |= SCREEN_(m)->n[k];
+  if (!held && w->many) window_ends_(m);
+  if (w->many + many > MOST_NOTED) { w->unclear = 1; return 0; }
+  w->events++; w->many += many;
+  return w->noted + w->many - many;
+}
+COLD void noted_(Core *m, int row, int how, At p, int64_t n, int site) {
+  Noted_ *r = happens_(m, 1);
+  if (r) *r = (Noted_){SCREEN_(m)->window->events, site, row, how, how & HOW_WAITS ? 0 : PLACE_(m, p), p.o, n, -1, 0};
 }
 PART void over_(Core *m, int lists) { for (int k = 0; k < LISTS; k++) if (lists >> k & 1) SCREEN_(m)->n[k] = 0; }
 #define EVERY_LIST ((1 << LISTS) - 1)
+/* A wait of *row*, after which the *lists* are over. */
+ALWAYS void waits_(Core *m, int row, int lists) {
+  if (WINDOW(m)) { if (lists == EVERY_LIST) window_ends_(m); else noted_(m, row, HOW_WAITS, (At){0}, 0, m->site); }
+  over_(m, lists);
+}
 
 ALWAYS uint32_t spread_(uint32_t a, uint32_t b, uint32_t c) {
   uint64_t h = (a * UINT64_C(0x9e3779b97f4a7c15) ^ b) * UINT64_C(0x9e3779b97f4a7c15);
@@ -264,9 +303,16 @@ PART void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t mo
   if (low < r->span[n - 1][0]) r->span[n - 1][0] = low; /* what lies between counts as touched, too */
   if (high > r->span[n - 1][1]) r->span[n - 1][1] = high;
 }
-/* What an instruction touches, *more* pieces beyond the first; an operand goes through the first pointer of the call that leads to it. */
-typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes; } Operand_;
-PART void operands_(Core *m, int many, const Operand_ *o, int row, int site) {
+/* What an instruction touches, *more* pieces beyond the first; an operand goes through the first pointer of the call that leads to it.
+   It is the one at *place* among the row's; with *shaped* it has distances, even if there is one piece. */
+typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes, place, shaped; } Operand_;
+#define HEARS(m) (FOLLOWS(m) || WINDOW(m))
+PART void operands_(Core *m, int many, const Operand_ *o, int row, int how, int site) {
+  Noted_ *r = WINDOW(m) ? happens_(m, many) : 0;
+  if (r) for (int k = 0; k < many; k++)
+    r[k] = (Noted_){SCREEN_(m)->window->events, site, row, how | o[k].reads * HOW_READS | o[k].writes * HOW_WRITES | o[k].place * HOW_PLACE,
+                    PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].shaped ? o[k].more : -1, o[k].more ? o[k].step : 0};
+  if (!FOLLOWS(m)) return;
   for (int kind = READS_; kind <= WRITES_; kind += WRITES_ - READS_) /* it reads all before it writes */
     for (int k = 0; k < many; k++) {
       if (!(kind == READS_ ? o[k].reads : o[k].writes) || !ON_CHIP(o[k].at.a->space)) continue;
@@ -294,6 +340,7 @@ ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
   if (kind == READS_) { if (UNLIKELY(lacks_(p, n))) suspect_(m, SCREEN_INIT, site); }
   else given_(p, n);
   if (!(m->screens & SCREEN_RACE)) return;
+  if (WINDOW(m)) noted_(m, -1, kind == READS_ ? HOW_READS : HOW_WRITES, p, n, site);
   if (UNLIKELY(busy_(m))) { held_(m, IN_IO, p, n, kind, site); held_(m, IN_MOVE, p, n, kind, site); }
   if (SHARED(p.a->space)) {
     SCREEN_(m)->row = -1;
@@ -339,8 +386,8 @@ PART void flies_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
   for (int list = 0; list < LISTS; list++) if (list != (pipe == P_IO ? IN_IO : IN_MOVE)) held_(m, list, p, n, kind, site);
 }
 /* A copy that waits for its end. */
-PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
-  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1}, {s, n, rows - 1, fs, 1, 1, 0}}, row, site);
+PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site) {
+  if (HEARS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1, 0, shaped}, {s, n, rows - 1, fs, 1, 1, 0, 1, shaped}}, row, HOW_PIPE * pipe, site);
   if (!(m->screens & SCREEN_RACE)) return;
   held_(m, pipe == P_IO ? IN_MOVE : IN_IO, s, (rows - 1) * fs + n, READS_, site);
   held_(m, pipe == P_IO ? IN_MOVE : IN_IO, d, (rows - 1) * ts + n, WRITES_, site);
@@ -352,8 +399,8 @@ PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
 /* One that does not. */
-PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int pipe, int site) {
-  if (FOLLOWS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1}, {s, n, rows - 1, fs, 1, 1, 0}}, row, site);
+PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site) {
+  if (HEARS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1, 0, shaped}, {s, n, rows - 1, fs, 1, 1, 0, 1, shaped}}, row, HOW_PIPE * pipe | HOW_FLIES, site);
   if (!(m->screens & SCREEN_RACE)) return;
   flies_(m, s, (rows - 1) * fs + n, READS_, pipe, site);
   flies_(m, d, (rows - 1) * ts + n, WRITES_, pipe, site);

@@ -39,6 +39,7 @@ def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
 
 def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     number, site = NUMBERS[node.row], c.site(node.span)
+    c.calls.setdefault((site, number), []).append(node)
     if node.row in WAITS:
         return f"(m->site = {site}, wait_(m, {number}, {WAITS[node.row]}))"
     if node.row in MEETS:

@@ -146,6 +146,9 @@ class BangForm:
             [self._function(n) for n in c.library],
             recursive=bool(deep),
             mode=mode,
+            crowded=frozenset(
+                at for at, calls in c.calls.items() if any(one is not calls[0] for one in calls)
+            ),
             followed=(tuple(c.symbols), tuple(c.locals)),
             covers=tuple(c.covers),
         )

@@ -67,6 +67,7 @@ class Rendering(ABC):
     arch: "Arch"
     uses: "dict[Use, None]" = field(factory=dict)
     sites: dict[tuple[str, int], int] = field(factory=dict)
+    calls: dict[tuple[int, int], list[ir.IntrinsicCall]] = field(factory=dict)  # of each row at each place
     texts: dict[str, int] = field(factory=dict)
     library: dict[str, int] = field(factory=dict)
     places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
