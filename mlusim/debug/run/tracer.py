@@ -78,6 +78,7 @@ class Tracer(RunObserver):
         self._recent: deque[Effect | Op] = deque(maxlen=HISTORY)
         self.collect: Callable[[Stop], None] | None = None
         self._owned = recorded.owned
+        self._foreign = recorded.owned.foreign
         self._pause = pause
         self._goal: Position | None = None
         self._goal_lines = -1
@@ -429,7 +430,8 @@ class Tracer(RunObserver):
 
     def _call(self, frame: FrameType, event: str, argument: object) -> Trace | None:
         del event, argument
-        if not self._owned(frame.f_code.co_filename):
+        # It hears of every call of mlusim's own functions, too.
+        if frame.f_code.co_filename in self._foreign or not self._owned(frame.f_code.co_filename):
             return None
         core = self.session.scheduler.running if self.session is not None else None
         asked = self._line_stoppers

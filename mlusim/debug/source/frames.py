@@ -49,6 +49,7 @@ class Owned:
     def __init__(self, kernel_file: str, names: Mapping[str, Any] | None = None) -> None:
         self.names = names or {}  # the kernel's own module, which may be a script that is no module
         self.kernel_file = kernel_file
+        self.foreign: set[str] = set()  # those that have been asked for and are others'
         self._known: dict[str, bool] = {}
         self._kernel_file = kernel_file
         self._home = _package_of(kernel_file)
@@ -58,6 +59,8 @@ class Owned:
         known = self._known.get(filename)
         if known is None:
             known = self._known[filename] = self._decide(filename)
+            if not known:
+                self.foreign.add(filename)
         return known
 
     def _decide(self, filename: str) -> bool:

@@ -97,6 +97,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("thread", "ptr", 1),
     ("loops", "ptr", 1),
     ("screens", "i32", 1),
+    ("hears", "i32", 1),
     ("segment", "i32", 1),
     ("screen", "ptr", 1),
     ("records", "ptr", 1),

@@ -546,6 +546,7 @@ class Screen(Observer):
         assert core.seat is not None
         c = core.c
         c.screens = self.looks
+        c.hears = self.windows is not None or bool(self.looks & Screened.PARTS)
         self._sites = core.session.native.program.sites
         self._stores["alone"] = len(core.union.cores) == 1
         c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.windows is not None)

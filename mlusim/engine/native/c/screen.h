@@ -306,7 +306,7 @@ PART void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t mo
 /* What an instruction touches, *more* pieces beyond the first; an operand goes through the first pointer of the call that leads to it.
    It is the one at *place* among the row's; with *shaped* it has distances, even if there is one piece. */
 typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes, place, shaped; } Operand_;
-#define HEARS(m) (FOLLOWS(m) || WINDOW(m))
+#define HEARS(m) UNLIKELY((m)->hears) /* parts, or a window, are kept */
 PART void operands_(Core *m, int many, const Operand_ *o, int row, int how, int site) {
   Noted_ *r = WINDOW(m) ? happens_(m, many) : 0;
   if (r) for (int k = 0; k < many; k++)
@@ -340,7 +340,7 @@ ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
   if (kind == READS_) { if (UNLIKELY(lacks_(p, n))) suspect_(m, SCREEN_INIT, site); }
   else given_(p, n);
   if (!(m->screens & SCREEN_RACE)) return;
-  if (WINDOW(m)) noted_(m, -1, kind == READS_ ? HOW_READS : HOW_WRITES, p, n, site);
+  if (UNLIKELY(m->hears) && WINDOW(m)) noted_(m, -1, kind == READS_ ? HOW_READS : HOW_WRITES, p, n, site);
   if (UNLIKELY(busy_(m))) { held_(m, IN_IO, p, n, kind, site); held_(m, IN_MOVE, p, n, kind, site); }
   if (SHARED(p.a->space)) {
     SCREEN_(m)->row = -1;
