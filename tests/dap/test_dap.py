@@ -185,8 +185,22 @@ def test_what_there_is_to_see(script):
         assert any("bang_mul_scalar" in text or "bang_add" in text for text in shown)
         assert all(re.search(r"; 0\.\d{3} us from \d\.\d{3} us$", text) for text in shown)
         assert not all("; 0.000 us" in text for text in shown)
+        # The last of them comes next: it is at the line where the frame stands.
+        assert operations[-1]["line"] == frame["line"]
+        around = {"memoryReference": frame["instructionPointerReference"], "instructionOffset": -1000}
+        every = editor.ask("disassemble", **around, instructionCount=2000)["instructions"]
+        assert len(every) == 2000
+        texts = list(dict.fromkeys(one["instruction"] for one in every))
+        assert texts[:2] == ["(before the launch)", "task 0 begins"]
+        assert texts[-2:] == ["launch ends", "(the launch is over)"]
+        assert "(not known here)" not in texts
         assert "nothing" in editor.refused("evaluate", expression="nothing", frameId=frame["id"])
         assert "belongs to an earlier stop" in editor.refused("scopes", frameId=999)
+        editor.go("next", threadId=3)
+        # Numbers are not given twice: an answer that comes late is refused, and shows no box.
+        assert "belongs to an earlier stop" in editor.refused("scopes", frameId=frame["id"])
+        late = editor.response(editor.send("scopes", frameId=frame["id"]))
+        assert not late["body"]["error"]["showUser"]
 
     editing(scenario)
 

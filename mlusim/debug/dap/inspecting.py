@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +35,16 @@ from mlusim.debug.look.describe import op_text
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin
+from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of, variables_of
-from mlusim.debug.stop.moments import ISSUE, Op
+from mlusim.debug.stop.moments import BEGIN, FINISH, ISSUE, Op, Position
 from mlusim.errors import Fault, UsageError
+from mlusim.machine.hub import Observer
 
 if TYPE_CHECKING:
+    from mlusim.debug.run.launch_run import LaunchRun
     from mlusim.debug.session import DebugSession
 
 LONGEST = 1 << 20  # bytes of memory that one request reads
@@ -74,8 +79,10 @@ def _stack(state: State, arguments: Arguments) -> Body:
     first = int(arguments.get("startFrame") or 0)
     levels = int(arguments.get("levels") or 0) or len(frames)
     stop = session.stop
-    # At the end the moment is a mark beyond all numbers: an address that editors can write is shown.
-    here = hex(stop.op.moment) if stop.op is not None else hex(min(session.position.moment, 1 << 40))
+    # What comes next: behind a line of the kernel that is the moment after the last one that has passed.  At the end the
+    # moment is a mark beyond all numbers: an address that editors can write is shown.
+    passed = session.position.moment + (session.position.lines > 0)
+    here = hex(stop.op.moment if stop.op is not None else min(passed, 1 << 40))
     shown = [
         {
             "id": state.number(FrameAt(name, frame.level)),
@@ -273,26 +280,68 @@ def _write_memory(state: State, arguments: Arguments) -> Body:
 
 
 def _disassemble(state: State, arguments: Arguments) -> Body:
-    """Return operations as instructions with their predicted cost: the address of each is its moment; future ones are not known."""
+    """Return operations as instructions with their predicted cost: the address of each is its moment.
+
+    Those to come are read from a run of the launch that goes on; where the launch has no predicted time, it may not end.
+    """
     session = state.session
     clock = _clock(state)
     first = int(str(arguments["memoryReference"]), 0) + int(arguments.get("instructionOffset") or 0)
-    paused = session.watched(history=True)
-    known = {op.moment: op for op in paused.recent}
-    found = []
     # A bound of our own: the count comes from outside.
-    for moment in range(first, first + min(int(arguments["instructionCount"]), 4096)):
-        op = known.get(moment)
-        body: dict[str, Any] = {"address": hex(max(moment, 0)), "instruction": "(not known here)"}
-        if op is None:
-            body["presentationHint"] = "invalid"
-        else:
-            text = op_text(paused, op).removeprefix("about to execute ") or op.name
-            body["instruction"] = text + _cost(clock, op)
-            if op.effect is not None:
-                body |= {"location": source_of(op.effect.site.file), "line": op.effect.site.line}
-        found.append(body)
+    last = first + min(int(arguments["instructionCount"]), 4096) - 1
+    paused = session.watched(history=True)
+    known = {op.moment: _instruction(clock, paused, op) for op in paused.recent}
+    ends = session.recorded.moments
+    if clock is not None and not session.position.at_end and last > session.position.moment:
+        with _ahead(session, last) as coming:
+            known = {op.moment: _instruction(clock, coming, op) for op in coming.recent} | known
+        ends = session.recorded.moments
+    found = []
+    for moment in range(first, last + 1):
+        behind = ends is not None and moment > ends
+        text = (
+            "(the launch is over)" if behind else "(before the launch)" if moment < 1 else "(not known here)"
+        )
+        nothing = {"instruction": text, "presentationHint": "invalid"}
+        found.append({"address": hex(max(moment, 0))} | known.get(moment, nothing))
     return {"instructions": found}
+
+
+@contextmanager
+def _ahead(session: "DebugSession", moment: int) -> Iterator[PausedRun]:
+    """Run the launch aside up to *moment*, or to its end before it, and give what it has done."""
+    here = Position(session.recorded.index, moment)
+    run = session.runs.aside(here, since=session.position.moment, watching=_Passing())
+    try:
+        assert run.stop is not None
+        yield PausedRun(run.recorded, run.session, run.tracer, run.stop)
+    finally:
+        run.abandon()
+
+
+class _Passing(Observer):
+    """Listens to a run that may end before the moment that it is sent to."""
+
+    name = "passing"
+
+    def begin(self, run: "LaunchRun") -> None:
+        """Take nothing down: the run keeps its last operations itself."""
+
+
+def _instruction(clock: PredictedTimes | None, paused: PausedRun, op: Op) -> dict[str, Any]:
+    """Return an operation as an instruction of the protocol."""
+    if op.core is None:
+        return {"instruction": op.name}
+    who = name_of(op.core)
+    bounds = {BEGIN: f"{who} begins", FINISH: f"{who} ends"}
+    text = (
+        bounds.get(op.kind)
+        or f"{who}: {op_text(paused, op).removeprefix('about to ').removeprefix('execute ') or op.name}"
+    )
+    body: dict[str, Any] = {"instruction": text + _cost(clock, op)}
+    if op.effect is not None:
+        body |= {"location": source_of(op.effect.site.file), "line": op.effect.site.line}
+    return body
 
 
 def _clock(state: State) -> PredictedTimes | None:

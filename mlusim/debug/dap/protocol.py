@@ -105,12 +105,30 @@ class Connection:
                 return
 
 
+# An editor fills its views with these, and may still ask for those of the stop before while the next one is announced;
+# the mistakes of an expression stand in the console, under the mouse, or in the list of watches.
+IN_PLACE = frozenset(
+    [
+        "threads",
+        "stackTrace",
+        "scopes",
+        "variables",
+        "evaluate",
+        "completions",
+        "disassemble",
+        "readMemory",
+        "exceptionInfo",
+        "loadedSources",
+        "modules",
+        "breakpointLocations",
+        "dataBreakpointInfo",
+    ]
+)
+
+
 def _in_place(request: Mapping[str, Any]) -> bool:
-    """Return whether an editor shows the answer where it was asked: under the mouse, or in a list of watches."""
-    return request.get("command") == "evaluate" and request.get("arguments", {}).get("context") in (
-        "hover",
-        "watch",
-    )
+    """Return whether an editor shows the answer where it was asked, or asked by itself: a message box for it is noise."""
+    return request.get("command") in IN_PLACE
 
 
 def _escaped(text: str) -> str:

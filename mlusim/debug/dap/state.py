@@ -40,7 +40,7 @@ class Asked:
 class State:
     """One editor's session.
 
-    ``targets`` are the numbers given out since the last stop for frames, scopes and values; ``asked`` are its
+    ``targets`` have the numbers from ``passed`` + 1 on, given out since the last stop for frames, scopes and values; ``asked`` are its
     breakpoints by their numbers.
     """
 
@@ -48,6 +48,7 @@ class State:
     console: "CommandContext | None" = None
     asked: dict[int, Asked] = field(factory=dict)
     targets: list[Any] = field(factory=list)
+    passed: int = 0
     faults: bool = True
     stop_at_end: bool = True
     begun: bool = False
@@ -66,15 +67,14 @@ class State:
     # -- numbers ---------------------------------------------------------------------------------
 
     def number(self, target: object) -> int:
-        """Return a number for *target*, which `target` gives back until the next stop."""
+        """Return a number for *target*, which `target` gives back until the next stop, and which nothing has after it."""
         self.targets.append(target)
-        return len(self.targets)
+        return self.passed + len(self.targets)
 
     def target(self, number: object, kind: type[Any]) -> Any:
         """Return the target that a number was given to; raises `UsageError` for another kind, and for one of an earlier stop."""
-        found = (
-            self.targets[number - 1] if isinstance(number, int) and 0 < number <= len(self.targets) else None
-        )
+        at = number - self.passed - 1 if isinstance(number, int) else -1
+        found = self.targets[at] if 0 <= at < len(self.targets) else None
         if not isinstance(found, kind):
             raise UsageError(f"{number!r} belongs to an earlier stop; ask for the stack again")
         return found
@@ -90,6 +90,7 @@ class State:
     def announce(self, reason: str, text: str = "") -> None:
         """Tell the editor where the session stands, or that the program is over."""
         session, stop = self.session, self.session.stop
+        self.passed += len(self.targets)
         self.targets.clear()
         self._loaded()
         if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
