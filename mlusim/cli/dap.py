@@ -58,7 +58,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
         args.arguments, args.behind = named, behind
         if is_cases(args.program):
             args = applied(args, one_case(args))
-        return programs.program_of(args)
+        return programs.judged_program_of(args)
     except argparse.ArgumentError as error:
         raise UsageError(str(error)) from None
     except UsageError as error:

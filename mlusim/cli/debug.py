@@ -16,7 +16,7 @@ from attrs import evolve
 from mlusim.cli.entry import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import allowed, listing
 from mlusim.cli.plain_text import remark, say
-from mlusim.cli.programs import program_of
+from mlusim.cli.programs import judged_program_of
 from mlusim.cli.sources import is_cases
 from mlusim.debug import Console, DebugSession, Reply
 from mlusim.debug.run.launches import DEFAULT_HISTORY
@@ -115,7 +115,7 @@ def _console(
 ) -> tuple[Console, list[str]]:
     """Return a console on the program that was named, or on a recording; and what is not as recorded."""
     if recording is None:
-        return Console(DebugSession(program_of(args), history=history)), []
+        return Console(DebugSession(judged_program_of(args), history=history)), []
     session = DebugSession(recorded_program.program_in(recording), history=history)
     return Console(session), recordings.stand(session, recording)
 

@@ -104,6 +104,16 @@ def program_of(args: argparse.Namespace) -> "Program":
     return _operator(args, checks)
 
 
+def judged_program_of(args: argparse.Namespace) -> "Program":
+    """Return the program that was named; a case of a file is compared at its end with what it expects."""
+    program = program_of(args)
+    case = getattr(args, "named_case", None)
+    expectation = None if case is None else case.expectation()
+    if expectation is not None and isinstance(program, calls.KernelCall):
+        program.judge = expectation.compared
+    return program
+
+
 def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the names of ``--check``; raises `UsageError` for one that is no checker."""
     if not args.check:

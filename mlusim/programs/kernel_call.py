@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +107,16 @@ def _guarded(name: str, text: str) -> bool:
 
 @frozen(eq=False)
 class Called:
-    """The results of a call: the outputs by the name of the argument, and the launch."""
+    """The results of a call: the outputs by the name of the argument, the launch, and what the outputs were compared with."""
 
     outputs: Mapping[str, Array]
     launch: Launch
+    judged: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Return whether every output that was compared is accurate."""
+        return all(one.accuracy.passed for one in self.judged.values())
 
     @property
     def findings(self) -> tuple[Any, ...]:
@@ -125,7 +131,7 @@ class KernelCall:
     *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  *given* are arrays
     by the name of a parameter, which stand for those that *arguments* read or draw.  What is drawn depends on *draws*, or
     where that is None on *seed*.  A name that is no parameter stands in formulas of others: of *arguments*, or of *formulas*,
-    the texts that others of their values had.
+    the texts that others of their values had.  *judge* compares the outputs at the end of a run.
     """
 
     sources: Sources
@@ -140,6 +146,7 @@ class KernelCall:
     given: Mapping[str, Array] = field(factory=dict)
     draws: int | None = None
     formulas: tuple[str, ...] = ()
+    judge: "Callable[[KernelCall, Called], Mapping[str, Any]] | None" = None
     _module: Module | None = field(default=None, init=False)  # no part of a call with other sources
     _arrays: dict[str, Array] = field(factory=dict, init=False)
     _plain: dict[str, Any] = field(factory=dict, init=False)
@@ -223,7 +230,8 @@ class KernelCall:
             for name, tensor in zip(wanted, given, strict=True)
             if isinstance(tensor, DeviceTensor) and scope.value(name, name).comes_back
         }
-        return Called(back, launch)
+        done = Called(back, launch)
+        return done if self.judge is None else Called(back, launch, self.judge(self, done))
 
     def _schedule_seed(self, scope: ArgumentScope) -> int | None:
         """Return the seed of the schedule; none on the native engine where arguments are drawn, which the seed is then for."""

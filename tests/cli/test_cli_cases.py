@@ -99,8 +99,20 @@ def test_other_verbs_take_cases(project, cli):
     unfit = cli("report", file, "--format", "md")
     several = cli("debug", file, "--command", "run")
     debugged = cli(
-        "debug", file, "--case", "file", "--command", "break 5", "--command", "run", "--command", "p n"
+        "debug",
+        file,
+        "--case",
+        "file",
+        "--command",
+        "break 5 task 0",
+        "--command",
+        "run",
+        "--command",
+        "p n",
+        "--command",
+        "c",
     )
+    wrong = cli("debug", file, "--case", "wrong", "--command", "run")
 
     assert 3 == found.code
     assert ["small", "file", "wrong", "large"] == [one["case"] for one in found.json()["runs"]]
@@ -114,6 +126,9 @@ def test_other_verbs_take_cases(project, cli):
     assert "--format md goes with one case; name it with --case" in unfit.err
     assert "holds several cases; name one with --case: small, file, wrong, large" in several.err
     assert (0, True) == (debugged.code, "32" in debugged.out)
+    assert "the program has ended\ndst: diff1 0, diff2 0, passed" in debugged.out
+    assert (1, True) == (wrong.code, "the program has ended\ndst: diff1" in wrong.out)
+    assert "FAILED; worst at [" in wrong.out
 
 
 def test_a_case_is_searched(project, cli):

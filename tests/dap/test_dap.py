@@ -429,15 +429,17 @@ __mlu_entry__ void add(float *out, float *a, int n) {
 
 
 def test_bang_c_is_debugged_like_python(tmp_path):
-    """Lines, variables and declarations are those of the `.mlu` file; stepping back works in it, too."""
+    """Lines, variables and declarations are those of the `.mlu` file; stepping back works in it, too; a case is judged at the end."""
     (tmp_path / "add.mlu").write_text(BANGC)
+    (tmp_path / "cases.toml").write_text(
+        'program = "add.mlu"\nkernel = "add"\n[case.all]\nexpect = { out = "ones:float32:64" }\n'
+    )
     np.save(tmp_path / "a.npy", np.arange(64, dtype=np.float32))
     path = str(tmp_path / "add.mlu")
 
     def scenario(editor):
         editor.launch(
-            path,
-            kernel="add",
+            tmp_path / "cases.toml",
             arg={"out": "out:float32:64", "a": str(tmp_path / "a.npy"), "n": 64},
             setup=lambda e: e.ask("setBreakpoints", source={"path": path}, breakpoints=[{"line": 6}]),
         )
@@ -450,6 +452,11 @@ def test_bang_c_is_debugged_like_python(tmp_path):
         assert value["result"].startswith("6.0")
         editor.go("stepBack", threadId=thread)
         assert 5 == editor.top(thread)["line"]
+        editor.ask("setBreakpoints", source={"path": path}, breakpoints=[])
+        verdict = "out: diff1 62, diff2 72.2, FAILED; worst at [63]: 126, the reference has 1"
+        assert f"the program has ended\n{verdict}" in editor.go("continue", threadId=thread)["text"]
+        told = [one["body"]["output"] for one in editor.seen if one["event"] == "output"]
+        assert told[-1:] == [f"the program has ended\n{verdict}\n"]
 
     editing(scenario)
 

@@ -18,7 +18,7 @@ from mlusim.debug.console import (
 )
 from mlusim.debug.console.command import STOPPING, Command, CommandContext, Reply, find_command
 from mlusim.debug.locations import location_of, names_at
-from mlusim.debug.look.describe import elements, end_text, stop_text
+from mlusim.debug.look.describe import elements, end_text, outcome_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
@@ -232,7 +232,7 @@ class Console(CommandContext):
         failure = session.host.failure
         if failure is not None:
             return f"\nthe program has ended with {failed_text(failure)}"
-        return "\nthe program has ended" + _outcome(session.host.result)
+        return "\nthe program has ended" + outcome_text(session.host.result)
 
     def complete(self, text: str) -> list[str]:
         """Return the words that the last word of *text* may become."""
@@ -318,20 +318,3 @@ class Console(CommandContext):
                 *(() if scopes is None else scopes.names()),
             ]
         return []
-
-
-def _outcome(result: object) -> str:
-    """Word the outcome of the program, where it is an operator's run."""
-    status = getattr(result, "status", None)
-    if status is None:
-        return ""
-    text = f" with {getattr(status, 'name', status)}"
-    for name, accuracy in getattr(result, "accuracy", {}).items():
-        verdict = "accurate" if accuracy.passed else "not accurate"
-        worst = (
-            ""
-            if accuracy.worst_index is None
-            else f", worst at [{', '.join(map(str, accuracy.worst_index))}]"
-        )
-        text += f"\n{name}: {verdict}, diff1 {accuracy.diff1:.3g}, diff2 {accuracy.diff2:.3g}{worst}"
-    return text

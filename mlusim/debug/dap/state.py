@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from mlusim.debug.dap.protocol import Connection
+from mlusim.debug.look.describe import outcome_text
 from mlusim.debug.look.places import resolve
 from mlusim.debug.source.core_names import parse_name
 from mlusim.debug.stop.breakpoints import Breakpoint, ByteSpan, LineLocation, Watchpoint
@@ -49,6 +50,7 @@ class State:
     asked: dict[int, Asked] = field(factory=dict)
     targets: list[Any] = field(factory=list)
     passed: int = 0
+    told: object = None  # the run of the program whose outcome the editor knows
     faults: bool = True
     stop_at_end: bool = True
     begun: bool = False
@@ -94,6 +96,7 @@ class State:
         self.targets.clear()
         self._loaded()
         if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
+            self._tell_outcome()
             if not self.stop_at_end:
                 self.leave()
                 return
@@ -122,6 +125,16 @@ class State:
             if cores
             else ENDED_THREAD
         )
+
+    def _tell_outcome(self) -> None:
+        """Write to the editor's console, once for a run of the program, how accurate its outputs are."""
+        host = self.session.host
+        text = outcome_text(host.result)
+        if text and self.told is not host:
+            self.told = host
+            self.connection.event(
+                "output", {"category": "console", "output": f"the program has ended{text}\n"}
+            )
 
     def leave(self) -> None:
         """Tell the editor that the program is over, and with what."""

@@ -231,6 +231,23 @@ def end_text(recorded: "KeptLaunch", stop: Stop) -> str:
     return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}"])
 
 
+def outcome_text(result: object) -> str:
+    """Word the outcome of the program behind its end: the status of an operator's run, and how accurate its outputs or those of a case are."""
+    status = getattr(result, "status", None)
+    text = "" if status is None else f" with {getattr(status, 'name', status)}"
+    for name, one in getattr(result, "judged", {}).items():
+        text += f"\n{name}: {one.told}"
+    for name, accuracy in getattr(result, "accuracy", {}).items():
+        verdict = "accurate" if accuracy.passed else "not accurate"
+        worst = (
+            ""
+            if accuracy.worst_index is None
+            else f", worst at [{', '.join(map(str, accuracy.worst_index))}]"
+        )
+        text += f"\n{name}: {verdict}, diff1 {accuracy.diff1:.3g}, diff2 {accuracy.diff2:.3g}{worst}"
+    return text
+
+
 def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
     """Return why and where a run stands, with the line of source."""
     lines = [reason for reason in stop.reasons if reason]
