@@ -262,10 +262,11 @@ class Device(Presented):
             with self._written(request), turn():
                 session = self._spared(known, screening, bound, threads)
                 if session is None:
+                    seeing = watching if screening is None else screening.seeing(watching)
                     told = () if screening is None else screening.told
-                    session = self._ran(
-                        bound, request, watching, choices, native, known, told=told, threads=many
-                    )
+                    session = self._ran(bound, request, seeing, choices, native, told=told, threads=many)
+                    if known is not None:
+                        known.keep(session)
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = _findings(watching)
@@ -323,7 +324,6 @@ class Device(Presented):
         watching: Sequence[Observer],
         choices: object,
         native: "Loaded | None",
-        known: Repeatable | None,
         *,
         told: Sequence[Observer],
         threads: int,
@@ -337,8 +337,6 @@ class Device(Presented):
                 session.run(None if threads < 2 else functools.partial(run_beside, session, threads))
         if not session.alone:
             note_watched(session)
-        if known is not None:
-            known.keep(session)
         return session
 
     def _session(self, request: Request, watching: Sequence[Observer], *how: Any, **more: Any) -> Session:

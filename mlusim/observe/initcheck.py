@@ -5,9 +5,10 @@ reported when it is stored to GDRAM, when Python reads it, when an instruction c
 for want of it, and, at the instruction that mixed lanes, when what it was mixed into escapes.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from attrs import evolve, frozen
@@ -35,7 +36,7 @@ from mlusim.observe.undefined_origin import (
     tensor_store,
     trail,
 )
-from mlusim.observe.value_flow import decisive, dependence, discarded, same, takes, unread
+from mlusim.observe.value_flow import decisive, dependence, discarded, same, settled, takes, unread
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch, Screen
@@ -51,6 +52,12 @@ DROPPED = (
     "from GDRAM, that has no effect on an IPU core of a union: let the memory core do it, where __is_mpu() is true"
 )
 """What to do about SRAM that nothing has written, in a kernel of BANG C."""
+
+EVERY = {
+    dtype.itemsize: np.frombuffer(b"\1" * dtype.itemsize, dtype)[0]
+    for dtype in map(np.dtype, ("u1", "u2", "u4", "u8"))
+}
+"""The flags of all bytes of a lane that have a value, as one number."""
 
 NEVER = 1 << 62  # behind every effect of a launch
 
@@ -323,10 +330,9 @@ class InitCheck(Checker):
         if row.form in ("gather", "discrete"):
             return self._scattered(effect, row.form == "gather", known), True
         before = [self._shadow(a.allocation).flags(a).copy() for a in effect.writes]
-        if row.flow is Flow.LANEWISE and not _settles(effect):
-            written = _lanes(effect, known)
-            if written is not None:
-                return self._put_all(effect, written), True
+        by_lanes = _by_lanes(effect, known) if row.flow is Flow.LANEWISE else None
+        if by_lanes is not None:
+            return self._put_all(effect, by_lanes[0]), by_lanes[1]
         outcome = dependence(effect, known, before)
         if outcome.refused:
             self._escape("initcheck-undefined-address", effect, "needs")
@@ -602,6 +608,18 @@ def _settles(effect: Effect) -> bool:
     return body in ABSORBING or (body is np.multiply and effect.arguments[0].dtype.kind != "float")
 
 
+def _by_lanes(effect: Effect, known: list[Mask]) -> tuple[list[Mask], bool] | None:
+    """Flags of what a lane-wise instruction writes, and whether they are the same whatever its operands hold.
+
+    None where its body has to be asked.
+    """
+    bits = settled(effect, known)
+    if bits is not None:
+        return [bits], False
+    written = None if _settles(effect) else _lanes(effect, known)
+    return None if written is None else (written, True)
+
+
 def _lanes(effect: Effect, known: list[Mask]) -> list[Mask] | None:
     """Flags of what a lane-wise instruction writes: a lane has a value where all its sources have one.
 
@@ -611,5 +629,21 @@ def _lanes(effect: Effect, known: list[Mask]) -> list[Mask] | None:
     lanes = (effect.writes or effect.reads)[0].nbytes // pointer.dtype.size
     if any(len(flags) % lanes for flags in known) or any(a.nbytes % lanes for a in effect.writes):
         return None
-    defined = np.logical_and.reduce([flags.reshape(lanes, -1).all(axis=1) for flags in known])
-    return [np.repeat(defined, access.nbytes // lanes) for access in effect.writes]
+    defined: Mask = functools.reduce(np.logical_and, (_whole(flags, lanes) for flags in known))
+    return [_bytes_of(defined, access.nbytes // lanes) for access in effect.writes]
+
+
+def _whole(flags: Mask, lanes: int) -> Mask:
+    """Return of which lanes each byte has a value."""
+    every = EVERY.get(len(flags) // lanes)
+    found: Any = flags.reshape(lanes, -1).all(axis=1) if every is None else flags.view(every.dtype) == every
+    return cast("Mask", found)
+
+
+def _bytes_of(defined: Mask, size: int) -> Mask:
+    """Return the flags of the bytes of lanes of *size* bytes."""
+    every = EVERY.get(size)
+    if every is None:
+        return np.repeat(defined, size)
+    found: Mask = np.multiply(defined, every).view(np.bool_)
+    return found

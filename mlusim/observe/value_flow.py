@@ -8,7 +8,7 @@ but its row, and a value that is masked away counts as masked away.
 import dis
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -21,10 +21,12 @@ from mlusim.memory.footprint import Access
 from mlusim.observe.shadow import Mask
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-Filling = Callable[[int], Bytes]
 
 CONSTANTS = 0x00, 0xFF, 0x7F, 0x3C  # zero, no number, huge, small: what is only moved comes out as each
 UNWRITTEN = 0x5A, 0xA5  # two contents of a destination, to tell what a row leaves alone
+BITWISE = "bitwise"  # the form in C of operations on the bits of two operands
+SETTLING = {np.bitwise_and: 0x00, np.bitwise_or: 0xFF}
+"""Bitwise operations, and the byte of one operand that makes the other one count for nothing."""
 
 
 @frozen
@@ -47,10 +49,10 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
 
     *known* are the flags of each access that it reads, *before* those of each that it writes.
     """
-    fillings = (*map(_constant, CONSTANTS), _scattered)
+    body = _Body(effect, known)
     try:
-        runs = [_run(effect, known, filling, UNWRITTEN[0]) for filling in (*fillings, None)]
-        other = _run(effect, known, fillings[0], UNWRITTEN[1])
+        runs = [body.run(filling, UNWRITTEN[0]) for filling in (*CONSTANTS, _scattered, _twin)]
+        other = body.run(CONSTANTS[0], UNWRITTEN[1])
     except Refused:
         return Outcome(
             tuple(np.zeros(len(m), np.bool_) for m in before), moved=False, result=True, refused=True
@@ -58,7 +60,9 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
     first = runs[0]
     flags, moved = [], True
     for n, flag in enumerate(before):
-        same = np.logical_and.reduce([first[0][n] == run[0][n] for run in runs[1:]])
+        same = first[0][n] == runs[1][0][n]
+        for run in runs[2:]:
+            same &= first[0][n] == run[0][n]
         updated = effect.writes[n] in effect.reads
         left = np.zeros(len(flag), np.bool_) if updated else first[0][n] != other[0][n]
         flags.append(np.where(left, flag, same))
@@ -68,6 +72,20 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
         )
     results = {np.asarray(run[1]).tobytes() for run in runs if run[1] is not None}
     return Outcome(tuple(flags), moved, len(results) > 1, refused=False)
+
+
+def settled(effect: Effect, known: Sequence[Mask]) -> Mask | None:
+    """Return what `dependence` finds of a bitwise and, or or, of two operands: a byte of one may settle that of the result.
+
+    None of other instructions.
+    """
+    row = effect.step.row
+    if row is None or row.native[:1] != (BITWISE,) or row.native[1] not in SETTLING:
+        return None
+    settling = SETTLING[row.native[1]]
+    one, other = (_copy(access) == settling for access in effect.reads)
+    found: Mask = (known[0] & known[1]) | (known[0] & one) | (known[1] & other)
+    return found
 
 
 def decisive(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> Access:
@@ -152,63 +170,90 @@ def _same(value: object, held: object) -> bool:
         return bool(value == held) or bool(value != value and held != held)  # noqa: PLR0124 - NaN
 
 
-def _run(
-    effect: Effect, known: Sequence[Mask], filling: Filling | None, unwritten: int
-) -> tuple[list[Bytes], Any]:
-    """Run the body once; return the bytes of each operand written, and the result."""
-    row = effect.step.row
-    assert row is not None
-    reads, writes = list(zip(effect.reads, known, strict=True)), list(effect.writes)
-    arrays: dict[str, Any] = {}
-    written: list[Bytes] = []
-    for name, operand in row.operands.items():
-        pointer = _argument(effect, row, name)
-        if not hasattr(pointer, "view"):
-            continue
-        access = reads[0][0] if operand.access != "write" else writes[0]
-        raw = _copy(access)
-        if operand.access == "write":
-            raw[...] = unwritten
-        else:
-            _, mask = reads.pop(0)
-            raw[~mask] = (
-                _twin(effect, access, len(raw))[~mask] if filling is None else filling(len(raw))[~mask]
+class _Body:
+    """The body of *effect*, made ready to run on several contents of the bytes that the flags *known* say have none."""
+
+    def __init__(self, effect: Effect, known: Sequence[Mask]) -> None:
+        row = effect.step.row
+        assert row is not None
+        self._row = row
+        given = {p.name: a for a, p in zip(effect.arguments, row.given, strict=True)}
+        reads, writes = list(zip(effect.reads, known, strict=True)), list(effect.writes)
+        self._operands: list[_Operand] = []
+        for name, operand in row.operands.items():
+            pointer = given[name]
+            if not hasattr(pointer, "view"):
+                continue
+            access = reads[0][0] if operand.access != "write" else writes[0]
+            content, missing = _copy(access), None
+            if operand.access != "write":
+                missing = np.flatnonzero(~reads.pop(0)[1])
+            if operand.access != "read":
+                writes.pop(0)
+            twin = next((a for a in effect.reads if a is not access), access)
+            self._operands.append(
+                _Operand(name, operand.access != "read", content, missing, twin, pointer.dtype.dtype)
             )
-        if operand.access != "read":
-            writes.pop(0)
-            written.append(raw)
-        arrays[name] = raw.view(pointer.dtype.dtype)
-    with np.errstate(all="ignore"):
-        result = _call(effect, row, arrays)
-    return written, result
+        arrays = {operand.name for operand in self._operands}
+        self._values = [None if p.name in arrays else _value(effect, row, p, given) for p in row.parameters]
 
+    def run(self, filling: int | Callable[["_Operand"], Bytes], unwritten: int) -> tuple[list[Bytes], Any]:
+        """Run it once; return the bytes of each operand written, and the result."""
+        arrays: dict[str, Any] = {}
+        written: list[Bytes] = []
+        for operand in self._operands:
+            missing = operand.missing
+            if missing is None:
+                raw = np.full(len(operand.content), unwritten, np.uint8)
+            elif len(missing) or operand.written:
+                raw = operand.content.copy()
+                raw[missing] = filling if isinstance(filling, int) else filling(operand)[missing]
+            else:
+                raw = operand.content
+            if operand.written:
+                written.append(raw)
+            arrays[operand.name] = raw.view(operand.dtype)
+        with np.errstate(all="ignore"):
+            result = self._call(arrays)
+        return written, result
 
-def _call(effect: Effect, row: Intrinsic, arrays: dict[str, Any]) -> Any:
-    """Call the body as the machine does."""
-    given = []
-    for p in row.parameters:
-        if p.kind == "generation":
-            value: Any = effect.core.session.board.arch.generation
-        elif p.name in arrays:
-            value = arrays[p.name]
+    def _call(self, arrays: dict[str, Any]) -> Any:
+        """Call the body as the machine does."""
+        row = self._row
+        given: list[Any] = [
+            arrays.get(p.name, value) for p, value in zip(row.parameters, self._values, strict=True)
+        ]
+        if row.call is CallStyle.BODY:
+            return row.body(*given)
+        dst, *sources = [g for g, p in zip(given, row.parameters, strict=True) if p.kind != "count"]
+        if row.call is CallStyle.ASSIGN:
+            dst[...] = row.body(*sources)
         else:
-            value = _argument(effect, row, p.name)
-            if p.kind in ("either", "value") and p.name not in row.void.values():
-                lead = _argument(effect, row, row.same[0] if row.same else next(iter(row.operands)))
-                value = lead.dtype(value)
-        given.append(value)
-    if row.call is CallStyle.BODY:
-        return row.body(*given)
-    dst, *sources = [g for g, p in zip(given, row.parameters, strict=True) if p.kind != "count"]
-    if row.call is CallStyle.ASSIGN:
-        dst[...] = row.body(*sources)
-    else:
-        row.body(*sources, out=dst)
-    return None
+            row.body(*sources, out=dst)
+        return None
 
 
-def _argument(effect: Effect, row: Intrinsic, name: str) -> Any:
-    return next(a for a, p in zip(effect.arguments, row.given, strict=True) if p.name == name)
+@frozen(eq=False)
+class _Operand:
+    """An operand that lies in memory: its bytes, and at which of them there is no value (None: it is only written)."""
+
+    name: str
+    written: bool
+    content: Bytes
+    missing: "np.ndarray[Any, np.dtype[np.intp]] | None"
+    twin: Access  # another source
+    dtype: Any
+
+
+def _value(effect: Effect, row: Intrinsic, parameter: Any, given: Mapping[str, Any]) -> Any:
+    """Return what the body is given as *parameter*, which is no operand in memory."""
+    if parameter.kind == "generation":
+        return effect.core.session.board.arch.generation
+    value = given[parameter.name]
+    if parameter.kind in ("either", "value") and parameter.name not in row.void.values():
+        lead = given[row.same[0] if row.same else next(iter(row.operands))]
+        return lead.dtype(value)
+    return value
 
 
 def _copy(access: Access) -> Bytes:
@@ -216,16 +261,17 @@ def _copy(access: Access) -> Bytes:
     return access.rows_of(access.allocation.raw).reshape(-1).copy()
 
 
-def _constant(value: int) -> Filling:
-    return lambda size: np.full(size, value, np.uint8)
+def _scattered(operand: _Operand) -> Bytes:
+    """Return bytes that look random and are the same each time."""
+    return _random(len(operand.content))
 
 
-def _scattered(size: int) -> Bytes:
-    """Return the bytes that look random and are the same each time."""
+@functools.lru_cache(maxsize=64)
+def _random(size: int) -> Bytes:
     return (np.arange(size, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(21)).astype(np.uint8)
 
 
-def _twin(effect: Effect, access: Access, size: int) -> Bytes:
+def _twin(operand: _Operand) -> Bytes:
     """Return the bytes of another source, so that comparisons for equality can come out true."""
-    other = next((a for a in effect.reads if a is not access), access)
-    return np.resize(_copy(other), size)
+    content = _copy(operand.twin)
+    return content if len(content) == len(operand.content) else np.resize(content, len(operand.content))

@@ -12,6 +12,7 @@ from mlusim.engine.native.build import CHOICE, available
 from mlusim.machine.native import screen
 from mlusim.machine.native.screening import LONG, TRIED, Screening
 from mlusim.observe.collect import collecting
+from mlusim.observe.initcheck import InitCheck
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.racecheck import RaceCheck
 
@@ -213,6 +214,24 @@ def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turns):
 
     assert ["native"] * 8 + ["python"] * 2 == engines
     assert [40, 22, 22, 2, 44, 22, 2, 20, 40, 2] == counts
+
+
+def test_who_finds_nothing_hears_nothing_of_the_run_in_python(half, calls_of):
+    """Only racecheck has to see a launch whose tasks meet; what initcheck knows of the tensors is what C knows."""
+    told = []
+    for engine in ("native", "python"):
+        device = mlusim.Device("MLU370-X4")
+        data = device.empty(8192, np.float32)
+        device.launch(half, 4, args=(data, device.put(np.ones(4096, np.float32)), 4096, 0))
+        given = data.ptr + 512, data, 3584, 0
+        with collecting(["racecheck", "initcheck"]) as collector, calls_of(InitCheck.effect) as heard:
+            device.launch(half, 4, args=given, engine=engine)
+            device.get(data)
+        told.append([(str(f), f.context, f.count) for f in collector.found])
+        assert bool(heard) == (engine == "python")
+
+    assert told[0] == told[1]
+    assert "racecheck-tasks-read-write" in str(told)
 
 
 def test_who_hears_of_the_beginning_only_hears_of_it_once(half):

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from observe_tools import found
 
+import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int8, int16, int32, kernel, uint8, uint32
+from mlusim.observe.value_flow import dependence, settled
 
 INIT = ["initcheck"]
 BOARD = "MLU590-H8"
@@ -149,3 +151,40 @@ def looked_up(mlu, out, stored):
 def test_a_place_without_a_value_spoils_its_own_lane(stored, expected):
     """The look-up is told once; what it gives for the other places has a value."""
     assert expected == [f.id for f in found(looked_up, (N, int32), stored, observe=INIT, board=BOARD)]
+
+
+@kernel
+def bitwise(mlu, source, name, dtype, in_place):
+    one, other, out = (mlu.nram(dtype, 64, [0] * 64) for _ in range(3))
+    mlu.memcpy(one, source, 64 * dtype.size, GDRAM2NRAM)
+    mlu.memcpy(other, source + 256, 64 * dtype.size, GDRAM2NRAM)
+    getattr(mlu, name)(one if in_place else out, one, other, 64)
+
+
+class Asked(mlusim.Observer):
+    """Holds the flags that follow from the bits against those of the body, for some flags of the operands."""
+
+    def __init__(self):
+        self.settled = set()
+
+    def effect(self, effect):
+        """Hold them against one another for flags at random."""
+        draw = np.random.default_rng(4)
+        if effect.step.row is not None:
+            known = [draw.random(access.nbytes) < 0.6 for access in effect.reads]
+            bits = settled(effect, known)
+            if bits is not None:
+                assert np.array_equal(bits, dependence(effect, known, known[:1]).writes[0])
+                assert not np.array_equal(bits, known[0] & known[1])
+                self.settled.add(effect.name)
+
+
+@pytest.mark.parametrize("dtype", [uint8, int16, float32], ids=str)
+def test_bits_that_settle_are_those_that_the_body_finds(dtype):
+    asked, device = Asked(), mlusim.Device(BOARD)
+    source = device.put(np.random.default_rng(3).choice(np.array([0, 0, 255, 255, 1, 0x5A], np.uint8), 512))
+    for name in ("bang_band", "bang_bor", "bang_bxor"):
+        for in_place in (False, True):
+            device.launch(bitwise, args=(source, name, dtype, in_place), observe=[asked])
+
+    assert {"bang_band", "bang_bor"} == asked.settled

@@ -79,6 +79,7 @@ class Screening:
 
     ``told`` hear of no more than its beginning and its end, and are told what C counts where they want that.  Without ``loaded`` Python runs it; where it is to be ``tried`` before it is
     compiled, also if it is short.  ``beside`` runs its tasks on several threads, as `screen_beside` does with their number.
+    ``cleared`` are the checkers of which C knows all that they find; they hear nothing of a launch that others have to see in Python.
     """
 
     request: "Request"
@@ -88,6 +89,7 @@ class Screening:
     loaded: "Callable[[], Loaded | None]"
     tried: bool = False
     beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
+    cleared: tuple[Observer, ...] = ()
 
     def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
         """Run it in C; the session where C knows all that the checkers find, otherwise None, and its memory as it was before.
@@ -103,13 +105,12 @@ class Screening:
         if loaded is None:
             return None
         self.told = told
-        made = self._screened(session_of, loaded, meter)
-        if made is None:
-            return None
-        session, screen = made
-        for checker in self.checkers:
+        session, screen, self.cleared = self._screened(session_of, loaded, meter)
+        for checker in self.cleared:
             checker.launch_begin(session)
             checker.screened(screen)
+        if len(self.cleared) < len(self.checkers):
+            return None
         for observer in self._counting:
             observer.counted(session.counts.covers, session.counts.counts)
         for observer in self.told:
@@ -120,10 +121,14 @@ class Screening:
     def _counting(self) -> list[Observer]:
         return [observer for observer in self.told if observer.counts]
 
+    def seeing(self, watching: Sequence[Observer]) -> tuple[Observer, ...]:
+        """Return those of *watching* who see the launch that Python makes again."""
+        return tuple(observer for observer in watching if observer not in self.cleared)
+
     def _screened(
         self, session_of: "Callable[..., Session]", loaded: "Loaded", meter: "Meter | None"
-    ) -> "tuple[Session, Screen] | None":
-        """Return the session and the record of the launch where C knows all that the checkers find."""
+    ) -> "tuple[Session, Screen, tuple[Observer, ...]]":
+        """Return the session and the record of the launch, and the checkers of which C knows all that they find."""
 
         def made(loaded: "Loaded", *, windows: bool) -> "tuple[Session, Screen]":
             screen = Screen(self.looks, RowWatch, windows=windows)
@@ -135,24 +140,19 @@ class Screening:
         session, screen = made(loaded, windows=False)
         for observer in self.told:
             observer.launch_begin(session)
-        clean = self._clean(session, screen)
-        if clean is False and screen.clashed:
+        cleared = self._cleared(session, screen)
+        if not cleared and screen.clashed:
             self.beside = None  # a thread knows the windows of its own tasks alone
             session, screen = made(loaded.again(), windows=True)
-            clean = self._clean(session, screen)
-        if clean:
-            return session, screen
-        if screen.hopeless:
+            cleared = self._cleared(session, screen)
+        if len(cleared) < len(self.checkers) and screen.hopeless:
             _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
-        return None
+        return session, screen, cleared
 
-    def _clean(self, session: "Session", screen: Screen) -> bool | None:
-        """Run the tasks, and return whether the checkers find nothing that *screen* does not know; memory is as before where they may.
-
-        None where a checker does not let C run it.
-        """
+    def _cleared(self, session: "Session", screen: Screen) -> tuple[Observer, ...]:
+        """Run the tasks, and return the checkers that find nothing that *screen* does not know; memory is as before where there are others."""
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
-            return None
+            return ()
         before = _Before(self.request)
         beside = self.beside
 
@@ -164,13 +164,13 @@ class Screening:
 
         try:
             session.run(None if beside is None else functools.partial(beside, session, screen, undo))
-            clean = all(checker.screen_end(screen) for checker in self.checkers)
+            cleared = tuple(checker for checker in self.checkers if checker.screen_end(screen))
         except Exception:  # noqa: BLE001 - a fault, or what a checker may report: Python says which
-            clean = False
-        if not clean:
+            cleared = ()
+        if len(cleared) < len(self.checkers):
             before.restore()
         before.end()
-        return clean
+        return cleared
 
     def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
         """Return whether the launch is as long as `LONG`, without observers; memory is as before."""
