@@ -28,7 +28,7 @@ from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, parse_c
 
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
-    from mlusim.frontend.bangc.c_stores import Assignment
+    from mlusim.frontend.bangc.c_scope import Assignment
     from mlusim.machine.core import Core
 
 

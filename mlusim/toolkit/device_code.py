@@ -1,8 +1,9 @@
 """The device code of a file: translated for each architecture, as a record or as text."""
 
 from mlusim.arch.board import Board
-from mlusim.frontend.bangc import ir, ir_text
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.errors import diagnostic_of
+from mlusim.frontend.bangc.ir import text
 from mlusim.frontend.bangc.making import made, prepare
 from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.sources import Options
@@ -52,5 +53,5 @@ def _embedded(source: RecordSource) -> EmbeddedRecord:
 def text_of(source: RecordSource) -> str:
     """Return the typed form of *source* for each architecture, to be read by people.  Raises as `form_of`."""
     return "".join(
-        f"// {board.arch.name}\n{ir_text.module_text(form_of(source, board))}\n" for board in source.boards
+        f"// {board.arch.name}\n{text.module_text(form_of(source, board))}\n" for board in source.boards
     )

@@ -15,8 +15,8 @@ from attrs import evolve
 import mlusim
 from mlusim.frontend.bangc import form_data, ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.ir.walk import walk
-from mlusim.frontend.bangc.translated import Translated
 from mlusim.toolkit.embedded import RecordSource
 
 MAGIC = b"MLUSIMR1"

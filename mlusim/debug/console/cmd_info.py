@@ -16,7 +16,7 @@ from mlusim.debug.source.frames import line_of, parameters_of, place_of
 from mlusim.debug.stop.value_watch import described
 from mlusim.debug.values import memories
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc.c_macros import macros_of
+from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.near import near
 from mlusim.report.quantities import size
 

@@ -31,7 +31,7 @@ from mlusim.debug.stop.breakpoints import Breakpoint, Location, Watchpoint
 from mlusim.debug.stop.moments import LAUNCH_END, Position, Stop
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
-from mlusim.frontend.bangc.c_macros import macros_of
+from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.lazy import lazy

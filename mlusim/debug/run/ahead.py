@@ -34,7 +34,7 @@ from mlusim.debug.stop.breakpoints import (
 from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.preference import NATIVE
-from mlusim.frontend.bangc.ir.statements import Block, Labelled, Switch
+from mlusim.frontend.bangc.ir import Block, Labelled, Switch
 from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
 from mlusim.kernel_frames import function_of
 from mlusim.machine.native.screening import screening_of, worth_a_compiler

@@ -1,27 +1,235 @@
-"""The names in a frame of BANG C: locals and variables at file scope, with their types of C."""
+"""The names in a frame of BANG C: locals, variables at file scope and macros, with their types of C, and assignments to them by hand."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
+from pathlib import Path
 from types import CodeType, FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from mlusim.arch.dtypes import DType
-from mlusim.frontend.bangc import ir
+from mlusim.counted import plural
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import ir, scalars
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_calls import called, functions_called
-from mlusim.frontend.bangc.c_macros import Macro, macro_at, macros_of
-from mlusim.frontend.bangc.c_stores import Assignment, Bind, assignment, in_cell
-from mlusim.frontend.bangc.c_syntax import CallOf, Foreign, NoExpression, NotInScope, Tree, parse_c
-from mlusim.frontend.bangc.c_values import Typed, static_type, value_of
+from mlusim.frontend.bangc.c_syntax import (
+    CallOf,
+    Foreign,
+    Item,
+    MemberAccess,
+    Name,
+    NoExpression,
+    NotInScope,
+    Prefix,
+    Tree,
+    parse_c,
+)
+from mlusim.frontend.bangc.c_values import (
+    RegisterAddress,
+    Typed,
+    called,
+    decayed,
+    functions_called,
+    static_type,
+    value_of,
+)
 from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.render.context import kept_casts
+from mlusim.frontend.bangc.runtime.layouts import NULL
+from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
+
+
+# Macros of the sources of a translation unit, for the debugger: their definitions, and what an invocation
+# means.
+
+# Parameters stand directly behind the name: a parenthesis behind a space is the body's.
+_DEFINITION = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^)\n]*\))?(?P<body>(?:.*\\\n)*.*)$",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
+
+
+@frozen
+class Macro:
+    """One definition: ``parameters`` are None where the macro takes none; ``body`` is one line without comments."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        taken = "" if self.parameters is None else f"({', '.join(self.parameters)})"
+        return f"#define {self.name}{taken} {self.body}".rstrip()
+
+    def expanded(self, arguments: Sequence[str] = ()) -> str:
+        """Return the text of an invocation.  Raises `NoExpression` for a count of arguments or an operator that it does not take."""
+        parameters = self.parameters or ()
+        if len(arguments) != len(parameters) or "..." in parameters:
+            raise NoExpression(
+                f"{self.name} takes {len(parameters)} {plural(len(parameters), 'argument')}, not {len(arguments)}"
+            )
+        if "#" in self.body:
+            raise NoExpression(f"{self.name} joins or quotes tokens, which the debugger does not expand")
+        given = dict(zip(parameters, arguments, strict=True))
+        # Macros in it are expanded when the text is evaluated.
+        return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: given.get(word[0], word[0]), self.body)
+
+
+@lru_cache(maxsize=16)
+def macros_of(form: ir.TranslationUnit) -> Mapping[str, tuple[Macro, ...]]:
+    """Return every definition in the file of *form* and in what it includes, by name, in the order of the text."""
+    found: dict[str, tuple[Macro, ...]] = {}
+    for path in dict.fromkeys((*form.includes, form.path)):
+        try:
+            text = Path(path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        for one in _DEFINITION.finditer(text):
+            body = " ".join(_COMMENT.sub(" ", one["body"].replace("\\\n", " ")).split())
+            taken = one["parameters"]
+            names = None if taken is None else tuple(p.strip() for p in taken[1:-1].split(",") if p.strip())
+            made = Macro(one["name"], names, body, path, text.count("\n", 0, one.start()) + 1)
+            found[made.name] = (*found.get(made.name, ()), made)
+    return found
+
+
+def macro_at(form: ir.TranslationUnit, name: str, file: str, line: int) -> Macro | None:
+    """Return the definition of *name* that counts at a line: the last one before it in its file, else the last of another file."""
+    known = macros_of(form).get(name, ())
+    here = [m for m in known if m.file == file and m.line < line]
+    elsewhere = [m for m in known if m.file != file]
+    found = here or elsewhere
+    return found[-1] if found else None
+
+
+# Assignments by hand to what the variables of a frame of BANG C hold, with C's conversions.
+
+Bind = Callable[[FrameType, str, Any], None]
+"""Gives a local of a frame a value."""
+
+
+@frozen
+class Assignment:
+    """An assignment that C allows: ``value`` is what the target holds behind it, and ``make`` makes it."""
+
+    value: Typed
+    make: Callable[[], None]
+
+
+def assignment(target: Tree, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
+    """*given* as the next value of *target*, converted to its type as C does; nothing is stored yet.
+
+    *bind* gives a local of the frame a value.  Raises `NoExpression` or `UsageError` for what is no variable, element or
+    member, and for a value of another type; `Foreign` for what is no variable of the source.
+    """
+    match target:
+        case Name():
+            return _variable(target.text, given, scope, bind)
+        case Item() | Prefix(op="*"):
+            element = value_of(target, scope)
+            return _through(element.place, given, element)
+        case MemberAccess():
+            return _member(target, given, scope)
+    raise NoExpression("only a variable, an element or a member is given a value")
+
+
+def in_cell(raw: object, kind: t.Type, local: ir.Local | None) -> bool:
+    """Return whether *raw* is the cell of a variable; a pointer that is in none may be the cell that it points to."""
+    plain = isinstance(kind, t.Pointer) and local is not None and local.storage is ir.Storage.VALUE
+    return isinstance(raw, Cell) and not plain
+
+
+def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
+    held, local = scope.find(name), scope.local(name)
+    if local is None and all(g.name != name for g in scope.module.globals.values()):
+        raise Foreign(f"{name} is no variable of the source")
+    space = scope.frame.f_globals if local is None else scope.frame.f_locals
+    raw = space[name if local is None else local.name]
+    reference = local is not None and isinstance(local.type, t.Pointer) and local.type.reference
+    aside = held.place is not None or in_cell(raw, held.type, local)
+    # What has a place of its own keeps it: pointers to it see the new value.
+    if isinstance(held.type, t.Record) or reference or aside:
+        return _through(raw, given, held)
+    value = _fit(given, held)
+
+    def put() -> None:
+        if local is None:
+            space[name] = value
+            return
+        bind(scope.frame, local.name, value)
+        # Those of the old value; code makes one again where it is None.
+        for cast in kept_casts(local.name, list(space)):
+            bind(scope.frame, cast, None)
+
+    return Assignment(evolve(held, value=value), put)
+
+
+def _through(pointer: Any, given: Typed, target: Typed) -> Assignment:
+    """Return the assignment to what *pointer* points to."""
+    value = _fit(given, target)
+
+    def put() -> None:
+        if isinstance(target.type, t.Record):
+            getattr(pointer, "here", pointer).assign(value)
+        else:
+            pointer[0] = value
+
+    return Assignment(evolve(target, value=value), put)
+
+
+def _member(target: MemberAccess, given: Typed, scope: "FrameNames") -> Assignment:
+    found, base = value_of(target, scope), value_of(target.base, scope).value
+    if isinstance(found.type, t.Record):
+        return _through(found.value, given, found)
+    value = _fit(given, found)
+    return Assignment(
+        evolve(found, value=value), lambda: setattr(getattr(base, "here", base), target.name, value)
+    )
+
+
+def _fit(given: Typed, target: Typed) -> Any:
+    """*given* as the target's type holds it."""
+    to, given = target.type, decayed(given)
+    if isinstance(to, t.Arithmetic) and isinstance(given.type, t.Arithmetic):
+        return scalars.converted(given.number, to)
+    if isinstance(to, t.Pointer) and isinstance(given.type, t.Pointer):
+        return _pointer(given, to, target)
+    if isinstance(to, t.Record) and isinstance(given.type, t.Record) and to.name == given.type.name:
+        return given.value
+    if isinstance(to, t.Array):
+        raise NoExpression(f"{target.text} is an array; give its elements values, as {target.text}[0]")
+    if isinstance(to, t.Pointer) and isinstance(given.type, t.Arithmetic) and given.number == 0:
+        return _null(to)
+    raise NoExpression(f"{target.text} has type {to}, and the value {given.type}")
+
+
+def _pointer(given: Typed, to: t.Pointer, target: Typed) -> Any:
+    if isinstance(given.value, RegisterAddress):
+        raise UsageError(f"{given.value.text} is kept in a register, so that nothing can point to it here")
+    if given.value is None:
+        return _null(to)
+    assert isinstance(given.type, t.Pointer)
+    if given.type.to != to.to and not isinstance(to.to, t.Void):
+        raise NoExpression(f"{target.text} has type {to}, and the value {given.type}; cast it")
+    return given.value
+
+
+def _null(to: t.Pointer) -> Any:
+    return (
+        NULL.cast(layout(to.to, lambda address, _: address, {})) if isinstance(to.to, t.Arithmetic) else NULL
+    )
+
 
 _NOTHING = object()  # where a frame has no value
 Position = tuple[int, int]  # a line and a column, which count from 1
@@ -161,7 +369,7 @@ class FrameNames:
         return value_of(tree, self)
 
     def assignment(self, tree: Tree, value: Typed, bind: Bind) -> Assignment:
-        """Return the assignment of *value* to *tree*, a variable, an element or a member (`c_stores.assignment`)."""
+        """Return the assignment of *value* to *tree*, a variable, an element or a member."""
         return assignment(tree, value, self, bind)
 
     @staticmethod

@@ -12,8 +12,8 @@ from mlusim.arch.dtypes import DType
 from mlusim.errors import LaunchError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.declared_memory import declared_memory
-from mlusim.frontend.bangc.fitting import Fitting
+from mlusim.frontend.bangc.declared_memory import StackFrames, declared_memory
+from mlusim.frontend.bangc.fitting import Fitting, check_structure, made_structure
 from mlusim.frontend.bangc.ir.walk import branches, steps
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
@@ -22,8 +22,6 @@ from mlusim.frontend.bangc.runtime.layouts import NULL, Object
 from mlusim.frontend.bangc.runtime.pointers import see
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
-from mlusim.frontend.bangc.stack_frames import StackFrames
-from mlusim.frontend.bangc.structures import check, made
 from mlusim.kernel_frames import SCOPES, own_file
 from mlusim.lazy import lazy
 from mlusim.machine.kernel import Kernel
@@ -197,7 +195,7 @@ class BangKernel(Kernel):
         for argument, fitting in zip(arguments, self._fittings, strict=True):
             parameter = fitting.parameter
             if isinstance(parameter.type, t.Record):
-                check(argument, parameter)
+                check_structure(argument, parameter)
                 continue
             given = fitting.misfit(argument)
             if given is not None:
@@ -223,5 +221,5 @@ def _given(task: Task, argument: object, parameter: ir.Local) -> Any:
             )
         return converted(value, kind)
     if isinstance(kind, t.Record):
-        return made(argument, kind, layout(kind, task.find, {}))
+        return made_structure(argument, kind, layout(kind, task.find, {}))
     return argument

@@ -19,14 +19,33 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
+from attrs import define, frozen
 
 from mlusim.counted import plural
 from mlusim.frontend.bangc import form_checks, ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import expressions, names, statements
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.scalars import BINARY, COMPARE
-from mlusim.frontend.bangc.translated import Template, Translated
+
+# The results of translating a file: its form, its templates, and what was asked for by name.
+
+
+@frozen
+class Template:
+    """A function template of a file: its name, and whether it is a kernel's."""
+
+    name: str
+    kernel: bool
+
+
+@define(eq=False)
+class Translated:
+    """A file's form, its templates, and the symbols of the instantiations that were asked for, by name."""
+
+    form: ir.TranslationUnit
+    templates: tuple[Template, ...]
+    requested: dict[str, str]
+
 
 MOST_BYTES = 256 << 20
 """Of a form as text: no file has so much."""
@@ -54,16 +73,16 @@ _CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = MappingProxyType(
         (t.Field, "name"): _NAME,
         (t.Arithmetic, "name"): _TYPE,
         (t.Arithmetic, "kind"): re.compile(r"(bool|int|uint|float)\Z"),
-        (expressions.Member, "name"): _NAME,
-        (expressions.Builtin, "name"): _NAME,
-        (expressions.Unary, "op"): _OPERATOR,
-        (expressions.Binary, "op"): _OPERATOR,
-        (expressions.Compare, "op"): _OPERATOR,
-        (expressions.Logical, "op"): _OPERATOR,
-        (expressions.Update, "op"): _OPERATOR,
-        (expressions.Call, "symbol"): _SYMBOL,
-        (expressions.FunctionAddress, "symbol"): _SYMBOL,
-        (expressions.LibraryCall, "name"): _WORDS,
+        (ir.Member, "name"): _NAME,
+        (ir.Builtin, "name"): _NAME,
+        (ir.Unary, "op"): _OPERATOR,
+        (ir.Binary, "op"): _OPERATOR,
+        (ir.Compare, "op"): _OPERATOR,
+        (ir.Logical, "op"): _OPERATOR,
+        (ir.Update, "op"): _OPERATOR,
+        (ir.Call, "symbol"): _SYMBOL,
+        (ir.FunctionAddress, "symbol"): _SYMBOL,
+        (ir.LibraryCall, "name"): _WORDS,
     }
 )
 """What the strings must look like that code is made of."""
@@ -76,7 +95,7 @@ class DataError(ValueError):
 
 def _classes() -> tuple[type, ...]:
     found: dict[type, None] = {Translated: None, Template: None, ir.TranslationUnit: None, ir.Function: None}
-    for module in (names, statements, expressions, t):
+    for module in (ir, t):
         for value in vars(module).values():
             if (
                 isinstance(value, type)
@@ -95,11 +114,7 @@ _BY_OBJECT = frozenset(
     if vars(cls).get("__hash__", object.__hash__) is object.__hash__ and cls is not ir.Span
 )
 """Those of which two are never equal."""
-_SPACE = {
-    name: value
-    for module in (typing, ir, t, names, statements, expressions)
-    for name, value in vars(module).items()
-}
+_SPACE = {name: value for module in (typing, ir, t) for name, value in vars(module).items()}
 
 
 @functools.cache
@@ -282,7 +297,7 @@ class FormReader:
     def _references(self) -> dict[int, list[int]]:
         """Which values of each class's rows are numbers of expressions and statements."""
         wanted = {*typing.get_args(ir.Statement), *typing.get_args(ir.Expr), *typing.get_args(ir.Place)}
-        wanted |= {statements.Section, expressions.AsmOperand}
+        wanted |= {ir.Section, ir.AsmOperand}
         found = {}
         for number, cls in enumerate(CLASSES):
             found[number] = [
@@ -383,7 +398,7 @@ def _deep(hint: object) -> Iterator[Any]:
 def _declared(function: ir.Function) -> None:
     """Refuse a function that uses a name of Python's own for a variable that it does not declare."""
     risky = [one for one in function.locals if hasattr(builtins, one.name)]
-    used = [n for n in walk(function.body) if type(n) is expressions.LocalStorage]
+    used = [n for n in walk(function.body) if type(n) is ir.LocalStorage]
     outside = {id(one) for one in (*function.locals, *function.parameters)}
     if any(id(one.local) not in outside and not _HELPER.match(one.local.name) for one in used):
         raise DataError(f"{function.name!r:.40} uses a variable of another function")
@@ -391,7 +406,7 @@ def _declared(function: ir.Function) -> None:
         return
     there = {id(p) for p in function.parameters}
     for node in walk(function.body):
-        if type(node) is statements.Declare:
+        if type(node) is ir.Declare:
             there.add(id(node.local))
     if any(id(one) not in there for one in risky):
         raise DataError(f"{function.name!r:.40} does not declare a variable")

@@ -10,7 +10,7 @@ from attrs import define, field
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.circles import circles
+from mlusim.frontend.bangc.ir.walk import circles
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.render.context import Uses

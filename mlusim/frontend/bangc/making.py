@@ -9,12 +9,12 @@ from typing import Any
 from mlusim.arch.board import Board
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.errors import ERROR, SourceError
+from mlusim.frontend.bangc.form_data import Template, Translated
 from mlusim.frontend.bangc.lower.module import lower
 from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.precompiled import headers
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.parse.unit import ParsedFile, parsed
-from mlusim.frontend.bangc.translated import Template, Translated
 
 
 def prepare(boards: Sequence[Board], standard: str) -> None:

@@ -2,7 +2,8 @@
 
 import importlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,10 @@ from mlusim.errors import UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
-from mlusim.frontend.bangc.kernel_names import called, named_kernels
+from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.link import File, link
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
-from mlusim.frontend.bangc.translated import Translated
 from mlusim.machine.launch import Launch
 
 _HOST = "mlusim.toolkit.host_functions"  # by name: kernels alone need no compiler
@@ -205,3 +205,52 @@ def load_module(
     defines = tuple((name, None if value is None else str(value)) for name, value in (define or {}).items())
     options = Options(tuple(str(i) for i in include), defines, find_board(board))
     return Module([str(Path(p).resolve()) for p in given], options)
+
+
+# The names by which kernels are asked for: where several share one, with namespace or parameters.
+
+
+def named_kernels(functions: Iterable[ir.Function]) -> dict[str, tuple[ir.Function, ...]]:
+    """Return the kernels by the shortest of their names that no other has: ``K``, ``a::K``, ``a::K(float *)``.
+
+    Static kernels of several files may share all of them.
+    """
+    every = list({f.definition: f for f in functions}.values())
+    forms: tuple[Callable[[ir.Function], str], ...] = (lambda f: f.name, qualified, signature)
+    counts = [Counter(form(f) for f in every) for form in forms]
+    named: dict[str, tuple[ir.Function, ...]] = {}
+    for function in every:
+        name = _shortest(function, forms, counts)
+        named[name] = (*named.get(name, ()), function)
+    return named
+
+
+def _shortest(
+    function: ir.Function, forms: tuple[Callable[[ir.Function], str], ...], counts: list[Counter[str]]
+) -> str:
+    for form, count in zip(forms, counts, strict=True):
+        if count[form(function)] == 1:
+            return form(function)
+    return signature(function)
+
+
+def qualified(function: ir.Function) -> str:
+    """Return the name behind the namespaces around it, ``a::K``."""
+    return function.scope + function.name
+
+
+def signature(function: ir.Function) -> str:
+    """Return the qualified name with the types of the parameters."""
+    return f"{qualified(function)}({', '.join(p.spelling for p in function.parameters)})"
+
+
+def called(function: ir.Function, wanted: str) -> bool:
+    """Return whether *wanted* is a spelling of one of its names: spaces do not count, and the compiler calls half _Float16."""
+    types = signature(function).removeprefix(qualified(function))
+    names = (function.name, qualified(function), function.name + types, signature(function))
+    plain = _plain(wanted.replace("_Float16", "half").replace("__bf16", "bfloat16_t"))
+    return plain in map(_plain, names)
+
+
+def _plain(name: str) -> str:
+    return name.replace(" ", "")

@@ -7,9 +7,8 @@ from attrs import frozen
 from mlusim.arch.board import Arch
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.declared_memory import DeclaredMemory, declared_memory
-from mlusim.frontend.bangc.kernel_names import named_kernels
 from mlusim.frontend.bangc.link import File, LinkPlan, link
-from mlusim.frontend.bangc.module import Module
+from mlusim.frontend.bangc.module import Module, named_kernels
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.isa.table import ISA

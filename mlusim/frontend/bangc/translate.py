@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mlusim.frontend.bangc import cache, form_data, ir
+from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.precompiled import library_state, state
 from mlusim.frontend.bangc.parse.sources import Options, digest, read
-from mlusim.frontend.bangc.translated import Translated
 
 _MAKING = "mlusim.frontend.bangc.making"  # by name: what is in the cache needs no parser
 

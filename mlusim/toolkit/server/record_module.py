@@ -13,9 +13,9 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import form_data
 from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.module import Module
 from mlusim.frontend.bangc.parse.sources import Options
-from mlusim.frontend.bangc.translated import Translated
 from mlusim.toolkit.record import HEAD, symbol_of_stub
 
 DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlusim.arch.catalog import find_board
-from mlusim.frontend.bangc import form_data, ir_text
+from mlusim.frontend.bangc import form_data
+from mlusim.frontend.bangc.ir import text
 from mlusim.frontend.bangc.link import File
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
@@ -62,7 +63,7 @@ def test_a_form_comes_back(translated):
     content = form_data.write(translated)
     back = form_data.read(content)
 
-    assert ir_text.module_text(back.form) == ir_text.module_text(translated.form)
+    assert text.module_text(back.form) == text.module_text(translated.form)
     assert form_data.write(back) == content
     assert all(f.problem is None for f in back.form.functions.values())
     for symbol, function in back.form.functions.items():

@@ -1,152 +1,648 @@
-"""The typed intermediate form of BANG C: what analysis makes and what every rendering reads.
+"""The typed intermediate form of BANG C: what analysis makes and what every rendering reads."""
 
-A `TranslationUnit` holds the functions of one source file, one for each specialisation of a template, the
-variables at file scope and the records.  In a `Function` everything is decided that C++ leaves to
-the reader: overloads are chosen, templates instantiated, names resolved, ``if constexpr`` folded,
-macros expanded, default arguments filled in, and *every* conversion is a `Convert`: the operands of
-`Binary` have the type of the result (but the right one of a shift, which keeps its own), those of
-`Compare` have one type between them, and an argument has the type of its parameter.
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, NamedTuple
 
-**Statements** are `Declare`, `Evaluate`, `If`, `Loop`, `Switch`, `Break`, `Continue`, `Return`,
-`Block`, `Labelled`, `Goto` and `Finally`.  **Expressions** have a value and a ``type``.  **Places** are what may be stored to or have
-its address taken: `LocalStorage`, `Element`, `Member`, `GlobalPlace`.  A place becomes a value by `Load`
-and a pointer by `AddressOf`.
+from attrs import Factory, define, frozen
 
-**References** are pointers here: a parameter ``int &n`` is a `Local` of type ``Pointer(INT32,
-reference=True)``, a use of ``n`` is ``Element(Load(Variable(n)), 0)``, and a call passes an `AddressOf`.
+from mlusim.frontend.bangc.types import Record, Type
 
-**Locals** have a storage that tells where their bytes are:
+# The referents of nodes: pieces of source text, locals, variables at file scope.
 
-* VALUE: its address is not taken; a register, a Python variable.  Scalars, pointers, vector registers.
-* CELL: its address is taken, or it is a record or an array of records or pointers; it is a variable
-  of its own outside the simulated memory, because a compiler keeps it in registers.
-* MEMORY: an array of numbers, or what is cast to another type: bytes of the simulated ``space``
-  (LDRAM for the stack; NRAM, WRAM, SRAM where the source says so), fresh at each call.
-* STATIC: as MEMORY or CELL, but made once a task and initialised once.
 
-Every node has a `Span`: the file, line and column of its text (within a macro, those of the
-invocation, or of the macro's body where the parser can say so).
-"""
+class Span(NamedTuple):
+    """A piece of a source file: lines and columns count from 1, ``end_column`` is behind the last character."""
 
-# Readers import the nodes from here, whichever file declares them.
-from mlusim.frontend.bangc.ir.expressions import (
-    AddressOf,
-    Asm,
-    AsmOperand,
-    Assign,
-    Binary,
-    Builtin,
-    Call,
-    Comma,
-    Compare,
-    Compose,
-    Conditional,
-    Const,
-    Convert,
-    Dispatch,
-    Distance,
-    DynamicCast,
-    Element,
-    Expr,
-    FunctionAddress,
-    GlobalPlace,
-    IntrinsicCall,
-    Invoke,
-    LibraryCall,
-    Load,
-    LocalStorage,
-    Logical,
-    Member,
-    Offset,
-    Place,
-    Temporary,
-    Text,
-    Unary,
-    Update,
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Storage(Enum):
+    """The storage of a local's bytes; see the module's text."""
+
+    VALUE = "value"
+    CELL = "cell"
+    MEMORY = "memory"
+    STATIC = "static"
+
+
+@define(eq=False)
+class Local:
+    """A parameter or a variable of a function.
+
+    ``name`` is unique in the function and safe as an identifier; ``source_name`` is what the
+    programmer wrote; ``spelling`` the type as written.  ``space`` is "nram", "wram", "sram" or
+    "ldram" for MEMORY.  With ``stack`` the source names no space: a compiler has the bytes on its stack.
+    ``block`` is the statement at whose end the name goes out of scope; None: the function.  ``fixed`` names a static one that
+    no store may change in a sentence; "" for what may change.  ``constant`` names one that is const and not static.
+    """
+
+    name: str
+    source_name: str
+    type: "Type"
+    spelling: str
+    span: Span
+    storage: Storage = Storage.VALUE
+    space: str = ""
+    parameter: bool = False
+    stack: bool = False
+    home: str = ""  # of STATIC: what it is by, in every function that sees it
+    block: Span | None = None
+    fixed: str = ""
+    constant: str = ""
+
+
+@define(eq=False)
+class Global:
+    """A variable at file scope: memory of ``space``, or a host or constant variable where that is "".
+
+    ``symbol`` is its mangled name, unique in the file.  ``initial`` are the values of its scalars in
+    order of memory where it has an initialiser that is constant, None where it has none.  ``fixed`` names what
+    no store may change in a sentence; "" for what may change.
+    """
+
+    name: str
+    symbol: str
+    type: "Type"
+    space: str
+    span: Span
+    initial: "tuple[Any, ...] | None" = None
+    fixed: str = ""
+    alone: bool = True  # no other variable of the file has the name
+
+    @property
+    def alias(self) -> str:
+        """A name that nothing else has."""
+        return "_c_v_" + re.sub(r"\W", "_", self.symbol)
+
+
+@frozen
+class TranslationProblem:
+    """Why something does not translate: the construct in two or three words, a sentence, the text with a caret."""
+
+    construct: str
+    message: str
+    span: Span
+    excerpt: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.span}: {self.message}" + (f"\n{self.excerpt}" if self.excerpt else "")
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+@define(eq=False)
+class LocalStorage:
+    """The storage of a local."""
+
+    local: Local
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class GlobalPlace:
+    """The storage of a variable at file scope."""
+
+    variable: Global
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Element:
+    """``pointer[index]``: *index* counts elements of ``type``; ``space`` is "" where it is not known."""
+
+    pointer: "Expr"
+    index: "Expr"
+    type: Type
+    span: Span
+    space: str = ""
+
+
+@define(eq=False)
+class Member:
+    """A member of a record at a place: ``base.name``, at ``offset`` bytes."""
+
+    base: "Place"
+    name: str
+    offset: int
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Temporary:
+    """A value that is given a place of its own, as where a constant binds to a reference; ``fixed`` names a constant at file scope."""
+
+    value: "Expr"
+    type: Type
+    span: Span
+    fixed: str = ""
+
+
+Place = LocalStorage | GlobalPlace | Element | Member | Temporary
+
+
+# -- expressions -----------------------------------------------------------------------------------
+
+
+@define(eq=False)
+class Const:
+    """A number (int, float, bool) or, for a pointer, None: the null pointer."""
+
+    value: Any
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Text:
+    """A string literal of the source."""
+
+    value: str
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Builtin:
+    """A built-in variable of the device: ``taskId``, ``coreDim``, ..."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Load:
+    """The value at a place; of a record, a copy."""
+
+    place: Place
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class AddressOf:
+    """A pointer to a place; to its first element where the place is an array and ``type`` points to elements."""
+
+    place: Place
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Convert:
+    """A conversion from ``value.type`` to ``type``; those of one width and kind are left out.
+
+    Numbers convert as in C (float to integer toward zero; out of range saturates, as the vendor's
+    conversions do).  Between pointers it is a cast; between pointers and integers the device
+    address; to bool a comparison with zero.  ``cast``: the source writes it.
+    """
+
+    value: "Expr"
+    type: Type
+    span: Span
+    cast: bool = False
+
+
+@define(eq=False)
+class Unary:
+    """``-``, ``~`` in the type of the operand, or ``!`` of a bool."""
+
+    op: str
+    value: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Binary:
+    """``+ - * / % & | ^ << >>`` on two operands of ``type``; the right one of a shift keeps its own."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Compare:
+    """``== != < <= > >=`` between two numbers of one type, or two pointers; a bool."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Logical:
+    """``&&`` or ``||`` of two bools; the right one is evaluated only where it decides."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Conditional:
+    """``test ? then : other``."""
+
+    test: "Expr"
+    then: "Expr"
+    other: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Comma:
+    """Evaluate the first for its effect; the value is the second's."""
+
+    first: "Expr"
+    second: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Offset:
+    """``pointer + count`` or, with *back*, ``pointer - count``; in elements of what it points to."""
+
+    pointer: "Expr"
+    count: "Expr"
+    back: bool
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Distance:
+    """``left - right`` of two pointers, in elements."""
+
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Assign:
+    """Store a value of the place's type; the value of the expression is what was stored."""
+
+    place: Place
+    value: "Expr"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Update:
+    """``place op= value``, ``++`` and ``--``: the place is evaluated once.
+
+    The old value is converted to ``within``, combined with *value* (of type ``within`` but for
+    shifts and pointers), and converted back to ``type``.  With *old* the result is the old value
+    (``i++``), otherwise the new one.  On pointers ``op`` is "+" or "-" and *value* counts elements.
+    """
+
+    place: Place
+    op: str
+    value: "Expr"
+    within: Type
+    old: bool
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Call:
+    """A call of a function of the sources, by symbol; a method has its object's address as first argument."""
+
+    symbol: str
+    name: str
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class IntrinsicCall:
+    """A call of the instruction set: ``row`` names the table's row, ``overload`` are the chosen parameter types.
+
+    Arguments of ``mluMemcpyDirection_t`` and other enumerations are integers.
+    """
+
+    row: str
+    overload: tuple[Type, ...]
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class LibraryCall:
+    """A call of the C library by name: ``sqrtf``, ``std::max``."""
+
+    name: str
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+    template: "tuple[Type | int, ...]" = ()
+
+
+@define(eq=False)
+class Compose:
+    """A record from the values of its fields in order; those that are absent are zero.
+
+    For an array the values of its elements; arrays and records nest.
+    """
+
+    values: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class FunctionAddress:
+    """A pointer to a function of the sources."""
+
+    symbol: str
+    name: str
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Invoke:
+    """A call through a pointer to a function."""
+
+    function: "Expr"
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Dispatch:
+    """A call of a virtual method: *targets* are the symbols by the class of the first argument's object."""
+
+    name: str
+    targets: dict[str, str]
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class DynamicCast:
+    """``dynamic_cast``: the pointer, or null where its object is no *name*."""
+
+    value: "Expr"
+    name: str
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class AsmOperand:
+    """An operand of inline assembly: its name (or number), its constraint, and its value or place."""
+
+    name: str
+    constraint: str
+    value: "Expr | Place"
+
+
+@define(eq=False)
+class Asm:
+    """Inline assembly: its text with ``%[name]`` and its operands."""
+
+    text: str
+    outputs: tuple[AsmOperand, ...]
+    inputs: tuple[AsmOperand, ...]
+    type: Type
+    span: Span
+
+
+Expr = (
+    Const
+    | Text
+    | Builtin
+    | Load
+    | AddressOf
+    | Convert
+    | Unary
+    | Binary
+    | Compare
+    | Logical
+    | Conditional
+    | Comma
+    | Offset
+    | Distance
+    | Assign
+    | Update
+    | Call
+    | IntrinsicCall
+    | LibraryCall
+    | Dispatch
+    | DynamicCast
+    | Compose
+    | FunctionAddress
+    | Invoke
+    | Asm
 )
-from mlusim.frontend.bangc.ir.module import (
-    REST,
-    Function,
-    TranslationUnit,
-)
-from mlusim.frontend.bangc.ir.names import (
-    Global,
-    Local,
-    Span,
-    Storage,
-    TranslationProblem,
-)
-from mlusim.frontend.bangc.ir.statements import (
-    Block,
-    Break,
-    Continue,
-    Declare,
-    Evaluate,
-    Finally,
-    Goto,
-    If,
-    Labelled,
-    Loop,
-    Return,
-    Section,
-    Statement,
-    Switch,
+
+
+# Statements of the intermediate form.
+
+
+# Compared by identity, here and below: two statements of the same text are two places of the program.
+@define(eq=False)
+class Declare:
+    """A local comes to life, with a value (a `Compose` for arrays and records) or without.
+
+    Without one its bytes are unspecified.  STATIC: the value is computed once.
+    """
+
+    local: Local
+    value: "Expr | None"
+    span: Span
+
+
+@define(eq=False)
+class Evaluate:
+    """An expression for its effect."""
+
+    value: "Expr"
+    span: Span
+
+
+@define(eq=False)
+class If:
+    """``if``; *other* may be empty.  The test is a bool."""
+
+    test: "Expr"
+    then: "tuple[Statement, ...]"
+    other: "tuple[Statement, ...]"
+    span: Span
+
+
+@define(eq=False)
+class Loop:
+    """``while`` and ``for``; with *late* ``do``, which tests after the body.
+
+    ``continue`` goes to *step*, then to *test*; a test of None is true.  What a ``for`` declares is
+    in a `Block` around the loop.
+    """
+
+    test: "Expr | None"
+    step: "Expr | None"
+    body: "tuple[Statement, ...]"
+    late: bool
+    span: Span
+
+
+@define(eq=False)
+class Section:
+    """A part of a switch: the values that jump to it (``default`` too, where *default*), then its statements.
+
+    Control falls through into the next section unless a `Break` leaves the switch.
+    """
+
+    # C++ wants constants here, and analysis has folded them.
+    labels: tuple[int, ...]
+    default: bool
+    body: "tuple[Statement, ...]"
+    span: Span
+
+
+@define(eq=False)
+class Switch:
+    """A switch over an integer."""
+
+    value: "Expr"
+    sections: tuple[Section, ...]
+    span: Span
+
+
+@define(eq=False)
+class Labelled:
+    """Statements in sections, of which the first has no label and *labels* name the others; a `Goto` continues there."""
+
+    sections: "tuple[tuple[Statement, ...], ...]"
+    labels: tuple[str, ...]
+    span: Span
+
+
+@define(eq=False)
+class Goto:
+    """Continue at a label of a `Labelled` around."""
+
+    label: str
+    span: Span
+
+
+@define(eq=False)
+class Finally:
+    """*body*, and *last* where it is left, in whatever way: the ends of objects with destructors."""
+
+    body: "tuple[Statement, ...]"
+    last: "tuple[Statement, ...]"
+    span: Span
+
+
+@define(eq=False)
+class Break:
+    """Leave the innermost loop or switch."""
+
+    span: Span
+
+
+@define(eq=False)
+class Continue:
+    """Go to the step of the innermost loop."""
+
+    span: Span
+
+
+@define(eq=False)
+class Return:
+    """Leave the function, with a value of its result type."""
+
+    value: "Expr | None"
+    span: Span
+
+
+@define(eq=False)
+class Block:
+    """Statements with a scope of their own; without any it is a place to stop at: the invocation of a macro."""
+
+    body: "tuple[Statement, ...]"
+    span: Span
+
+
+Statement = (
+    Declare | Evaluate | If | Loop | Switch | Break | Continue | Return | Block | Labelled | Goto | Finally
 )
 
-__all__ = [
-    "REST",
-    "AddressOf",
-    "Asm",
-    "AsmOperand",
-    "Assign",
-    "Binary",
-    "Block",
-    "Break",
-    "Builtin",
-    "Call",
-    "Comma",
-    "Compare",
-    "Compose",
-    "Conditional",
-    "Const",
-    "Continue",
-    "Convert",
-    "Declare",
-    "Dispatch",
-    "Distance",
-    "DynamicCast",
-    "Element",
-    "Evaluate",
-    "Expr",
-    "Finally",
-    "Function",
-    "FunctionAddress",
-    "Global",
-    "GlobalPlace",
-    "Goto",
-    "If",
-    "IntrinsicCall",
-    "Invoke",
-    "Labelled",
-    "LibraryCall",
-    "Load",
-    "Local",
-    "LocalStorage",
-    "Logical",
-    "Loop",
-    "Member",
-    "Offset",
-    "Place",
-    "Return",
-    "Section",
-    "Span",
-    "Statement",
-    "Storage",
-    "Switch",
-    "Temporary",
-    "Text",
-    "TranslationProblem",
-    "TranslationUnit",
-    "Unary",
-    "Update",
-]
+
+# Functions and modules of the intermediate form.
+
+REST = "_c_rest"  # the arguments behind the parameters, in a function that takes some
+
+
+@define(eq=False)
+class Function:
+    """One function of the sources, or one specialisation of a template.
+
+    ``name`` is the display name, ``f<float>``; ``symbol`` the mangled one.  ``kind`` is "kernel",
+    "device" or "host".  Parameters come first in ``locals``.  Where ``problem`` is set the body is
+    empty and a call of it is a fault with that sentence.  ``owner`` is the class of a method, whose
+    first parameter is ``this``.
+    """
+
+    name: str
+    symbol: str
+    kind: str
+    parameters: tuple[Local, ...]
+    locals: tuple[Local, ...]
+    result: Type
+    body: "tuple[Statement, ...]"
+    span: Span
+    problem: TranslationProblem | None = None
+    external: bool = False  # declared here, defined in another file: found by symbol when linked
+    variadic: bool = False  # takes more arguments than it has parameters
+    hosted: "Span | None" = None  # where the body of a function of the host is, which only its compiler reads
+    scope: str = ""  # the namespaces and classes around it, with "::" behind each
+
+    @property
+    def definition(self) -> tuple[str, str, int]:
+        """Return the key that tells it from every other function: static ones of two files share a symbol."""
+        return self.symbol, self.span.file, self.span.line
+
+
+@define(eq=False)
+class TranslationUnit:
+    """One translation unit: its functions and variables by symbol, in the order in which they are met."""
+
+    path: str
+    functions: dict[str, Function] = Factory(dict)
+    globals: dict[str, Global] = Factory(dict)
+    initialisers: "dict[str, Expr]" = Factory(dict)  # of host variables whose value is no constant, by symbol
+    records: dict[str, Record] = Factory(dict)
+    enumerations: Mapping[str, Mapping[str, int]] = Factory(dict)  # numbers by name, by the name of the type
+    includes: Mapping[str, str] = Factory(dict)  # path of everything read -> digest of its content

@@ -1,4 +1,4 @@
-"""Walks over a function's form: every node, which locals change, which pointers are cast, where it falls through."""
+"""Walks over a function's form: every node, which locals change, which pointers are cast, where it falls through, which functions call themselves."""
 
 import functools
 from collections import Counter
@@ -7,44 +7,21 @@ from typing import Any
 
 import attrs
 
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir.expressions import (
-    Assign,
-    Conditional,
-    Const,
-    Convert,
-    Load,
-    LocalStorage,
-    Logical,
-    Unary,
-    Update,
-)
-from mlusim.frontend.bangc.ir.names import Global, Local, Span
-from mlusim.frontend.bangc.ir.statements import (
-    Block,
-    Declare,
-    Evaluate,
-    Finally,
-    Goto,
-    If,
-    Labelled,
-    Loop,
-    Return,
-    Switch,
-)
 
-_STATEMENTS = (Evaluate, If, Loop, Switch, Return)
+_STATEMENTS = (ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Return)
 
 
 def parts_of(node: Any) -> list[tuple[Any, ...]]:
     """Return the statements in a statement that is no loop and no switch: a break in them belongs to what is around it."""
-    if isinstance(node, If):
+    if isinstance(node, ir.If):
         return [node.then, node.other]
-    if isinstance(node, Block):
+    if isinstance(node, ir.Block):
         return [node.body]
-    if isinstance(node, Labelled):
+    if isinstance(node, ir.Labelled):
         return list(node.sections)
-    if isinstance(node, Finally):
+    if isinstance(node, ir.Finally):
         return [node.body, node.last]
     return []
 
@@ -52,47 +29,47 @@ def parts_of(node: Any) -> list[tuple[Any, ...]]:
 def falls(statements: tuple[Any, ...]) -> bool:
     """Return whether control may come to the end of *statements*, as far as their last one tells."""
     last = statements[-1] if statements else None
-    if isinstance(last, Return | Goto):
+    if isinstance(last, ir.Return | ir.Goto):
         return False
-    if isinstance(last, If):
+    if isinstance(last, ir.If):
         return falls(last.then) or falls(last.other)
-    if isinstance(last, Block):
+    if isinstance(last, ir.Block):
         return falls(last.body)
     return True
 
 
-def changed(nodes: Iterable[Any]) -> Mapping[Local, int]:
+def changed(nodes: Iterable[Any]) -> Mapping[ir.Local, int]:
     """Return how many of *nodes* store to each local."""
-    stores = (n.place for n in nodes if isinstance(n, Assign | Update))
-    return Counter(place.local for place in stores if isinstance(place, LocalStorage))
+    stores = (n.place for n in nodes if isinstance(n, ir.Assign | ir.Update))
+    return Counter(place.local for place in stores if isinstance(place, ir.LocalStorage))
 
 
-def casts(nodes: Iterable[Any]) -> Mapping[tuple[Local, t.Type], int]:
+def casts(nodes: Iterable[Any]) -> Mapping[tuple[ir.Local, t.Type], int]:
     """Return how many of *nodes* cast each local to a pointer to each type."""
     return Counter(
         (n.value.place.local, n.type.to)
         for n in nodes
-        if isinstance(n, Convert)
+        if isinstance(n, ir.Convert)
         and isinstance(n.type, t.Pointer)
-        and isinstance(n.value, Load)
-        and isinstance(n.value.place, LocalStorage)
+        and isinstance(n.value, ir.Load)
+        and isinstance(n.value.place, ir.LocalStorage)
     )
 
 
 def is_branch(test: Any) -> bool:
     """Return whether the outcome of *test* counts by itself: that of a constant is known, that of ``&&`` and ``||`` is its operands'."""
-    while isinstance(test, Convert) or (isinstance(test, Unary) and test.op == "!"):
+    while isinstance(test, ir.Convert) or (isinstance(test, ir.Unary) and test.op == "!"):
         test = test.value
-    return not isinstance(test, Const | Logical)
+    return not isinstance(test, ir.Const | ir.Logical)
 
 
-def branches(body: tuple[Any, ...]) -> Iterator[Span]:
+def branches(body: tuple[Any, ...]) -> Iterator[ir.Span]:
     """Yield the places of the tests in *body*: of if, loops and ``?:``, and the operands of ``&&`` and ``||``."""
     for node in walk(body):
         tests: tuple[Any, ...] = ()
-        if isinstance(node, If | Loop | Conditional):
+        if isinstance(node, ir.If | ir.Loop | ir.Conditional):
             tests = (node.test,)
-        elif isinstance(node, Logical):
+        elif isinstance(node, ir.Logical):
             tests = (node.left, node.right)
         for test in tests:
             if test is not None and is_branch(test):
@@ -101,10 +78,10 @@ def branches(body: tuple[Any, ...]) -> Iterator[Span]:
 
 def is_counted(node: Any) -> bool:
     """Return whether coverage counts the statement *node*; what jumps has nothing to count but the test before it."""
-    return isinstance(node, _STATEMENTS) or (isinstance(node, Declare) and node.value is not None)
+    return isinstance(node, _STATEMENTS) or (isinstance(node, ir.Declare) and node.value is not None)
 
 
-def steps(body: tuple[Any, ...]) -> Iterator[Span]:
+def steps(body: tuple[Any, ...]) -> Iterator[ir.Span]:
     """Yield the places of the statements in *body* that coverage counts."""
     return (node.span for node in walk(body) if is_counted(node))
 
@@ -133,9 +110,31 @@ def _collect(node: Any, found: list[Any]) -> None:
 def inner_names(kind: type) -> tuple[str, ...] | None:
     """Return the attributes of a node in which there may be nodes; None for what is no node."""
     # They are shared between nodes, and records refer to themselves.
-    types_and_names = (Local, Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
+    types_and_names = (ir.Local, ir.Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
     if not attrs.has(kind) or issubclass(kind, types_and_names):
         return None
     return tuple(
         a.name for a in attrs.fields(kind) if a.name not in ("type", "span", "within", "local", "overload")
     )
+
+
+# Functions that call themselves: which they are, and how many calls a core holds inside each other.
+
+DEEP = 512
+"""Calls of such functions inside each other; a further one is a fault (the device's own limit is unknown)."""
+
+
+def circles(calls: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """Return the functions that call themselves, at whatever distance; *calls* has what each function calls."""
+    found = set()
+    for symbol, called_here in calls.items():
+        seen: set[str] = set()
+        work = list(called_here)
+        while work:
+            called = work.pop()
+            if called not in seen:
+                seen.add(called)
+                work += calls.get(called, ())
+        if symbol in seen:
+            found.add(symbol)
+    return frozenset(found)

@@ -1,10 +1,12 @@
-"""Arguments of calls: those of the source, in order, and the defaults that it leaves out."""
+"""Calls, before what is called is looked at: arguments with defaults, and virtual methods, which the class of an object chooses."""
 
+from typing import Any
+
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import Expr, Span
 from mlusim.frontend.bangc.lower import places
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import FunctionScope
+from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 # Calls that clang itself puts into a launch, f<<<...>>>(...).
@@ -36,10 +38,10 @@ def passed(
     *,
     by_value: bool = False,
     first: int = 0,
-) -> tuple[Expr, ...]:
+) -> tuple[ir.Expr, ...]:
     """Return the arguments of a call of *target* from parameter *first* on, with the defaults that are left out."""
     parameters = target.parameters
-    made: list[Expr] = []
+    made: list[ir.Expr] = []
     for n, parameter in enumerate(parameters[first:], first):
         source = given[n] if n < len(given) else None
         if source is None or (source.left_out and scope.around.unit.reader.value(source) is None):
@@ -49,7 +51,9 @@ def passed(
     return tuple(made)
 
 
-def _default(scope: FunctionScope, parameter: Declaration, target: Declaration, n: int, span: Span) -> Node:
+def _default(
+    scope: FunctionScope, parameter: Declaration, target: Declaration, n: int, span: ir.Span
+) -> Node:
     found = parameter.default
     if found is None and target.definition is not None:
         found = target.definition.parameters[n].default
@@ -62,7 +66,7 @@ def _default(scope: FunctionScope, parameter: Declaration, target: Declaration, 
     return found
 
 
-def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> Expr:
+def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> ir.Expr:
     """Lower the argument for a parameter of type *kind*."""
     if isinstance(kind, t.Pointer) and kind.reference:
         if by_value and isinstance(kind.to, t.Arithmetic | t.VectorRegister | t.Pointer):
@@ -103,3 +107,68 @@ def acts(target: Declaration) -> bool:
         return False
     body = definition.body
     return bool((body is not None and body.children) or definition.initialisers)
+
+
+# Virtual methods: the class of an object chooses.
+
+
+def virtual_call(
+    scope: FunctionScope, target: Declaration, arguments: tuple[ir.Expr, ...], node: Node
+) -> ir.Dispatch:
+    """Return a call of a virtual method; its targets are known when all classes are."""
+    made = ir.Dispatch(target.name, {}, arguments, target.result, node.span)
+    kind = target.parent.type if target.parent is not None else t.VOID
+    scope.around.dispatches.append((kind, made, target.signature))
+    return made
+
+
+def become(this: ir.Expr, kind: t.Record, span: ir.Span) -> ir.LibraryCall:
+    """Let the object that *this* points to choose its methods as one of *kind*."""
+    names = ir.Text("\n".join(kind.names), t.Pointer(t.INT8), span)
+    return ir.LibraryCall("__mlusim_become", (this, names), t.VOID, span)
+
+
+def fill_dispatches(around: Surroundings) -> bool:
+    """Find the targets of what was called so far; whether there are new ones."""
+    reader, found = around.unit.reader, False
+    for kind, made, signature in around.dispatches:
+        for record in list(reader.types.records.values()):
+            if (record is not kind and kind not in record.bases) or record.name in made.targets:
+                continue
+            target = _target(reader, record, made.name, signature)
+            if target is not None:
+                made.targets[record.name] = around.need(target)
+                found = True
+    return found
+
+
+def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declaration | None:
+    """Return the method that objects of *record* have."""
+    for one in (record, *record.bases):
+        method = reader.method(one, name, signature)
+        if method is not None:
+            return None if method.pure else method
+    return None
+
+
+def dynamic_cast(scope: FunctionScope, node: Node, value: ir.Expr) -> ir.DynamicCast:
+    """``dynamic_cast`` of a pointer."""
+    kind = node.type
+    if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Record):
+        scope.refuse("dynamic cast", "only a pointer to an object is cast dynamically", node.span)
+    return ir.DynamicCast(value, kind.to.name, kind, node.span)
+
+
+def to_function(kind: t.Type | None) -> bool:
+    """Return whether a type is that of pointers to functions."""
+    return isinstance(kind, t.Pointer) and isinstance(kind.to, t.FunctionType)
+
+
+def returned(node: Node) -> bool:
+    """Return whether a call calls what another one returned, in whose place the library names the other's function."""
+    head = next((c for c in node.children if c.type is not None), None)
+    if head is None or not to_function(head.type):
+        return False
+    while head.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR"):
+        head = head.children[-1]
+    return head.kind == "CALL_EXPR" and node.decl is not None and node.decl.kind != "CONSTRUCTOR"

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import Asm, AsmOperand, Evaluate, Expr, Place, Statement
 from mlusim.frontend.bangc.lower import places
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Node
@@ -15,7 +15,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _OPERAND = re.compile(r'(?:\[\s*(\w+)\s*\]\s*)?"([^"]*)"\s*\(')
 
 
-def statement(scope: FunctionScope, node: Node) -> list[Statement]:
+def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """``asm volatile("text" : outputs : inputs : clobbers)``."""
     text = next(_texts(scope, node), None)
     if text is None:
@@ -28,14 +28,14 @@ def statement(scope: FunctionScope, node: Node) -> list[Statement]:
     if len(given) != len(outputs) + len(inputs):
         return scope.refuse("assembly", "the operands of this assembly are not found", node.span)
     made = [
-        AsmOperand(name or str(n), constraint, _operand(scope, child, constraint))
+        ir.AsmOperand(name or str(n), constraint, _operand(scope, child, constraint))
         for n, ((name, constraint), child) in enumerate(zip((*outputs, *inputs), given, strict=True))
     ]
     cut = len(outputs)
-    return [Evaluate(Asm(code, tuple(made[:cut]), tuple(made[cut:]), t.VOID, node.span), node.span)]
+    return [ir.Evaluate(ir.Asm(code, tuple(made[:cut]), tuple(made[cut:]), t.VOID, node.span), node.span)]
 
 
-def _operand(scope: FunctionScope, child: Node, constraint: str) -> Expr | Place:
+def _operand(scope: FunctionScope, child: Node, constraint: str) -> ir.Expr | ir.Place:
     if constraint.startswith(("=", "+")):
         found = places.place(scope, child)
         if not isinstance(found.type, t.VectorRegister):

@@ -3,26 +3,13 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import (
-    Assign,
-    Call,
-    Comma,
-    Compose,
-    Convert,
-    Element,
-    Expr,
-    FunctionAddress,
-    IntrinsicCall,
-    Invoke,
-    LibraryCall,
-    Place,
-)  # fmt: skip
-from mlusim.frontend.bangc.lower import braces, copies, dispatch, lambdas, places
+from mlusim.frontend.bangc.lower import arguments, lambdas, objects, places
 from mlusim.frontend.bangc.lower.arguments import CONFIGURE, acts, argument, given_to, passed, takes_this
 from mlusim.frontend.bangc.lower.conversions import convert, literal
+from mlusim.frontend.bangc.lower.places import to_memory
 from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
-from mlusim.frontend.bangc.lower.storage import to_memory
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
 from mlusim.frontend.bangc.runtime.library import LIBRARY
@@ -33,13 +20,13 @@ _PRINT = "bang_printf"  # what printf is on the device
 _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first use
 
 
-def call(scope: FunctionScope, node: Node) -> Expr:
+def call(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return the expression that a call is."""
     target = node.decl
     if target is None and len(node.children) == 1 and _elided(node, node.children[0]):
         return scope.value(node.children[0])
-    held = target is not None and target.kind in _HOLDING and dispatch.to_function(node.children[0].type)
-    if target is None or held or dispatch.returned(node):
+    held = target is not None and target.kind in _HOLDING and arguments.to_function(node.children[0].type)
+    if target is None or held or arguments.returned(node):
         return _through_pointer(scope, node)
     if target.kind == "CONSTRUCTOR":
         return _construction(scope, node, target)
@@ -66,7 +53,7 @@ def _elided(node: Node, given: Node) -> bool:
     return isinstance(node.type, t.Record) and given.type == node.type
 
 
-def _through_pointer(scope: FunctionScope, node: Node) -> Expr:
+def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
     """``(*f)(x)`` and ``f(x)`` of a pointer to a function."""
     head, *given = (c for c in node.children if c.type is not None)
     kind = head.type
@@ -76,36 +63,38 @@ def _through_pointer(scope: FunctionScope, node: Node) -> Expr:
         return scope.refuse("call", "a call of this is not supported", node.span)
     arguments = [argument(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
     arguments += [scope.value(g) for g in given[len(kind.parameters) :]]
-    return Invoke(scope.value(head), tuple(arguments), kind.result, node.span)
+    return ir.Invoke(scope.value(head), tuple(arguments), kind.result, node.span)
 
 
-def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _converted(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     """Return an object that is made something else: a lambda without captures a pointer to a function."""
     reference = next((c for c in node.children if c.kind == "MEMBER_REF_EXPR"), None)
     if reference is None or not reference.children:
         return literal(scope, node)
     inner = reference.children[0]
     scope.refuse_class(inner.type, node.span)
-    if dispatch.to_function(node.type):
+    if arguments.to_function(node.type):
         scope.value(inner)  # its captures are known from here on
         called = lambdas.of_object(scope, inner)
         if called is not None and not takes_this(called):
-            return FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
+            return ir.FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
     if scope.around.unit.reader.value(node) is None and isinstance(inner.type, t.Record):
         this = places.address_of(scope, places.place(scope, inner), node.span)
         return _ordinary(scope, node, target, (this,))
     return literal(scope, node)
 
 
-def _ordinary(scope: FunctionScope, node: Node, target: Declaration, arguments: tuple[Expr, ...]) -> Expr:
+def _ordinary(
+    scope: FunctionScope, node: Node, target: Declaration, arguments: tuple[ir.Expr, ...]
+) -> ir.Expr:
     symbol = scope.around.need(target)
-    return Call(symbol, target.title, arguments, target.result, node.span)
+    return ir.Call(symbol, target.title, arguments, target.result, node.span)
 
 
 # -- what mlusim supplies --------------------------------------------------------------------------
 
 
-def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     if MARK in target.annotations:
         return _intrinsic(scope, node, target)
     replaced = _replaced(scope, node, target)
@@ -124,10 +113,10 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
         return _of_device(scope, node, target)
     arguments = passed(scope, node, target, given_to(node), by_value=True)
     result = node.type if _refers(target.result) else target.result
-    return LibraryCall(target.name, arguments, result, node.span, target.type_arguments)
+    return ir.LibraryCall(target.name, arguments, result, node.span, target.type_arguments)
 
 
-def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> Expr | None:
+def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr | None:
     """Lower a call that only hands its argument on, or ``printf`` on the device; return None for another."""
     if target.name in places.TRANSPARENT:
         return scope.value(given_to(node)[0])
@@ -135,7 +124,7 @@ def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> Expr | N
         return convert(scope, scope.value(given_to(node)[0]), node.type, node.span)
     if target.name == "printf":
         made = passed(scope, node, target, given_to(node))
-        return IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
+        return ir.IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
     return None
 
 
@@ -143,7 +132,7 @@ def _refers(kind: t.Type) -> bool:
     return isinstance(kind, t.Pointer) and kind.reference
 
 
-def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     """Return a function of the C library that is another one in kernels; the rest is the host's."""
     if target.name in _ON_DEVICE:
         return _ON_DEVICE[target.name](scope, node, target)
@@ -153,31 +142,33 @@ def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     )
 
 
-def _printf(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _printf(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     """``printf`` of a kernel is the device's print."""
     overload = tuple(p.type for p in target.parameters)
-    return IntrinsicCall(
+    return ir.IntrinsicCall(
         "bang_printf", overload, passed(scope, node, target, given_to(node)), t.VOID, node.span
     )
 
 
-def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     """Lower it to 0, where a kernel's clock stands: what its steps take is predicted when the launch has ended."""
     where = passed(scope, node, target, given_to(node))[0]
     assert isinstance(where.type, t.Pointer)
     kind, span = where.type.to, node.span
     to_memory(where)
-    zero = Assign(Element(where, number(0, t.INT64, span), kind, span), Compose((), kind, span), kind, span)
-    return Comma(zero, number(0, t.INT32, span), t.INT32, span)
+    zero = ir.Assign(
+        ir.Element(where, number(0, t.INT64, span), kind, span), ir.Compose((), kind, span), kind, span
+    )
+    return ir.Comma(zero, number(0, t.INT32, span), t.INT32, span)
 
 
-_ON_DEVICE: Mapping[str, Callable[[FunctionScope, Node, Declaration], Expr]] = MappingProxyType(
+_ON_DEVICE: Mapping[str, Callable[[FunctionScope, Node, Declaration], ir.Expr]] = MappingProxyType(
     {"printf": _printf, "gettimeofday": _gettimeofday}
 )
 """Functions of the C library that mean something else in kernels."""
 
 
-def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     row = scope.around.unit.reader.rows.get(target.span.line)
     given = given_to(node)
     arguments = passed(scope, node, target, given)
@@ -188,13 +179,13 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     for n, (operand, parameter) in enumerate(zip(made, overload, strict=False)):
         if isinstance(parameter, t.Pointer) and not isinstance(parameter.to, t.VectorRegister):
             made[n] = _operand(scope, operand, parameter)
-    return IntrinsicCall(row, overload, tuple(made), target.result, node.span)
+    return ir.IntrinsicCall(row, overload, tuple(made), target.result, node.span)
 
 
-def _operand(scope: FunctionScope, pointer: Expr, kind: t.Pointer) -> Expr:
+def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr:
     """Return a pointer that an instruction is given: a variable that it leads to is memory, records are bytes."""
     local = to_memory(pointer)
-    inner = pointer.value if isinstance(pointer, Convert) else pointer
+    inner = pointer.value if isinstance(pointer, ir.Convert) else pointer
     of = element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
     if local is not None and isinstance(element_of(local.type), t.Pointer):
         scope.refuse(
@@ -203,7 +194,7 @@ def _operand(scope: FunctionScope, pointer: Expr, kind: t.Pointer) -> Expr:
             pointer.span,
         )
     if isinstance(kind.to, t.Void) and isinstance(of, t.Record):
-        return Convert(pointer, t.Pointer(t.UINT8), pointer.span)
+        return ir.Convert(pointer, t.Pointer(t.UINT8), pointer.span)
     return pointer
 
 
@@ -216,14 +207,14 @@ def _reference(node: Node) -> Node | None:
     return next((c for c in named if c.decl is not None and c.decl.kind == "CXX_METHOD"), None)
 
 
-def _receiver(scope: FunctionScope, node: Node) -> Place:
+def _receiver(scope: FunctionScope, node: Node) -> ir.Place:
     reference = _reference(node)
     if reference is not None:
         return places.member_base(scope, reference)
     return places.place(scope, given_to(node)[0])
 
 
-def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _method(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     receiver = _receiver(scope, node)
     operator = target.name.startswith("operator") and _reference(node) is None
     given = given_to(node)[1:] if operator else given_to(node)
@@ -231,30 +222,30 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if target.name == "operator=" and target.implicit:
         kind = receiver.type if target.parent is None else target.parent.type
         if isinstance(kind, t.Record) and isinstance(receiver.type, t.Record):
-            return copies.assigned(scope, receiver, given[0], kind, node.span, moved=target.takes_temporary)
-        return Assign(receiver, scope.value(given[0]), receiver.type, node.span)
-    arguments = passed(scope, node, target, given)
+            return objects.assigned(scope, receiver, given[0], kind, node.span, moved=target.takes_temporary)
+        return ir.Assign(receiver, scope.value(given[0]), receiver.type, node.span)
+    values = passed(scope, node, target, given)
     if not takes_this(target):
-        return _ordinary(scope, node, target, arguments)
+        return _ordinary(scope, node, target, values)
     if isinstance(receiver.type, t.Record) and target.parent is not None:
         scope.refuse_beside(receiver.type, target.parent.type, node.span)
     this = places.address_of(scope, receiver, node.span)
     if target.virtual and scope.around.unit.reader.is_dynamic(node):
-        return dispatch.call(scope, target, (this, *arguments), node)
-    return _ordinary(scope, node, target, (this, *arguments))
+        return arguments.virtual_call(scope, target, (this, *values), node)
+    return _ordinary(scope, node, target, (this, *values))
 
 
-def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+def _construction(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     given = [c for c in node.children if c.type is not None]
     kind = node.type
     if isinstance(kind, t.Array):
-        return braces.made(scope, kind, node.span)
+        return objects.made(scope, kind, node.span)
     scope.refuse_class(kind, node.span)
     if isinstance(kind, t.VectorRegister):
-        return scope.value(given[0]) if given else Compose((), kind, node.span)
+        return scope.value(given[0]) if given else ir.Compose((), kind, node.span)
     if target.makes_copy and given and target.implicit:
         if isinstance(kind, t.Record):
-            return copies.of_node(scope, given[0], kind, moved=target.takes_temporary)
+            return objects.copy_of_node(scope, given[0], kind, moved=target.takes_temporary)
         return scope.value(given[0])
     if not isinstance(kind, t.Record):
         return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
@@ -266,6 +257,6 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
             node.span,
         )
     if not acts(original):
-        return braces.plain(scope, kind, node.span)
+        return objects.plain(scope, kind, node.span)
     own = () if original is target or target.parent is None else target.parent.fields
-    return braces.built(scope, node, original, kind, given, own)
+    return objects.built(scope, node, original, kind, given, own)

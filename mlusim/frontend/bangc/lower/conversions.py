@@ -4,58 +4,45 @@ import ast
 import codecs
 import math
 
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import (
-    AddressOf,
-    Compare,
-    Compose,
-    Const,
-    Convert,
-    Expr,
-    Load,
-    LocalStorage,
-    Member,
-    Span,
-    Storage,
-    Text,
-)  # fmt: skip
 from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
 from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import converted
 
 
-def convert(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
+def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
     """*value* as one of type *to*."""
     have = value.type
     if isinstance(to, t.Array) and (to.count == 0 or isinstance(have, t.Pointer)):
         # a parameter that is written as an array
         to = t.Pointer(to.of)
-    if isinstance(value, Text) and to == t.BOOL:
-        return Const(True, to, span)
-    if have == to or isinstance(to, t.Void) or isinstance(value, Text) or _alike(have, to):
+    if isinstance(value, ir.Text) and to == t.BOOL:
+        return ir.Const(True, to, span)
+    if have == to or isinstance(to, t.Void) or isinstance(value, ir.Text) or _alike(have, to):
         return value
-    if isinstance(value, Const):
+    if isinstance(value, ir.Const):
         folded = _folded(value, to)
         if folded is not None:
-            return Const(*folded, to, span)
+            return ir.Const(*folded, to, span)
     return _made(scope, value, to, span)
 
 
-def _made(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
+def _made(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
     """Return the conversion of what is no constant."""
     have = value.type
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return _number(value, have, to, span)
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return _pointer(scope, value, have, to, span)
-    if isinstance(have, t.Array) and isinstance(to, t.Pointer) and isinstance(value, Load):
+    if isinstance(have, t.Array) and isinstance(to, t.Pointer) and isinstance(value, ir.Load):
         return convert(scope, scope.address(value.place, t.Pointer(have.of), span), to, span)
     if isinstance(have, t.Pointer) and isinstance(to, t.Arithmetic):
         if to.kind == "bool":
-            return Compare("!=", value, Const(None, have, span), t.BOOL, span)
-        return Convert(value, to, span)
+            return ir.Compare("!=", value, ir.Const(None, have, span), t.BOOL, span)
+        return ir.Convert(value, to, span)
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Pointer):
-        return Convert(value, to, span)
+        return ir.Convert(value, to, span)
     if isinstance(have, t.FunctionType) or isinstance(to, t.FunctionType | t.ClassType):
         return value
     return scope.refuse("conversion", f"a conversion from {have} to {to} is not supported", span)
@@ -70,13 +57,13 @@ def _alike(have: t.Type, to: t.Type) -> bool:
     return False
 
 
-def _number(value: Expr, have: t.Arithmetic, to: t.Arithmetic, span: Span) -> Expr:
+def _number(value: ir.Expr, have: t.Arithmetic, to: t.Arithmetic, span: ir.Span) -> ir.Expr:
     if to.kind == "bool":
-        return Compare("!=", value, Const(0.0 if have.kind == "float" else 0, have, span), t.BOOL, span)
-    return Convert(value, to, span)
+        return ir.Compare("!=", value, ir.Const(0.0 if have.kind == "float" else 0, have, span), t.BOOL, span)
+    return ir.Convert(value, to, span)
 
 
-def _folded(value: Const, to: t.Type) -> tuple[float | None] | None:
+def _folded(value: ir.Const, to: t.Type) -> tuple[float | None] | None:
     """Convert a constant, and return it in a tuple; None where it cannot be computed here."""
     if isinstance(to, t.Arithmetic) and value.value is not None:
         # It is undefined in C, so that it is left to the run.
@@ -90,9 +77,9 @@ def _folded(value: Const, to: t.Type) -> tuple[float | None] | None:
     return None
 
 
-def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, span: Span) -> Expr:
-    if isinstance(have.to, t.Array) and have.to.of == to.to and isinstance(value, AddressOf):
-        return AddressOf(value.place, to, span)
+def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointer, span: ir.Span) -> ir.Expr:
+    if isinstance(have.to, t.Array) and have.to.of == to.to and isinstance(value, ir.AddressOf):
+        return ir.AddressOf(value.place, to, span)
     seen = element_of(have.to)
     other = element_of(to.to)
     if isinstance(seen, t.Record):
@@ -108,25 +95,25 @@ def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, 
     related = isinstance(seen, t.Record) and isinstance(other, t.Record) and seen.related(other)
     if isinstance(seen, t.Record) and other is not seen and not related:
         scope.around.as_bytes.add(seen.name)
-    return Convert(value, to, span)
+    return ir.Convert(value, to, span)
 
 
-def _variable(value: Expr) -> bool:
+def _variable(value: ir.Expr) -> bool:
     """Return whether *value* is the address of a variable outside memory, or of a part of one."""
-    at = value.place if isinstance(value, AddressOf) else None
-    while isinstance(at, Member):
+    at = value.place if isinstance(value, ir.AddressOf) else None
+    while isinstance(at, ir.Member):
         at = at.base
-    return isinstance(at, LocalStorage) and at.local.storage in (Storage.VALUE, Storage.CELL)
+    return isinstance(at, ir.LocalStorage) and at.local.storage in (ir.Storage.VALUE, ir.Storage.CELL)
 
 
-def letters(text: str, kind: t.Array, span: Span) -> Compose:
+def letters(text: str, kind: t.Array, span: ir.Span) -> ir.Compose:
     """Return a text as the numbers of its characters."""
     raw = text.encode("utf-8", "surrogateescape")[: kind.count]
     # The device's char has a sign.
-    return Compose(tuple(Const(n - 256 if n > 127 else n, kind.of, span) for n in raw), kind, span)
+    return ir.Compose(tuple(ir.Const(n - 256 if n > 127 else n, kind.of, span) for n in raw), kind, span)
 
 
-def literal(scope: FunctionScope, node: Node) -> Expr:
+def literal(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return a value that the library computes: of literals, sizes, traits."""
     known = scope.around.unit.reader.value(node)
     if known is None:
@@ -138,7 +125,7 @@ def literal(scope: FunctionScope, node: Node) -> Expr:
     )
 
 
-def string(scope: FunctionScope, node: Node) -> Text:
+def string(scope: FunctionScope, node: Node) -> ir.Text:
     """Lower a string literal to its text."""
     written = scope.around.unit.reader.text(node)
     try:
@@ -148,4 +135,4 @@ def string(scope: FunctionScope, node: Node) -> Text:
             text = raw.decode("utf-8", "surrogateescape") if "\\u" not in written.lower() else text
     except (SyntaxError, ValueError):
         text = written.strip('"')
-    return Text(text, t.Pointer(t.INT8), node.span)
+    return ir.Text(text, t.Pointer(t.INT8), node.span)

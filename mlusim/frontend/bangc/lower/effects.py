@@ -1,23 +1,12 @@
 """Effects of expressions: a test with one is not decided beforehand, and an operand with one comes before what it is added to."""
 
-from mlusim.frontend.bangc.ir import (
-    Assign,
-    Call,
-    Comma,
-    Expr,
-    Invoke,
-    Load,
-    LocalStorage,
-    Place,
-    Storage,
-    Update,
-)  # fmt: skip
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Node
 
-_STORES = (Assign, Update)
-_CALLS = (Call, Invoke)
+_STORES = (ir.Assign, ir.Update)
+_CALLS = (ir.Call, ir.Invoke)
 
 
 def decided(scope: FunctionScope, test: Node) -> int | float | None:
@@ -34,21 +23,21 @@ def node_acts(scope: FunctionScope, node: Node) -> bool:
     return any(node_acts(scope, child) for child in node.children)
 
 
-def acts(value: Expr, *, calls: bool = True) -> bool:
+def acts(value: ir.Expr, *, calls: bool = True) -> bool:
     """Return whether *value* stores something, or with *calls* may do so."""
     kinds = (*_STORES, *_CALLS) if calls else _STORES
     return any(isinstance(node, kinds) for node in walk(value))
 
 
-def before(scope: FunctionScope, value: Expr, place: Place) -> tuple[Expr | None, Expr]:
+def before(scope: FunctionScope, value: ir.Expr, place: ir.Place) -> tuple[ir.Expr | None, ir.Expr]:
     """*value* for an update of *place*: an operand that may change the place is evaluated first, and kept."""
-    plain = isinstance(place, LocalStorage) and place.local.storage is Storage.VALUE
+    plain = isinstance(place, ir.LocalStorage) and place.local.storage is ir.Storage.VALUE
     if not acts(value, calls=not plain):
         return None, value
-    held = LocalStorage(scope.hold(value.type, value.span), value.type, value.span)
-    return Assign(held, value, value.type, value.span), Load(held, value.type, value.span)
+    held = ir.LocalStorage(scope.hold(value.type, value.span), value.type, value.span)
+    return ir.Assign(held, value, value.type, value.span), ir.Load(held, value.type, value.span)
 
 
-def after(first: Expr | None, made: Expr) -> Expr:
+def after(first: ir.Expr | None, made: ir.Expr) -> ir.Expr:
     """*made*, after what `before` found."""
-    return made if first is None else Comma(first, made, made.type, made.span)
+    return made if first is None else ir.Comma(first, made, made.type, made.span)

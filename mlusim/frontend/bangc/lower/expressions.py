@@ -4,28 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import (
-    Assign,
-    Binary,
-    Builtin,
-    Comma,
-    Compare,
-    Conditional,
-    Const,
-    Convert,
-    Distance,
-    Expr,
-    FunctionAddress,
-    Load,
-    Logical,
-    Offset,
-    Temporary,
-    Text,
-    Unary,
-    Update,
-)  # fmt: skip
-from mlusim.frontend.bangc.lower import braces, copies, dispatch, effects, lambdas, places
+from mlusim.frontend.bangc.lower import arguments, effects, lambdas, objects, places
 from mlusim.frontend.bangc.lower.conversions import convert, literal, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -47,11 +28,11 @@ _OF_HOST = {
 """What device code has not: the word, and what to do instead."""
 
 
-def _inside(scope: FunctionScope, node: Node) -> Expr:
+def _inside(scope: FunctionScope, node: Node) -> ir.Expr:
     return scope.value(node.children[-1])
 
 
-def _implicit(scope: FunctionScope, node: Node) -> Expr:
+def _implicit(scope: FunctionScope, node: Node) -> ir.Expr:
     """Lower a cursor without a kind of its own in the library: implicit casts, and steps that change nothing."""
     inner = [c for c in node.children if c.type is not None]
     if len(inner) != 1:
@@ -62,18 +43,18 @@ def _implicit(scope: FunctionScope, node: Node) -> Expr:
     return _cast_of(scope, inner[0], node)
 
 
-def _cast(scope: FunctionScope, node: Node) -> Expr:
+def _cast(scope: FunctionScope, node: Node) -> ir.Expr:
     if places.reinterprets(node):
         inner = node.children[-1]
         if places.is_place(inner) and inner.type != node.type:
             return _load(scope, node)
     made = _cast_of(scope, node.children[-1], node)
-    if isinstance(made, Convert):  # or its operand's, which is part of the cast where both are of one type
+    if isinstance(made, ir.Convert):  # or its operand's, which is part of the cast where both are of one type
         made.cast = True
     return made
 
 
-def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
+def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
     if isinstance(inner.type, t.FunctionType):
         return scope.value(inner)
     if (
@@ -82,21 +63,21 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
         and inner.kind != "STRING_LITERAL"
     ):
         at = places.place(scope, inner)
-        made = at.value if isinstance(at, Temporary) else None
-        if isinstance(made, Text):  # __func__
+        made = at.value if isinstance(at, ir.Temporary) else None
+        if isinstance(made, ir.Text):  # __func__
             return made
-        if isinstance(made, Conditional) and isinstance(made.then, Text):
+        if isinstance(made, ir.Conditional) and isinstance(made.then, ir.Text):
             made.type = node.type  # one of two texts
             return made
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
     made = scope.value(inner)
-    if isinstance(made, Text) and isinstance(node.type, t.Pointer):
+    if isinstance(made, ir.Text) and isinstance(node.type, t.Pointer):
         other = isinstance(node.type.to, t.Arithmetic) and node.type.to != t.INT8
-        return Convert(made, node.type, node.span) if other else made
+        return ir.Convert(made, node.type, node.span) if other else made
     if (
         isinstance(node.type, t.Void)
         or made.type is node.type
-        or (isinstance(made, Text) and node.type != t.BOOL)
+        or (isinstance(made, ir.Text) and node.type != t.BOOL)
     ):
         return made
     if isinstance(node.type, t.ClassType | t.Record) or isinstance(made.type, t.Void):
@@ -104,19 +85,19 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
     return convert(scope, made, node.type, node.span)
 
 
-def _as_base(scope: FunctionScope, made: Expr, kind: t.Type, node: Node) -> Expr:
+def _as_base(scope: FunctionScope, made: ir.Expr, kind: t.Type, node: Node) -> ir.Expr:
     """Return a value, or the base *kind* of an object."""
     if not isinstance(kind, t.Record) or not isinstance(made.type, t.Record) or kind not in made.type.bases:
         return made
 
-    return copies.base_of(scope, made, kind, node.span)
+    return objects.base_of(scope, made, kind, node.span)
 
 
-def _null(_scope: FunctionScope, node: Node) -> Expr:
-    return Const(None, node.type if isinstance(node.type, t.Pointer) else t.Pointer(t.VOID), node.span)
+def _null(_scope: FunctionScope, node: Node) -> ir.Expr:
+    return ir.Const(None, node.type if isinstance(node.type, t.Pointer) else t.Pointer(t.VOID), node.span)
 
 
-def _name(scope: FunctionScope, node: Node) -> Expr:
+def _name(scope: FunctionScope, node: Node) -> ir.Expr:
     declaration = node.decl
     if declaration is None:
         return _implicit(scope, node)
@@ -124,8 +105,8 @@ def _name(scope: FunctionScope, node: Node) -> Expr:
         return number(declaration.value or 0, node.type, node)
     if declaration.kind in ("FUNCTION_DECL", "CXX_METHOD"):
         if declaration.from_prelude and declaration.definition is None:
-            return Builtin(declaration.name, node.type, node.span)
-        return FunctionAddress(scope.around.need(declaration), declaration.title, node.type, node.span)
+            return ir.Builtin(declaration.name, node.type, node.span)
+        return ir.FunctionAddress(scope.around.need(declaration), declaration.title, node.type, node.span)
     if declaration.kind == "VAR_DECL" and declaration.from_prelude and scope.local(declaration) is None:
         return _supplied(scope, node)
     if declaration.kind not in places.VARIABLES:
@@ -137,7 +118,7 @@ def _name(scope: FunctionScope, node: Node) -> Expr:
     return _load(scope, node)
 
 
-def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> Expr:
+def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Expr:
     """Lower a name that is no variable: a number, as an argument of a template."""
     if declaration.kind == "FIELD_DECL":
         text = f"a pointer to a member, {declaration.name}, is not supported"
@@ -151,33 +132,33 @@ def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> Exp
     return literal(scope, node)
 
 
-def _supplied(scope: FunctionScope, node: Node) -> Expr:
+def _supplied(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return a variable of the supplied headers: one that the device has, or a constant."""
     declaration = node.decl
     assert declaration is not None
     known = scope.around.unit.reader.value(node) if declaration.constant else None
     if known is not None:
         return number(known, node.type, node)
-    return Builtin(declaration.name, node.type, node.span)
+    return ir.Builtin(declaration.name, node.type, node.span)
 
 
-def _load(scope: FunctionScope, node: Node) -> Expr:
+def _load(scope: FunctionScope, node: Node) -> ir.Expr:
     at = places.place(scope, node)
-    if isinstance(at, Temporary):
+    if isinstance(at, ir.Temporary):
         return at.value
     if isinstance(at.type, t.Array):
         return scope.address(at, t.Pointer(at.type.of), node.span)
-    return Load(at, at.type, node.span)
+    return ir.Load(at, at.type, node.span)
 
 
-def _this(scope: FunctionScope, node: Node) -> Expr:
+def _this(scope: FunctionScope, node: Node) -> ir.Expr:
     return places.this(scope, node)
 
 
 # -- operators -------------------------------------------------------------------------------------
 
 
-def _unary(scope: FunctionScope, node: Node) -> Expr:
+def _unary(scope: FunctionScope, node: Node) -> ir.Expr:
     op, inner = node.op, node.children[0]
     if op == "*":
         return scope.value(inner) if isinstance(node.type, t.FunctionType) else _load(scope, node)
@@ -189,61 +170,61 @@ def _unary(scope: FunctionScope, node: Node) -> Expr:
         return _step(scope, node)
     if op == "!":
         tested = scope.valued(inner, t.BOOL)
-        if isinstance(tested, Const):
+        if isinstance(tested, ir.Const):
             return number(not tested.value, t.BOOL, node)
-        return Unary("!", tested, t.BOOL, node.span)
+        return ir.Unary("!", tested, t.BOOL, node.span)
     operand = scope.valued(inner, node.type)
     if op == "+":
         return operand
-    if isinstance(operand, Const) and isinstance(node.type, t.Arithmetic):
+    if isinstance(operand, ir.Const) and isinstance(node.type, t.Arithmetic):
         return _negated(op, operand, node)
     if op not in ("-", "~"):
         return scope.refuse(op, f"the operator {op} is not supported", node.span)
-    return Unary(op, operand, node.type, node.span)
+    return ir.Unary(op, operand, node.type, node.span)
 
 
-def _negated(op: str, operand: Const, node: Node) -> Expr:
+def _negated(op: str, operand: ir.Const, node: Node) -> ir.Expr:
     if node.type.kind == "float":
         return number(-operand.value, node.type, node)
     base = 0 if op == "-" else -1  # ~x is -1 - x
     return number(compute("-", base, operand.value, node.type), node.type, node)
 
 
-def _step(scope: FunctionScope, node: Node) -> Expr:
+def _step(scope: FunctionScope, node: Node) -> ir.Expr:
     at = places.place(scope, node.children[0])
     kind = at.type
     one = number(1.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 1, kind, node)
     if isinstance(kind, t.Pointer):
         one = number(1, t.INT64, node)
-    return Update(at, "+" if "+" in node.op else "-", one, kind, node.op.startswith("x"), kind, node.span)
+    return ir.Update(at, "+" if "+" in node.op else "-", one, kind, node.op.startswith("x"), kind, node.span)
 
 
-def _binary(scope: FunctionScope, node: Node) -> Expr:
+def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
     op = node.op
     left, right = node.children[0], node.children[-1]
     if op == "=":
         at = places.place(scope, left)
-        return Assign(at, scope.valued(right, at.type), at.type, node.span)
+        return ir.Assign(at, scope.valued(right, at.type), at.type, node.span)
     if op == ",":
-        return Comma(scope.value(left), scope.value(right), node.type, node.span)
+        return ir.Comma(scope.value(left), scope.value(right), node.type, node.span)
     if op in ("&&", "||"):
         first, mark = scope.valued(left, t.BOOL), len(scope.loose)
         second = scope.valued(right, t.BOOL)
         scope.refuse_loose(mark, right.span)  # it may never be made, and its end is behind the expression
-        return Logical(op, first, second, t.BOOL, node.span)
+        return ir.Logical(op, first, second, t.BOOL, node.span)
     first, second = scope.value(left), scope.value(right)
     if op in COMPARE:
         return _comparison(scope, node, first, second)
     if isinstance(first.type, t.Pointer) and isinstance(second.type, t.Pointer):
-        return Distance(first, second, t.INT64, node.span)
+        return ir.Distance(first, second, t.INT64, node.span)
     if isinstance(first.type, t.Pointer):
-        return Offset(first, second, op == "-", first.type, node.span)
+        return ir.Offset(first, second, op == "-", first.type, node.span)
     if isinstance(second.type, t.Pointer):
-        return Offset(second, first, False, second.type, node.span)
+        return ir.Offset(second, first, False, second.type, node.span)
     return arithmetic(scope, op, first, second, node)
 
 
-def arithmetic(scope: FunctionScope, op: str, first: Expr, second: Expr, node: Node) -> Expr:
+def arithmetic(scope: FunctionScope, op: str, first: ir.Expr, second: ir.Expr, node: Node) -> ir.Expr:
     """``first op second`` of numbers."""
     kind = node.type
     if not isinstance(kind, t.Arithmetic):
@@ -251,33 +232,33 @@ def arithmetic(scope: FunctionScope, op: str, first: Expr, second: Expr, node: N
     first = convert(scope, first, kind, node.span)
     if op not in SHIFTS:  # a shift has the type of its left side
         second = convert(scope, second, kind, node.span)
-    if isinstance(first, Const) and isinstance(second, Const):
+    if isinstance(first, ir.Const) and isinstance(second, ir.Const):
         known = compute(op, first.value, second.value, kind)
         if known is not None:  # what C leaves undefined is found where it is executed
             return number(known, kind, node)
-    return Binary(op, first, second, kind, node.span)
+    return ir.Binary(op, first, second, kind, node.span)
 
 
-def _comparison(scope: FunctionScope, node: Node, first: Expr, second: Expr) -> Expr:
+def _comparison(scope: FunctionScope, node: Node, first: ir.Expr, second: ir.Expr) -> ir.Expr:
     if isinstance(first.type, t.Arithmetic) and isinstance(second.type, t.Arithmetic):
         kind = first.type if first.type == second.type else usual(first.type, second.type)
         first, second = convert(scope, first, kind, node.span), convert(scope, second, kind, node.span)
-        if isinstance(first, Const) and isinstance(second, Const):
+        if isinstance(first, ir.Const) and isinstance(second, ir.Const):
             return number(compare(node.op, first.value, second.value), t.BOOL, node)
     elif isinstance(first.type, t.Pointer) and not isinstance(second.type, t.Pointer):
         second = convert(scope, second, first.type, node.span)
     elif isinstance(second.type, t.Pointer) and not isinstance(first.type, t.Pointer):
         first = convert(scope, first, second.type, node.span)
-    return Compare(node.op, first, second, t.BOOL, node.span)
+    return ir.Compare(node.op, first, second, t.BOOL, node.span)
 
 
-def _compound(scope: FunctionScope, node: Node) -> Expr:
+def _compound(scope: FunctionScope, node: Node) -> ir.Expr:
     op = node.op.removesuffix("=")
     at = places.place(scope, node.children[0])
     operand = scope.value(node.children[-1])
     kind = at.type
     if isinstance(kind, t.Pointer):
-        return Update(at, op, operand, kind, False, kind, node.span)
+        return ir.Update(at, op, operand, kind, False, kind, node.span)
     if not isinstance(kind, t.Arithmetic) or not isinstance(operand.type, t.Arithmetic):
         return scope.refuse(node.op, f"{node.op} of {kind} and {operand.type} is not supported", node.span)
     if op in SHIFTS:
@@ -286,42 +267,42 @@ def _compound(scope: FunctionScope, node: Node) -> Expr:
         within = usual(kind, operand.type)
         operand = convert(scope, operand, within, node.span)
     first, operand = effects.before(scope, operand, at)
-    return effects.after(first, Update(at, op, operand, within, False, kind, node.span))
+    return effects.after(first, ir.Update(at, op, operand, within, False, kind, node.span))
 
 
-def _conditional(scope: FunctionScope, node: Node) -> Expr:
+def _conditional(scope: FunctionScope, node: Node) -> ir.Expr:
     test, then, other = node.children[0], node.children[1], node.children[-1]
     known = effects.decided(scope, test)
     if known is not None:
         return scope.valued(then if known else other, node.type)
     tested = scope.valued(test, t.BOOL)
     mark = len(scope.loose)
-    made = Conditional(
+    made = ir.Conditional(
         tested, scope.valued(then, node.type), scope.valued(other, node.type), node.type, node.span
     )
     scope.refuse_loose(mark, node.span)  # only one side is evaluated, and makes its own
     return made
 
 
-def _called(scope: FunctionScope, node: Node) -> Expr:
+def _called(scope: FunctionScope, node: Node) -> ir.Expr:
     return places.loaded(scope.call(node), node)
 
 
-def _list(scope: FunctionScope, node: Node) -> Expr:
+def _list(scope: FunctionScope, node: Node) -> ir.Expr:
 
-    return braces.value(scope, node)
+    return objects.of_braces(scope, node)
 
 
-def _lambda(scope: FunctionScope, node: Node) -> Expr:
+def _lambda(scope: FunctionScope, node: Node) -> ir.Expr:
 
     return lambdas.value(scope, node)
 
 
-def _dynamic(scope: FunctionScope, node: Node) -> Expr:
-    return dispatch.dynamic(scope, node, scope.value(node.children[-1]))
+def _dynamic(scope: FunctionScope, node: Node) -> ir.Expr:
+    return arguments.dynamic_cast(scope, node, scope.value(node.children[-1]))
 
 
-def _of_host(scope: FunctionScope, node: Node) -> Expr:
+def _of_host(scope: FunctionScope, node: Node) -> ir.Expr:
     what, instead = _OF_HOST[node.kind]
     return scope.refuse(what, f"{what} is of the host, not of the device; {instead}", node.span)
 

@@ -9,7 +9,7 @@ from mlusim.frontend.bangc.ir import (
     Expr,
     Load,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import copies, places
+from mlusim.frontend.bangc.lower import objects, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -124,7 +124,7 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
         scope.refuse(
             "lambda", f"{captured.name} is an array that is captured by value; capture it by reference", span
         )
-    return copies.copied(scope, at, kind, span)
+    return objects.copied(scope, at, kind, span)
 
 
 def of_object(scope: FunctionScope, node: Node) -> Declaration | None:

@@ -1,26 +1,10 @@
-"""Places: what may be stored to, and pointers to them."""
+"""Places: what may be stored to, pointers to them, and when a variable becomes bytes of simulated memory."""
 
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import (
-    AddressOf,
-    Assign,
-    Call,
-    Comma,
-    Compare,
-    Conditional,
-    Const,
-    Element,
-    Expr,
-    GlobalPlace,
-    Load,
-    Local,
-    LocalStorage,
-    Member,
-    Offset,
-    Place,
-    Span,
-    Update,
-)  # fmt: skip
 from mlusim.frontend.bangc.lower import effects
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, fixed_words, number, temporary
@@ -98,7 +82,7 @@ def reinterprets(node: Node) -> bool:
     return node.type != node.children[-1].type and _to_reference(node)
 
 
-def place(scope: FunctionScope, node: Node) -> Place:
+def place(scope: FunctionScope, node: Node) -> ir.Place:
     """Return the place that *node* names; a value gets one of its own."""
     node = bare(node)
     maker = _MAKERS.get(node.kind)
@@ -112,7 +96,7 @@ def place(scope: FunctionScope, node: Node) -> Place:
     return made_place(scope, scope.value(node))
 
 
-def made_place(scope: FunctionScope, made: Expr) -> Place:
+def made_place(scope: FunctionScope, made: ir.Expr) -> ir.Place:
     """Return the place of a value; that of an object with a destructor is kept until its full expression ends."""
     if not isinstance(made.type, t.Record) or not ends(made.type):
         return temporary(made)
@@ -120,46 +104,50 @@ def made_place(scope: FunctionScope, made: Expr) -> Place:
     local = new_object(made)
     if local is None:
         local = scope.temporary(kind, span)
-        made = Assign(LocalStorage(local, kind, span), made, kind, span)
+        made = ir.Assign(ir.LocalStorage(local, kind, span), made, kind, span)
     scope.loose.append(local)
-    here = scope.address(LocalStorage(local, kind, span), t.Pointer(kind), span)
-    return referred(Comma(made, here, here.type, span), span)
+    here = scope.address(ir.LocalStorage(local, kind, span), t.Pointer(kind), span)
+    return referred(ir.Comma(made, here, here.type, span), span)
 
 
-def new_object(made: Expr) -> Local | None:
+def new_object(made: ir.Expr) -> ir.Local | None:
     """Return the variable of a temporary object, fresh from a constructor; None of another value."""
-    if not (isinstance(made, Comma) and isinstance(made.first, Call) and made.first.arguments):
+    if not (isinstance(made, ir.Comma) and isinstance(made.first, ir.Call) and made.first.arguments):
         return None
     this, whole = made.first.arguments[0], made.second
-    if not (isinstance(this, AddressOf) and isinstance(this.place, LocalStorage) and isinstance(whole, Load)):
+    if not (
+        isinstance(this, ir.AddressOf)
+        and isinstance(this.place, ir.LocalStorage)
+        and isinstance(whole, ir.Load)
+    ):
         return None
-    same = isinstance(whole.place, LocalStorage) and whole.place.local is this.place.local
+    same = isinstance(whole.place, ir.LocalStorage) and whole.place.local is this.place.local
     return this.place.local if same and not this.place.local.source_name else None
 
 
-def pointer(scope: FunctionScope, node: Node) -> Expr:
+def pointer(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return the address of the place that *node* names."""
     return address_of(scope, place(scope, node), node.span)
 
 
-def address_of(scope: FunctionScope, at: Place, span: Span) -> Expr:
+def address_of(scope: FunctionScope, at: ir.Place, span: ir.Span) -> ir.Expr:
     """Return the address of a place, as simple as it can be said."""
-    if isinstance(at, Element):
+    if isinstance(at, ir.Element):
         pointer = convert(scope, at.pointer, t.Pointer(at.type), span)
-        if isinstance(at.index, Const) and at.index.value == 0:
+        if isinstance(at.index, ir.Const) and at.index.value == 0:
             return pointer
-        return Offset(pointer, at.index, False, pointer.type, span)
+        return ir.Offset(pointer, at.index, False, pointer.type, span)
     return scope.address(at, t.Pointer(at.type), span)
 
 
-def _name(scope: FunctionScope, node: Node) -> Place:
+def _name(scope: FunctionScope, node: Node) -> ir.Place:
     declaration = node.decl
     if declaration is None or declaration.kind not in VARIABLES:
         return temporary(scope.value(node))
     return named(scope, declaration, node)
 
 
-def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
+def named(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Place:
     """Return the variable that *declaration* declares, as *node* names it."""
     part = scope.bindings.get(id(declaration))
     if part is not None:
@@ -175,12 +163,12 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         return _outer(scope, declaration, node)
     to_function = isinstance(local.type, t.Pointer) and isinstance(local.type.to, t.FunctionType)
     if isinstance(local.type, t.Pointer) and local.type.reference and not to_function:
-        held = Load(LocalStorage(local, local.type, node.span), local.type, node.span)
-        return Element(held, number(0, t.INT64, node), local.type.to, node.span)
-    return LocalStorage(local, local.type, node.span)
+        held = ir.Load(ir.LocalStorage(local, local.type, node.span), local.type, node.span)
+        return ir.Element(held, number(0, t.INT64, node), local.type.to, node.span)
+    return ir.LocalStorage(local, local.type, node.span)
 
 
-def _captured(scope: FunctionScope, declaration: Declaration | None, span: Span) -> Place | None:
+def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Span) -> ir.Place | None:
     """Return the member that holds a captured variable (None: the object around the lambda), or what it refers to."""
     this = scope.this
     if scope.captures is None or this is None:
@@ -192,26 +180,26 @@ def _captured(scope: FunctionScope, declaration: Declaration | None, span: Span)
     record = this.type.to
     assert isinstance(record, t.Record)
     member = record.field(name)
-    held = Load(LocalStorage(this, this.type, span), this.type, span)
-    at: Place = Member(
-        Element(held, number(0, t.INT64, span), record, span), name, member.offset, member.type, span
+    held = ir.Load(ir.LocalStorage(this, this.type, span), this.type, span)
+    at: ir.Place = ir.Member(
+        ir.Element(held, number(0, t.INT64, span), record, span), name, member.offset, member.type, span
     )
     if isinstance(member.type, t.Pointer) and member.type.reference:
-        return Element(Load(at, member.type, span), number(0, t.INT64, span), member.type.to, span)
+        return ir.Element(ir.Load(at, member.type, span), number(0, t.INT64, span), member.type.to, span)
     return at
 
 
-def _this_around(scope: FunctionScope, span: Span) -> Expr | None:
+def _this_around(scope: FunctionScope, span: ir.Span) -> ir.Expr | None:
     """Return the ``this`` of the function around a lambda, in the lambda's body."""
     at = _captured(scope, None, span)
     if at is None:
         return None
     if isinstance(at.type, t.Pointer):
-        return Load(at, at.type, span)
+        return ir.Load(at, at.type, span)
     return address_of(scope, at, span)
 
 
-def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
+def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Place:
     """Return a variable at file scope or of a class."""
     if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
         known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
@@ -225,44 +213,44 @@ def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
             where = "belongs to another function"
         scope.refuse("captured variable", f"{declaration.name} {where}", node.span)
     variable = scope.around.variable(declaration)
-    return GlobalPlace(variable, variable.type, node.span)
+    return ir.GlobalPlace(variable, variable.type, node.span)
 
 
-def _subscript(scope: FunctionScope, node: Node) -> Place:
+def _subscript(scope: FunctionScope, node: Node) -> ir.Place:
     base, index = node.children[0], node.children[-1]
     if isinstance(base.type, t.Arithmetic):  # 2[p] is p[2]
         base, index = index, base
     at = scope.value(base)
-    return Element(at, scope.value(index), node.type, node.span)
+    return ir.Element(at, scope.value(index), node.type, node.span)
 
 
-def _unary(scope: FunctionScope, node: Node) -> Place:
+def _unary(scope: FunctionScope, node: Node) -> ir.Place:
     if node.op == "*":
         at = scope.value(node.children[0])
-        return Element(at, number(0, t.INT64, node), node.type, node.span)
+        return ir.Element(at, number(0, t.INT64, node), node.type, node.span)
     if node.op in ("++x", "--x"):
         return _after(scope, node, scope.value(node))
     return temporary(scope.value(node))
 
 
-def _after(scope: FunctionScope, node: Node, done: Expr) -> Place:
+def _after(scope: FunctionScope, node: Node, done: ir.Expr) -> ir.Place:
     """Return the place that *done* assigned to, found once, before the assignment."""
-    made = done.second if isinstance(done, Comma) else done
-    assert isinstance(made, Assign | Update)
+    made = done.second if isinstance(done, ir.Comma) else done
+    assert isinstance(made, ir.Assign | ir.Update)
     here = address_of(scope, made.place, node.span)
     if effects.acts(here):
-        held = LocalStorage(scope.hold(here.type, node.span), here.type, node.span)
-        found = Comma(Assign(held, here, here.type, node.span), _load(held), here.type, node.span)
+        held = ir.LocalStorage(scope.hold(here.type, node.span), here.type, node.span)
+        found = ir.Comma(ir.Assign(held, here, here.type, node.span), _load(held), here.type, node.span)
         made.place = referred(found, node.span)
         here = _load(held)
-    return referred(Comma(done, here, here.type, node.span), node.span)
+    return referred(ir.Comma(done, here, here.type, node.span), node.span)
 
 
-def _load(at: Place) -> Load:
-    return Load(at, at.type, at.span)
+def _load(at: ir.Place) -> ir.Load:
+    return ir.Load(at, at.type, at.span)
 
 
-def _member(scope: FunctionScope, node: Node) -> Place:
+def _member(scope: FunctionScope, node: Node) -> ir.Place:
     declaration = node.decl
     if declaration is None:
         return scope.refuse("member", f"the member {node!r} is not known", node.span)
@@ -277,15 +265,17 @@ def _member(scope: FunctionScope, node: Node) -> Place:
     if at is None:
         return _inherited(scope, node, declaration)
     if isinstance(at.type, t.Pointer) and at.type.reference:
-        held = Load(at, at.type, node.span)
-        return Element(held, number(0, t.INT64, node), at.type.to, node.span)
+        held = ir.Load(at, at.type, node.span)
+        return ir.Element(held, number(0, t.INT64, node), at.type.to, node.span)
     return at
 
 
-def _member_of(scope: FunctionScope, base: Place, kind: t.Record, name: str, node: Node) -> Member | None:
+def _member_of(
+    scope: FunctionScope, base: ir.Place, kind: t.Record, name: str, node: Node
+) -> ir.Member | None:
     """Return the member *name* of a *kind* at *base*, or of an anonymous union or structure in it, which *node* may be itself."""
     for field in kind.fields:
-        at = Member(base, field.name, field.offset, field.type, node.span)
+        at = ir.Member(base, field.name, field.offset, field.type, node.span)
         if field.name == name:
             if field.bits:
                 scope.refuse("bit field", f"{name} is a bit field; use shifts and masks instead", node.span)
@@ -297,55 +287,55 @@ def _member_of(scope: FunctionScope, base: Place, kind: t.Record, name: str, nod
     return None
 
 
-def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> Place:
+def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Place:
     text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template"
     return scope.refuse("inheritance", text, node.span)
 
 
-def this(scope: FunctionScope, node: Node) -> Expr:
+def this(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return the object whose method this is; in a lambda that which it has captured."""
     if scope.captures is not None:
         held = _this_around(scope, node.span)
         if held is not None:
             return held
     elif scope.this is not None:
-        return Load(LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+        return ir.Load(ir.LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
     return scope.refuse("this", "there is no object here", node.span)
 
 
-def member_base(scope: FunctionScope, node: Node) -> Place:
+def member_base(scope: FunctionScope, node: Node) -> ir.Place:
     """Return the object of ``object.member``, ``pointer->member``, or of a member named alone."""
     inner = [c for c in node.children if c.type is not None]
     if not inner:
         owner = this(scope, node)
         assert isinstance(owner.type, t.Pointer)
-        return Element(owner, number(0, t.INT64, node), owner.type.to, node.span)
+        return ir.Element(owner, number(0, t.INT64, node), owner.type.to, node.span)
     if isinstance(inner[0].type, t.Pointer):
         at = scope.value(inner[0])
-        return Element(at, number(0, t.INT64, node), inner[0].type.to, node.span)
+        return ir.Element(at, number(0, t.INT64, node), inner[0].type.to, node.span)
     return place(scope, inner[0])
 
 
-def _assignment(scope: FunctionScope, node: Node) -> Place:
+def _assignment(scope: FunctionScope, node: Node) -> ir.Place:
     if node.op == "," and is_place(node):
         first, last = node.children
         here = pointer(scope, last)
-        return referred(Comma(scope.value(first), here, here.type, node.span), node.span)
+        return referred(ir.Comma(scope.value(first), here, here.type, node.span), node.span)
     if node.kind == "BINARY_OPERATOR" and node.op != "=":
         return temporary(scope.value(node))
     return _after(scope, node, scope.value(node))
 
 
-def _conditional(scope: FunctionScope, node: Node) -> Place:
+def _conditional(scope: FunctionScope, node: Node) -> ir.Place:
     if not is_place(node):
         return temporary(scope.value(node))
     test, then, other = node.children
     first, second = pointer(scope, then), pointer(scope, other)
-    chosen = Conditional(scope.value(test), first, second, first.type, node.span)
-    return Element(chosen, number(0, t.INT64, node), node.type, node.span)
+    chosen = ir.Conditional(scope.value(test), first, second, first.type, node.span)
+    return ir.Element(chosen, number(0, t.INT64, node), node.type, node.span)
 
 
-def _call(scope: FunctionScope, node: Node) -> Place:
+def _call(scope: FunctionScope, node: Node) -> ir.Place:
     target = node.decl
     if target is not None and target.from_prelude and target.kind == "FUNCTION_DECL":
         given = [c for c in node.children if c.type is not None][1:]
@@ -357,46 +347,46 @@ def _call(scope: FunctionScope, node: Node) -> Place:
     made = scope.call(node)
     if isinstance(made.type, t.Pointer) and made.type.reference:
         return referred(made, node.span)
-    return _after(scope, node, made) if isinstance(made, Assign) else made_place(scope, made)
+    return _after(scope, node, made) if isinstance(made, ir.Assign) else made_place(scope, made)
 
 
-def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> Place:
+def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> ir.Place:
     """Return the second of two places where it is less, or greater, than the first; each is found once."""
-    before: list[Expr] = []
+    before: list[ir.Expr] = []
     first, second = (_steady(scope, pointer(scope, g), before) for g in given)
     # Where both are equal, the first.
-    better = Compare(op, _pointed_to(second), _pointed_to(first), t.BOOL, node.span)
-    made: Expr = Conditional(better, second, first, first.type, node.span)
+    better = ir.Compare(op, _pointed_to(second), _pointed_to(first), t.BOOL, node.span)
+    made: ir.Expr = ir.Conditional(better, second, first, first.type, node.span)
     for step in reversed(before):
-        made = Comma(step, made, made.type, node.span)
+        made = ir.Comma(step, made, made.type, node.span)
     return referred(made, node.span)
 
 
-def _steady(scope: FunctionScope, at: Expr, before: list[Expr]) -> Expr:
+def _steady(scope: FunctionScope, at: ir.Expr, before: list[ir.Expr]) -> ir.Expr:
     """Return the pointer *at*, or where it acts a variable that is set to it *before*."""
     if not effects.acts(at):
         return at
-    held = LocalStorage(scope.hold(at.type, at.span), at.type, at.span)
-    before.append(Assign(held, at, at.type, at.span))
+    held = ir.LocalStorage(scope.hold(at.type, at.span), at.type, at.span)
+    before.append(ir.Assign(held, at, at.type, at.span))
     return _load(held)
 
 
-def _pointed_to(at: Expr) -> Load:
+def _pointed_to(at: ir.Expr) -> ir.Load:
     return _load(referred(at, at.span))
 
 
-def referred(made: Expr, span: Span) -> Element:
+def referred(made: ir.Expr, span: ir.Span) -> ir.Element:
     """Return the place that a reference refers to; one that is a step from a pointer is the element there."""
     assert isinstance(made.type, t.Pointer)
-    if isinstance(made, Offset) and not made.back:
-        return Element(made.pointer, made.count, made.type.to, span)
-    return Element(made, number(0, t.INT64, span), made.type.to, span)
+    if isinstance(made, ir.Offset) and not made.back:
+        return ir.Element(made.pointer, made.count, made.type.to, span)
+    return ir.Element(made, number(0, t.INT64, span), made.type.to, span)
 
 
-def _dereferenced(scope: FunctionScope, node: Node) -> Place:
+def _dereferenced(scope: FunctionScope, node: Node) -> ir.Place:
     """Lower ``reinterpret_cast<T &>(x)`` to the place of *x*."""
     at = pointer(scope, node.children[-1])
-    return Element(
+    return ir.Element(
         convert(scope, at, t.Pointer(node.type), node.span), number(0, t.INT64, node), node.type, node.span
     )
 
@@ -413,8 +403,55 @@ _MAKERS = {
 }
 
 
-def loaded(made: Expr, node: Node) -> Expr:
+def loaded(made: ir.Expr, node: Node) -> ir.Expr:
     """*made*, or what it refers to where it is a reference that a call returned."""
     if isinstance(made.type, t.Pointer) and made.type.reference and not isinstance(node.type, t.FunctionType):
-        return Load(referred(made, node.span), made.type.to, node.span)
+        return ir.Load(referred(made, node.span), made.type.to, node.span)
     return made
+
+
+# Storage of locals: when a variable becomes bytes of simulated memory.
+
+
+def to_memory(pointer: ir.Expr) -> ir.Local | None:
+    """Return the local that *pointer* is the address of, which is memory: an instruction reads or writes its bytes."""
+    while isinstance(pointer, ir.Convert | ir.Offset):
+        pointer = pointer.value if isinstance(pointer, ir.Convert) else pointer.pointer
+    if isinstance(pointer, ir.AddressOf):
+        local = root(pointer.place)
+        if local is not None:
+            _move(local)
+        return local
+    return None
+
+
+def root(place: ir.Place) -> ir.Local | None:
+    """Return the local that *place* is or is a part of."""
+    while isinstance(place, ir.Member):
+        place = place.base
+    return place.local if isinstance(place, ir.LocalStorage) else None
+
+
+def settle(functions: Iterable[ir.Function], as_bytes: AbstractSet[str]) -> None:
+    """Give records that are seen as bytes somewhere or have members at the same bytes, and arrays of them, bytes."""
+    for function in functions:
+        for local in function.locals:
+            kind = local.type
+            while isinstance(kind, t.Array):
+                kind = kind.of
+            if isinstance(kind, t.Record) and (kind.name in as_bytes or _overlaps(kind)):
+                _move(local)
+
+
+def _overlaps(kind: t.Type) -> bool:
+    """Return whether *kind* is a union or has one in it."""
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    return isinstance(kind, t.Record) and (kind.union or any(_overlaps(f.type) for f in kind.fields))
+
+
+def _move(local: ir.Local) -> None:
+    if local.storage in (ir.Storage.VALUE, ir.Storage.CELL) and not isinstance(
+        local.type, t.ClassType | t.VectorRegister
+    ):
+        local.storage, local.space = ir.Storage.MEMORY, "ldram"  # where a task has its stack

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, field
 
 from mlusim.errors import shown_file
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.errors import excerpt_of
-from mlusim.frontend.bangc.ir import (
-    AddressOf,
-    Const,
-    Declare,
-    Expr,
-    Global,
-    Local,
-    LocalStorage,
-    Place,
-    Span,
-    Storage,
-    Temporary,
-    TranslationProblem,
-)  # fmt: skip
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
@@ -38,7 +25,7 @@ _PYTHONS = re.compile(r"(__\w*__|None|True|False)\Z")  # names that Python has a
 class Untranslatable(Exception):
     """A construct that the intermediate form does not have; ends the lowering of its function."""
 
-    def __init__(self, problem: TranslationProblem) -> None:
+    def __init__(self, problem: ir.TranslationProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -59,14 +46,14 @@ class Surroundings:
 
     unit: "ParsedFile"
     need: Callable[[Declaration], str]  # asks for a function; its symbol
-    variable: Callable[[Declaration], Global]
+    variable: Callable[[Declaration], ir.Global]
     as_bytes: set[str]  # records that are seen as bytes somewhere
     hidden: set[str] = field(factory=set)  # functions that the library has to be asked for by name
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
     copying: dict[Any, bool] = field(factory=dict)  # whether copies of a class call functions
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
     # Of functions, which lambdas and local classes see.
-    statics: dict[Declaration, Local] = field(factory=dict)
+    statics: dict[Declaration, ir.Local] = field(factory=dict)
 
 
 @define(eq=False)
@@ -76,48 +63,48 @@ class FunctionScope(ABC):
     around: Surroundings
     result: t.Type
     symbol: str = ""
-    this: Local | None = None
+    this: ir.Local | None = None
     captures: Captures | None = None  # where it is the body of a lambda
-    locals: list[Local] = field(factory=list)
-    hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
+    locals: list[ir.Local] = field(factory=list)
+    hidden: list[ir.Declare] = field(factory=list)  # temporaries, declared where the function begins
     loops: int = 0  # around what is lowered
-    owned: list[Local] = field(factory=list)  # objects with destructors that no block has taken yet
-    blocks: list[Span] = field(factory=list)  # the statements around that end the scope of a name
+    owned: list[ir.Local] = field(factory=list)  # objects with destructors that no block has taken yet
+    blocks: list[ir.Span] = field(factory=list)  # the statements around that end the scope of a name
     # Temporary objects with destructors: their full expression ends them.
-    loose: list[Local] = field(factory=list)
+    loose: list[ir.Local] = field(factory=list)
     # Objects that are the result, and what says that they are.
-    elided: dict[Local, Local] = field(factory=dict)
+    elided: dict[ir.Local, ir.Local] = field(factory=dict)
     labels: list[list[str]] = field(factory=list)  # of the blocks around
-    bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
-    _by_declaration: dict[int, Local] = field(factory=dict)
+    bindings: dict[int, ir.Place] = field(factory=dict)  # parts of values, by the declaration of their names
+    _by_declaration: dict[int, ir.Local] = field(factory=dict)
     _names: set[str] = field(factory=set)
 
     @abstractmethod
-    def value(self, node: Node) -> Expr:
+    def value(self, node: Node) -> ir.Expr:
         """Return the value of *node*."""
 
     @abstractmethod
-    def valued(self, node: Node, to: t.Type) -> Expr:
+    def valued(self, node: Node, to: t.Type) -> ir.Expr:
         """Return the value of *node* as one of type *to*."""
 
     @abstractmethod
-    def call(self, node: Node) -> Expr:
+    def call(self, node: Node) -> ir.Expr:
         """Return a call; its type is a reference where the function returns one."""
 
-    def refuse(self, construct: str, message: str, span: Span) -> NoReturn:
+    def refuse(self, construct: str, message: str, span: ir.Span) -> NoReturn:
         """End the lowering with a sentence about what is at *span*."""
         text = self.around.unit.text_of(span.file) if span.file else ""
         raise Untranslatable(
-            TranslationProblem(construct, message, span, excerpt_of(text, span.line, span.column))
+            ir.TranslationProblem(construct, message, span, excerpt_of(text, span.line, span.column))
         )
 
-    def add(self, declaration: Declaration, *, parameter: bool = False) -> Local:
+    def add(self, declaration: Declaration, *, parameter: bool = False) -> ir.Local:
         """Return the local that *declaration* declares."""
         kind = declaration.type
         self.refuse_class(kind, declaration.span)
         if parameter:
             self.refuse_destructor(kind, declaration.span)
-        local = Local(
+        local = ir.Local(
             self._unique(declaration.name or "unnamed"),
             declaration.name,
             kind,
@@ -130,7 +117,7 @@ class FunctionScope(ABC):
         self._by_declaration[id(declaration)] = local
         self.locals.append(local)
         if not parameter and ends(element_of(kind)):
-            if local.storage is Storage.STATIC:
+            if local.storage is ir.Storage.STATIC:
                 self.refuse(
                     "destructor",
                     f"a static variable of {kind}, which has a destructor, is not supported",
@@ -139,30 +126,30 @@ class FunctionScope(ABC):
             self.owned.append(local)
         return local
 
-    def unnamed(self, declaration: Declaration) -> Local:
+    def unnamed(self, declaration: Declaration) -> ir.Local:
         """Return a variable for the value of a declaration that names its parts alone."""
         kind = declaration.type
         self.refuse_destructor(kind, declaration.span)
-        local = Local(self._unique(f"{HELPERS}b"), "", kind, declaration.spelling, declaration.span)
+        local = ir.Local(self._unique(f"{HELPERS}b"), "", kind, declaration.spelling, declaration.span)
         self._place(local, declaration)
         self.locals.append(local)
         return local
 
-    def _place(self, local: Local, declaration: Declaration) -> None:
+    def _place(self, local: ir.Local, declaration: Declaration) -> None:
         """Return the storage of a variable, as far as the declaration says."""
         inner = element_of(local.type)
         words = [a for a in declaration.annotations if a in ("nram", "wram", "sram", "ldram")]
         if words:
-            local.storage, local.space = Storage.MEMORY, words[0]
+            local.storage, local.space = ir.Storage.MEMORY, words[0]
         elif isinstance(local.type, t.Array):
             numbers = isinstance(inner, t.Arithmetic) and inner != t.DOUBLE
-            local.storage = Storage.MEMORY if numbers else Storage.CELL
+            local.storage = ir.Storage.MEMORY if numbers else ir.Storage.CELL
             local.space = "ldram" if numbers else ""
             local.stack = numbers
         elif isinstance(local.type, t.Record | t.ClassType):
-            local.storage = Storage.CELL
+            local.storage = ir.Storage.CELL
         if declaration.kind == "VAR_DECL" and declaration.static:
-            local.storage, local.stack = Storage.STATIC, False
+            local.storage, local.stack = ir.Storage.STATIC, False
             local.home = f"{self.symbol}.{local.name}"
             if declaration.constant and not self.around.unit.reader.mutable(local.type):
                 local.fixed = fixed_words(declaration)
@@ -170,7 +157,7 @@ class FunctionScope(ABC):
         elif declaration.kind == "VAR_DECL" and declaration.constant:
             local.constant = fixed_words(declaration)
 
-    def local(self, declaration: Declaration) -> Local | None:
+    def local(self, declaration: Declaration) -> ir.Local | None:
         """Return the local that was declared by *declaration*."""
         return self._by_declaration.get(id(declaration))
 
@@ -179,17 +166,19 @@ class FunctionScope(ABC):
         held = self.captures is not None and declaration in self.captures.members
         return held or id(declaration) in self._by_declaration
 
-    def static(self, declaration: Declaration) -> Local | None:
+    def static(self, declaration: Declaration) -> ir.Local | None:
         """Return the local for a static variable of the function around this lambda, or around the class of this method."""
         home = self.around.statics.get(declaration)
         if home is None:
             return None
-        local = Local(self._unique(home.source_name), home.source_name, home.type, home.spelling, home.span)
-        local.storage, local.space, local.home = Storage.STATIC, home.space, home.home
+        local = ir.Local(
+            self._unique(home.source_name), home.source_name, home.type, home.spelling, home.span
+        )
+        local.storage, local.space, local.home = ir.Storage.STATIC, home.space, home.home
         local.fixed = home.fixed
         self._by_declaration[id(declaration)] = local
         self.locals.append(local)
-        self.hidden.append(Declare(local, None, home.span))  # the other function has made it
+        self.hidden.append(ir.Declare(local, None, home.span))  # the other function has made it
         return local
 
     @property
@@ -202,20 +191,20 @@ class FunctionScope(ABC):
         record = self.this.type.to
         return record.field(name).type if name is not None and isinstance(record, t.Record) else None
 
-    def hold(self, kind: t.Type, span: Span) -> Local:
+    def hold(self, kind: t.Type, span: ir.Span) -> ir.Local:
         """Return a variable that the source does not name, which is stored to before it is read."""
-        local = Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span)
+        local = ir.Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span)
         self.locals.append(local)
         return local
 
-    def refuse_hidden(self, kind: t.Record, span: Span) -> None:
+    def refuse_hidden(self, kind: t.Record, span: ir.Span) -> None:
         """Refuse a class with a member that has the name of one of its base: the two would be one."""
         names = [f.name for f in kind.fields] if kind.bases else []
         for name in names:
             if names.count(name) > 1:
                 self.refuse("inheritance", f"{name} is a member of {kind} and of its base; rename one", span)
 
-    def refuse_beside(self, kind: t.Record, base: t.Type, span: Span) -> None:
+    def refuse_beside(self, kind: t.Record, base: t.Type, span: ir.Span) -> None:
         """Refuse to see an object as a base of its class that is not the first one: that lies elsewhere in it."""
         if base in kind.others:
             self.refuse(
@@ -224,13 +213,13 @@ class FunctionScope(ABC):
                 span,
             )
 
-    def refuse_class(self, kind: t.Type, span: Span) -> None:
+    def refuse_class(self, kind: t.Type, span: ir.Span) -> None:
         """Refuse objects of classes of the C++ library, which the device has not."""
         inner = element_of(kind)
         if isinstance(inner, t.ClassType) and inner.name.startswith("std::"):
             self.refuse("class", f"{inner.name} is of the host, not of the device; use an array", span)
 
-    def refuse_destructor(self, kind: t.Type, span: Span) -> None:
+    def refuse_destructor(self, kind: t.Type, span: ir.Span) -> None:
         """Refuse objects with a destructor: it would not be called."""
         inner = element_of(kind)
         if ends(inner):
@@ -240,22 +229,22 @@ class FunctionScope(ABC):
                 span,
             )
 
-    def forget(self, pointer: Expr) -> None:
+    def forget(self, pointer: ir.Expr) -> None:
         """Have no temporary: *pointer* is the address of one that a local takes the place of."""
-        assert isinstance(pointer, AddressOf)
-        assert isinstance(pointer.place, LocalStorage)
+        assert isinstance(pointer, ir.AddressOf)
+        assert isinstance(pointer.place, ir.LocalStorage)
         local = pointer.place.local
         self.hidden = [declared for declared in self.hidden if declared.local is not local]
         self.locals.remove(local)
 
-    def temporary(self, kind: t.Type, span: Span) -> Local:
+    def temporary(self, kind: t.Type, span: ir.Span) -> ir.Local:
         """Return a variable that the source does not name."""
-        local = Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span, Storage.CELL)
+        local = ir.Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span, ir.Storage.CELL)
         self.locals.append(local)
-        self.hidden.append(Declare(local, None, span))
+        self.hidden.append(ir.Declare(local, None, span))
         return local
 
-    def refuse_loose(self, mark: int, span: Span) -> None:
+    def refuse_loose(self, mark: int, span: ir.Span) -> None:
         """Refuse temporary objects with a destructor, those behind the first *mark*, where they may not be there."""
         for local in self.loose[mark:]:
             self.refuse(
@@ -264,12 +253,12 @@ class FunctionScope(ABC):
                 span,
             )
 
-    def elide(self, local: Local, span: Span) -> Local:
+    def elide(self, local: ir.Local, span: ir.Span) -> ir.Local:
         """Return the flag that tells at run time whether *local*, which has a destructor, is the result of the function."""
         said = self.elided.get(local)
         if said is None:
             said = self.elided[local] = self.hold(t.BOOL, span)
-            self.hidden.append(Declare(said, Const(False, t.BOOL, span), span))
+            self.hidden.append(ir.Declare(said, ir.Const(False, t.BOOL, span), span))
         return said
 
     def _unique(self, name: str) -> str:
@@ -280,14 +269,14 @@ class FunctionScope(ABC):
         self._names.add(chosen)
         return chosen
 
-    def address(self, place: Place, kind: t.Type, span: Span) -> Expr:
+    def address(self, place: ir.Place, kind: t.Type, span: ir.Span) -> ir.Expr:
         """Return a pointer to *place*; the local that it is a part of is no plain value any more."""
-        base: Place | Expr = place
+        base: ir.Place | ir.Expr = place
         while hasattr(base, "base"):
             base = base.base
-        if isinstance(base, LocalStorage) and base.local.storage is Storage.VALUE:
-            base.local.storage = Storage.CELL
-        return AddressOf(place, kind, span)
+        if isinstance(base, ir.LocalStorage) and base.local.storage is ir.Storage.VALUE:
+            base.local.storage = ir.Storage.CELL
+        return ir.AddressOf(place, kind, span)
 
 
 def element_of(kind: t.Type) -> t.Type:
@@ -297,14 +286,14 @@ def element_of(kind: t.Type) -> t.Type:
     return kind
 
 
-def number(value: float, kind: t.Type, node: "Node | Span") -> Const:
+def number(value: float, kind: t.Type, node: "Node | ir.Span") -> ir.Const:
     """Return a constant at *node*."""
-    return Const(value, kind, node if isinstance(node, Span) else node.span)
+    return ir.Const(value, kind, node if isinstance(node, ir.Span) else node.span)
 
 
-def temporary(value: Expr) -> Temporary:
+def temporary(value: ir.Expr) -> ir.Temporary:
     """Return a place for a value."""
-    return Temporary(value, value.type, value.span)
+    return ir.Temporary(value, value.type, value.span)
 
 
 def fixed_words(declaration: Declaration) -> str:

@@ -3,55 +3,17 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import (
-    Assign,
-    Block,
-    Break,
-    Call,
-    Comma,
-    Compare,
-    Compose,
-    Continue,
-    Declare,
-    Element,
-    Evaluate,
-    Expr,
-    If,
-    Load,
-    Local,
-    LocalStorage,
-    Loop,
-    Offset,
-    Place,
-    Return,
-    Section,
-    Span,
-    Statement,
-    Storage,
-    Switch,
-    Temporary,
-    Update,
-)  # fmt: skip
 from mlusim.frontend.bangc.ir.walk import parts_of
-from mlusim.frontend.bangc.lower import (
-    assembly,
-    bindings,
-    braces,
-    control,
-    copies,
-    effects,
-    endings,
-    headers,
-    places,
-)
+from mlusim.frontend.bangc.lower import assembly, effects, headers, objects, places
 from mlusim.frontend.bangc.lower.arguments import argument
 from mlusim.frontend.bangc.lower.conversions import convert, letters, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import BEGIN, STOP, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
-Body = tuple[Statement, ...]
+Body = tuple[ir.Statement, ...]
 _IGNORED = (
     "TYPE_ALIAS_DECL",
     "TYPEDEF_DECL",
@@ -76,40 +38,40 @@ def body(scope: FunctionScope, node: Node) -> Body:
     if node.kind != "COMPOUND_STMT":
         return tuple(statement(scope, node))
     scope.blocks.append(node.span)
-    made = control.block(scope, node.children, statement)
+    made = block(scope, node.children)
     scope.blocks.pop()
     return made
 
 
-def statement(scope: FunctionScope, node: Node) -> list[Statement]:
+def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """Lower one statement; to nothing where it has no effect."""
     mark = len(scope.loose)
     made = _ended(scope, _made(scope, node), mark, node)
-    return made if node.invoked is None else [Block((), node.invoked), *made]  # one stops there, too
+    return made if node.invoked is None else [ir.Block((), node.invoked), *made]  # one stops there, too
 
 
-def _ended(scope: FunctionScope, made: list[Statement], mark: int, node: Node) -> list[Statement]:
+def _ended(scope: FunctionScope, made: list[ir.Statement], mark: int, node: Node) -> list[ir.Statement]:
     """*made* of *node*, and the ends of its temporary objects."""
     loose = scope.loose[mark:]
     if not loose:
         return made
-    alone = all(isinstance(s, Evaluate | Declare) for s in made)
+    alone = all(isinstance(s, ir.Evaluate | ir.Declare) for s in made)
     # A reference makes the object that it is bound to live as long as itself.
-    extended = any(isinstance(s, Declare) and isinstance(s.local.type, t.Pointer) for s in made)
-    result = made[-1].value if made and isinstance(made[-1], Return) else None
-    before, after = made, list[Statement]()
+    extended = any(isinstance(s, ir.Declare) and isinstance(s.local.type, t.Pointer) for s in made)
+    result = made[-1].value if made and isinstance(made[-1], ir.Return) else None
+    before, after = made, list[ir.Statement]()
     # A result is computed before the temporary objects end that it comes from.
     if result is not None and isinstance(result.type, t.Arithmetic):
-        held = LocalStorage(scope.hold(result.type, node.span), result.type, node.span)
-        before = [Evaluate(Assign(held, result, result.type, node.span), node.span)]
-        after = [Return(Load(held, result.type, node.span), node.span)]
+        held = ir.LocalStorage(scope.hold(result.type, node.span), result.type, node.span)
+        before = [ir.Evaluate(ir.Assign(held, result, result.type, node.span), node.span)]
+        after = [ir.Return(ir.Load(held, result.type, node.span), node.span)]
     elif not alone or extended:
         scope.refuse_loose(mark, node.span)
     del scope.loose[mark:]
-    return [*before, *(s for local in reversed(loose) for s in endings.of_local(scope, local)), *after]
+    return [*before, *(s for local in reversed(loose) for s in objects.ending_of_local(scope, local)), *after]
 
 
-def _made(scope: FunctionScope, node: Node) -> list[Statement]:
+def _made(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     maker = _MAKERS.get(node.kind)
     if node.kind in _SCOPES and maker is not None:
         scope.blocks.append(node.span)
@@ -121,10 +83,10 @@ def _made(scope: FunctionScope, node: Node) -> list[Statement]:
     if node.type is None:
         word = node.kind.removesuffix("_STMT").lower().replace("_", " ")
         return scope.refuse(word, f"this kind of statement ({word}) is not supported", node.span)
-    return [Evaluate(effect(scope, node), node.span)]
+    return [ir.Evaluate(effect(scope, node), node.span)]
 
 
-def effect(scope: FunctionScope, node: Node) -> Expr:
+def effect(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return an expression whose value is not used."""
     while node.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR") or (
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
@@ -136,33 +98,33 @@ def effect(scope: FunctionScope, node: Node) -> Expr:
     return made
 
 
-def _block(scope: FunctionScope, node: Node) -> list[Statement]:
+def _block(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     inner = body(scope, node)
-    return [Block(inner, node.span)] if inner else []
+    return [ir.Block(inner, node.span)] if inner else []
 
 
-def _nothing(_scope: FunctionScope, _node: Node) -> list[Statement]:
+def _nothing(_scope: FunctionScope, _node: Node) -> list[ir.Statement]:
     return []
 
 
-def _attributed(scope: FunctionScope, node: Node) -> list[Statement]:
+def _attributed(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     return statement(scope, node.children[-1])
 
 
-def _declarations(scope: FunctionScope, node: Node) -> list[Statement]:
-    made: list[Statement] = []
+def _declarations(scope: FunctionScope, node: Node) -> list[ir.Statement]:
+    made: list[ir.Statement] = []
     for child in node.children:
         if child.kind == "VAR_DECL" and child.decl is not None:
             made += declare(scope, child.decl, child.span)
-        elif bindings.binds(child):
-            made += bindings.declare(scope, child)
+        elif binds(child):
+            made += declare_bindings(scope, child)
         elif child.kind not in _IGNORED:
             word = child.kind.removesuffix("_DECL").lower().replace("_", " ")
             scope.refuse(word, f"a local {word} is not supported", child.span)
     return made
 
 
-def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[Statement]:
+def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> list[ir.Statement]:
     """Lower the declaration of a variable of a function."""
     initial = declaration.initialiser
     kind = declaration.type
@@ -172,63 +134,63 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
         )
     if isinstance(kind, t.Pointer) and kind.reference and initial is not None:
         bound = argument(scope, initial, kind)
-        return [Declare(scope.add(declaration), bound, span)]
+        return [ir.Declare(scope.add(declaration), bound, span)]
     if initial is None:
-        made = Declare(scope.add(declaration), None, span)
-        if made.local.storage is Storage.STATIC and isinstance(kind, t.Array):
-            made.value = Compose((), kind, span)  # zeros
+        made = ir.Declare(scope.add(declaration), None, span)
+        if made.local.storage is ir.Storage.STATIC and isinstance(kind, t.Array):
+            made.value = ir.Compose((), kind, span)  # zeros
         if (
             not scope.loops
-            or made.local.storage is Storage.STATIC
+            or made.local.storage is ir.Storage.STATIC
             or not isinstance(kind, t.Arithmetic | t.Pointer)
         ):
             return [made]
         scope.hidden.append(made)  # keeps what the turn before left, as a register does (inferred)
         return []
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
-        value: Expr | None = braces.compose(scope, initial, kind)
+        value: ir.Expr | None = objects.compose(scope, initial, kind)
     elif isinstance(kind, t.Array) and initial.kind == "STRING_LITERAL":
         value = letters(string(scope, initial).value, kind, span)
     elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
         return _constructed(scope, declaration, initial, span)
     else:
         value = scope.valued(initial, kind)
-    return [Declare(scope.add(declaration), value, span)]
+    return [ir.Declare(scope.add(declaration), value, span)]
 
 
 def _constructed(
-    scope: FunctionScope, declaration: Declaration, initial: Node, span: Span
-) -> list[Statement]:
+    scope: FunctionScope, declaration: Declaration, initial: Node, span: ir.Span
+) -> list[ir.Statement]:
     """Lower a record that a call makes: straight in its place where that is a constructor of the sources."""
     value = scope.call(initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
     if places.new_object(value) is not None and not declaration.static:
-        assert isinstance(value, Comma)
-        assert isinstance(value.first, Call)
+        assert isinstance(value, ir.Comma)
+        assert isinstance(value.first, ir.Call)
         scope.forget(value.first.arguments[0])  # the temporary object, which is not made
         local = scope.add(declaration)
-        here = scope.address(LocalStorage(local, local.type, span), t.Pointer(local.type), span)
-        made = Call(
+        here = scope.address(ir.LocalStorage(local, local.type, span), t.Pointer(local.type), span)
+        made = ir.Call(
             value.first.symbol, value.first.name, (here, *value.first.arguments[1:]), t.VOID, value.first.span
         )
-        return [Declare(local, None, span), Evaluate(made, span)]
+        return [ir.Declare(local, None, span), ir.Evaluate(made, span)]
     value = places.loaded(value, initial)
-    return [Declare(scope.add(declaration), None if empty else value, span)]
+    return [ir.Declare(scope.add(declaration), None if empty else value, span)]
 
 
 # -- control flow ----------------------------------------------------------------------------------
 
 
-def _begun(scope: FunctionScope, node: Node) -> list[Statement]:
+def _begun(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """Lower the declaration in the head of a statement: ``if (int n = ...)``, ``if (int n = ...; n > 2)``."""
     if node.kind == "VAR_DECL" and node.decl is not None:
         return declare(scope, node.decl, node.span)
     return statement(scope, node)
 
 
-def _if(scope: FunctionScope, node: Node) -> list[Statement]:
+def _if(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     parts = list(node.children)
-    before: list[Statement] = []
+    before: list[ir.Statement] = []
     while parts and parts[0].type is None:
         before += _begun(scope, parts.pop(0))
     test, then, other = parts[0], parts[1], parts[2] if len(parts) > 2 else None
@@ -238,11 +200,11 @@ def _if(scope: FunctionScope, node: Node) -> list[Statement]:
         made = [] if live is None else statement(scope, live)
     else:
         tested = scope.valued(test, t.BOOL)
-        made = [If(tested, body(scope, then), () if other is None else body(scope, other), node.span)]
-    return [Block((*before, *made), node.span)] if before else made
+        made = [ir.If(tested, body(scope, then), () if other is None else body(scope, other), node.span)]
+    return [ir.Block((*before, *made), node.span)] if before else made
 
 
-def turn(scope: FunctionScope, node: Node) -> tuple[Statement, ...]:
+def turn(scope: FunctionScope, node: Node) -> tuple[ir.Statement, ...]:
     """Return the body of a loop."""
     scope.loops += 1
     made = body(scope, node)
@@ -250,52 +212,56 @@ def turn(scope: FunctionScope, node: Node) -> tuple[Statement, ...]:
     return made
 
 
-def _for(scope: FunctionScope, node: Node) -> list[Statement]:
+def _for(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     first, test, step = headers.parts(scope, node)
     before = [] if first is None else statement(scope, first)
     tested, leave = _tested(scope, node, test)
     stepped = None if step is None else effect(scope, step)
-    loop = Loop(tested, stepped, (*leave, *turn(scope, node.children[-1])), False, node.span)
-    return [Block((*before, loop), node.span)] if before else [loop]
+    loop = ir.Loop(tested, stepped, (*leave, *turn(scope, node.children[-1])), False, node.span)
+    return [ir.Block((*before, loop), node.span)] if before else [loop]
 
 
-def _each(scope: FunctionScope, node: Node) -> list[Statement]:
+def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """``for (auto x : elements)``."""
     variable, source, inner = node.children[0], node.children[1], node.children[-1]
-    before: list[Statement] = []
+    before: list[ir.Statement] = []
     first, last = _ends(scope, source, before)
     kind, span = first.type, node.span
     assert isinstance(kind, t.Pointer)
-    at, stop = (LocalStorage(scope.hold(kind, span), kind, span) for _ in range(2))
-    here = Load(at, kind, span)
+    at, stop = (ir.LocalStorage(scope.hold(kind, span), kind, span) for _ in range(2))
+    here = ir.Load(at, kind, span)
     declaration = variable.decl
     assert declaration is not None
     if isinstance(declaration.type, t.Pointer) and declaration.type.reference:
-        value: Expr = here
+        value: ir.Expr = here
     else:
-        element_at = Element(here, number(0, t.INT64, node), kind.to, span)
-        value = Load(element_at, kind.to, span)
+        element_at = ir.Element(here, number(0, t.INT64, node), kind.to, span)
+        value = ir.Load(element_at, kind.to, span)
         if isinstance(kind.to, t.Record) and isinstance(declaration.type, t.Record):
-            value = copies.copied(scope, element_at, declaration.type, span)
+            value = objects.copied(scope, element_at, declaration.type, span)
         else:
             value = convert(scope, value, declaration.type, span)
-    if bindings.binds(variable):
-        bound = bindings.bound(scope, variable, value)
+    if binds(variable):
+        bound = bound_names(scope, variable, value)
     else:
-        bound = Declare(scope.add(declaration), value, variable.span)
+        bound = ir.Declare(scope.add(declaration), value, variable.span)
     body = (bound, *turn(scope, inner))
-    test = Compare("!=", here, Load(stop, kind, span), t.BOOL, span)  # as C++ has it: iterators need no order
-    step = Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
-    loop = Loop(test, step, body, False, span)
-    return [Block((*before, Declare(at.local, first, span), Declare(stop.local, last, span), loop), span)]
+    test = ir.Compare(
+        "!=", here, ir.Load(stop, kind, span), t.BOOL, span
+    )  # as C++ has it: iterators need no order
+    step = ir.Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
+    loop = ir.Loop(test, step, body, False, span)
+    return [
+        ir.Block((*before, ir.Declare(at.local, first, span), ir.Declare(stop.local, last, span), loop), span)
+    ]
 
 
-def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[Expr, Expr]:
+def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tuple[ir.Expr, ir.Expr]:
     """Return the pointers to the first element and behind the last; a value is held *before* that."""
     kind, span = source.type, source.span
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
-        return first, Offset(first, number(kind.count, t.INT64, source), False, first.type, span)
+        return first, ir.Offset(first, number(kind.count, t.INT64, source), False, first.type, span)
     if isinstance(kind, t.Record):
         this = places.address_of(scope, _held(scope, source, before), span)
         begin, end = (_own_end(scope, kind, word, this, source) for word in (BEGIN, STOP))
@@ -304,18 +270,18 @@ def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[
     return scope.refuse("loop over elements", f"a loop over the elements of {kind} is not supported", span)
 
 
-def _held(scope: FunctionScope, source: Node, before: list[Statement]) -> Place:
+def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.Place:
     """Return the place of the elements; a value is held *before* the loop."""
     held = places.place(scope, source)
-    if not isinstance(held, Temporary):
+    if not isinstance(held, ir.Temporary):
         return held
     scope.refuse_destructor(source.type, source.span)
-    kept = LocalStorage(scope.hold(source.type, source.span), source.type, source.span)
-    before.append(Declare(kept.local, held.value, source.span))
+    kept = ir.LocalStorage(scope.hold(source.type, source.span), source.type, source.span)
+    before.append(ir.Declare(kept.local, held.value, source.span))
     return kept
 
 
-def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: Expr, source: Node) -> Expr | None:
+def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: ir.Expr, source: Node) -> ir.Expr | None:
     """Return the result of ``begin`` or ``end`` of a class of the sources."""
     unit = scope.around.unit
     name = "begin" if word == BEGIN else "end"
@@ -324,40 +290,40 @@ def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: Expr, source
     if target is None:
         scope.around.hidden.add(f"{word}{kind.name}>")
         return None
-    return Call(scope.around.need(target), target.title, (this,), target.result, source.span)
+    return ir.Call(scope.around.need(target), target.title, (this,), target.result, source.span)
 
 
-def _while(scope: FunctionScope, node: Node) -> list[Statement]:
+def _while(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     tested, leave = _tested(scope, node, node.children[-2])
-    return [Loop(tested, None, (*leave, *turn(scope, node.children[-1])), False, node.span)]
+    return [ir.Loop(tested, None, (*leave, *turn(scope, node.children[-1])), False, node.span)]
 
 
-def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[Expr | None, Body]:
+def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[ir.Expr | None, Body]:
     """Return the test of a loop; where it declares a variable, what every turn begins with instead."""
     declared = [child for child in node.children[:-1] if child.kind == "VAR_DECL"]
     begun = [s for child in declared for s in _begun(scope, child)]
     tested = None if test is None else scope.valued(test, t.BOOL)
     if not begun or tested is None:
         return tested, ()
-    return None, (*begun, If(tested, (), (Break(node.span),), node.span))
+    return None, (*begun, ir.If(tested, (), (ir.Break(node.span),), node.span))
 
 
-def _do(scope: FunctionScope, node: Node) -> list[Statement]:
+def _do(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     inner, test = node.children[0], node.children[-1]
     made = turn(scope, inner)
     known = effects.decided(scope, test)
     if known == 0 and not _leaves(made):  # do ... while (0), as macros have it: no loop
-        return [Block(made, node.span)] if made else []
-    return [Loop(scope.valued(test, t.BOOL), None, made, True, node.span)]
+        return [ir.Block(made, node.span)] if made else []
+    return [ir.Loop(scope.valued(test, t.BOOL), None, made, True, node.span)]
 
 
 def _leaves(made: Body, *, switched: bool = False) -> bool:
     """Return whether a break or a continue belongs to the loop around *made*."""
-    kinds = Continue if switched else Break | Continue  # a break in a switch ends that
+    kinds = ir.Continue if switched else ir.Break | ir.Continue  # a break in a switch ends that
     for inner in made:
         if isinstance(inner, kinds):
             return True
-        if isinstance(inner, Switch):
+        if isinstance(inner, ir.Switch):
             if any(_leaves(s.body, switched=True) for s in inner.sections):
                 return True
         elif any(_leaves(part, switched=switched) for part in parts_of(inner)):
@@ -365,32 +331,32 @@ def _leaves(made: Body, *, switched: bool = False) -> bool:
     return False
 
 
-def _break(_scope: FunctionScope, node: Node) -> list[Statement]:
-    return [Break(node.span)]
+def _break(_scope: FunctionScope, node: Node) -> list[ir.Statement]:
+    return [ir.Break(node.span)]
 
 
-def _continue(_scope: FunctionScope, node: Node) -> list[Statement]:
-    return [Continue(node.span)]
+def _continue(_scope: FunctionScope, node: Node) -> list[ir.Statement]:
+    return [ir.Continue(node.span)]
 
 
-def _return(scope: FunctionScope, node: Node) -> list[Statement]:
+def _return(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     if not node.children:
-        return [Return(None, node.span)]
+        return [ir.Return(None, node.span)]
     given = node.children[0]
     if isinstance(scope.result, t.Void):
-        return [Evaluate(effect(scope, given), node.span), Return(None, node.span)]
+        return [ir.Evaluate(effect(scope, given), node.span), ir.Return(None, node.span)]
     local = _named_result(scope, given)
     if local is not None:
-        whole = Load(LocalStorage(local, local.type, given.span), local.type, given.span)
+        whole = ir.Load(ir.LocalStorage(local, local.type, given.span), local.type, given.span)
         if not ends(local.type):
-            return [Return(whole, node.span)]
-        said = LocalStorage(scope.elide(local, node.span), t.BOOL, node.span)
-        stored = Assign(said, number(True, t.BOOL, node), t.BOOL, node.span)
-        return [Evaluate(stored, node.span), Return(whole, node.span)]
-    return [Return(argument(scope, given, scope.result), node.span)]
+            return [ir.Return(whole, node.span)]
+        said = ir.LocalStorage(scope.elide(local, node.span), t.BOOL, node.span)
+        stored = ir.Assign(said, number(True, t.BOOL, node), t.BOOL, node.span)
+        return [ir.Evaluate(stored, node.span), ir.Return(whole, node.span)]
+    return [ir.Return(argument(scope, given, scope.result), node.span)]
 
 
-def _named_result(scope: FunctionScope, given: Node) -> Local | None:
+def _named_result(scope: FunctionScope, given: Node) -> ir.Local | None:
     """Return the object of the function that is its result, which is not copied: C++ allows that, and compilers do it."""
     if not isinstance(scope.result, t.Record):
         return None
@@ -403,29 +369,34 @@ def _named_result(scope: FunctionScope, given: Node) -> Local | None:
     ):
         given = places.bare(given.children[-1])
     local = None if given.kind != "DECL_REF_EXPR" or given.decl is None else scope.local(given.decl)
-    if local is None or local.parameter or local.storage is Storage.STATIC or local.type is not scope.result:
+    if (
+        local is None
+        or local.parameter
+        or local.storage is ir.Storage.STATIC
+        or local.type is not scope.result
+    ):
         return None
     return local
 
 
-def _switch(scope: FunctionScope, node: Node) -> list[Statement]:
+def _switch(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     before = [s for child in node.children[:-2] for s in _begun(scope, child)]
     if headers.divided(scope, node, "switch"):
         scope.refuse(
             "switch", "a switch with an initialiser is not supported; write it before the switch", node.span
         )
     value = scope.value(node.children[-2])
-    sections: list[Section] = []
+    sections: list[ir.Section] = []
     inner = node.children[-1]
     for child in inner.children if inner.kind == "COMPOUND_STMT" else [inner]:
         labels, default, rest = _labels(scope, child)
         if labels or default:
-            sections.append(Section(tuple(labels), default, (), child.span))
+            sections.append(ir.Section(tuple(labels), default, (), child.span))
         if not sections:
             scope.refuse("switch", "a statement before the first case is not supported", child.span)
         sections[-1].body += tuple(statement(scope, rest))
-    made = Switch(value, tuple(sections), node.span)
-    return [Block((*before, made), node.span)] if before else [made]
+    made = ir.Switch(value, tuple(sections), node.span)
+    return [ir.Block((*before, made), node.span)] if before else [made]
 
 
 def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
@@ -442,11 +413,129 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
     return labels, default, node
 
 
-def _try(scope: FunctionScope, node: Node) -> list[Statement]:
+def _try(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     return scope.refuse("try", "try is of the host, not of the device; return a status", node.span)
 
 
-_MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[Statement]]] = MappingProxyType(
+# ``auto [a, b] = pair``: names for the members of a record or the elements of an array.
+
+
+def binds(node: Node) -> bool:
+    """Return whether a declaration names the parts of its value."""
+    return node.kind == "UNEXPOSED_DECL" and node.decl is not None and node.decl.name.startswith("[")
+
+
+def declare_bindings(scope: FunctionScope, node: Node) -> list[ir.Statement]:
+    """Return the value, held by a variable that the source does not name, and its parts by name."""
+    declaration = node.decl
+    assert declaration is not None
+    initial = declaration.initialiser
+    if initial is None:
+        return scope.refuse("structured binding", "this binding has no value", node.span)
+    kind = declaration.type
+    if isinstance(kind, t.Pointer) and kind.reference:
+        value = argument(scope, initial, kind)
+    elif isinstance(kind, t.Array):
+        return scope.refuse("structured binding", "bind the elements of an array by reference", node.span)
+    else:
+        value = scope.valued(initial, kind)
+    return [bound_names(scope, node, value)]
+
+
+def bound_names(scope: FunctionScope, node: Node, value: ir.Expr) -> ir.Declare:
+    """Return the parts of *value* by the names that *node* declares."""
+    declaration = node.decl
+    assert declaration is not None
+    local = scope.unnamed(declaration)
+    held: ir.Place = ir.LocalStorage(local, local.type, node.span)
+    whole = local.type
+    if isinstance(whole, t.Pointer) and whole.reference:
+        whole = whole.to
+        held = ir.Element(ir.Load(held, local.type, node.span), number(0, t.INT64, node), whole, node.span)
+    for n, part in enumerate(declaration.children):
+        scope.bindings[id(part)] = _part(scope, held, whole, n, part)
+    return ir.Declare(local, value, node.span)
+
+
+def _part(scope: FunctionScope, held: ir.Place, whole: t.Type, n: int, part: Declaration) -> ir.Place:
+    if isinstance(whole, t.Record):
+        field = whole.fields[n]
+        at = ir.Member(held, field.name, field.offset, field.type, part.span)
+        if isinstance(field.type, t.Pointer) and field.type.reference:
+            return ir.Element(
+                ir.Load(at, field.type, part.span), number(0, t.INT64, part.span), field.type.to, part.span
+            )
+        return at
+    if isinstance(whole, t.Array):
+        first = scope.address(held, t.Pointer(whole.of), part.span)
+        return ir.Element(first, number(n, t.INT64, part.span), whole.of, part.span)
+    return scope.refuse("structured binding", f"the parts of {whole} cannot be named", part.span)
+
+
+# Statements that leave others: ``goto``, and the ends of objects at the end of their block.
+
+
+def block(scope: FunctionScope, children: list[Node]) -> Body:
+    """Return the statements of a block; objects that are declared there end with it."""
+    if any(child.kind == "LABEL_STMT" for child in children):
+        return (_labelled(scope, children),)
+    made: list[ir.Statement] = []
+    for n, child in enumerate(children):
+        mark = len(scope.owned)
+        made += statement(scope, child)
+        owned = scope.owned[mark:]
+        del scope.owned[mark:]
+        if owned:
+            if child.kind != "DECL_STMT":
+                scope.refuse(
+                    "destructor", "declare an object with a destructor in a block of its own", child.span
+                )
+            rest = block(scope, children[n + 1 :])
+            for local in reversed(owned):
+                last = objects.ending_of_local(scope, local)
+                said = scope.elided.get(local)
+                if said is not None:  # the caller ends what is the result
+                    held = ir.LocalStorage(said, t.BOOL, local.span)
+                    last = (ir.If(ir.Load(held, t.BOOL, local.span), (), last, local.span),)
+                rest = (ir.Finally(rest, last, local.span),)
+            return (*made, *rest)
+    return tuple(made)
+
+
+def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
+    names: list[str] = []
+    sections: list[list[Node]] = [[]]
+    for child in children:
+        node = child
+        while node.kind == "LABEL_STMT":
+            names.append(scope.around.unit.reader.text(node))
+            sections.append([])
+            node = node.children[-1]
+        sections[-1].append(node)
+    scope.labels.append(names)
+    scope.loops += 1  # a goto leads back
+    made = []
+    for section in sections:
+        inner = block(scope, section)
+        if section is not sections[-1] and any(isinstance(s, ir.Finally) for s in inner):
+            scope.refuse(
+                "goto", "a label behind an object with a destructor is not supported", section[0].span
+            )
+        made.append(inner)
+    scope.loops -= 1
+    scope.labels.pop()
+    return ir.Labelled(tuple(made), tuple(names), children[0].span)
+
+
+def goto(scope: FunctionScope, node: Node) -> list[ir.Statement]:
+    """``goto``, to a label of a block around it."""
+    label = scope.around.unit.reader.text(node.children[0])
+    if not any(label in names for names in scope.labels):
+        scope.refuse("goto", f"this goto leads into the block of {label}, which is not supported", node.span)
+    return [ir.Goto(label, node.span)]
+
+
+_MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[ir.Statement]]] = MappingProxyType(
     {
         "COMPOUND_STMT": _block,
         "NULL_STMT": _nothing,
@@ -461,7 +550,7 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[Statement]]] = Mappin
         "CONTINUE_STMT": _continue,
         "RETURN_STMT": _return,
         "SWITCH_STMT": _switch,
-        "GOTO_STMT": control.goto,
+        "GOTO_STMT": goto,
         "CXX_TRY_STMT": _try,
         "ASM_STMT": assembly.statement,
         "GCC_ASM_STMT": assembly.statement,

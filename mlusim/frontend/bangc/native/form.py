@@ -16,8 +16,8 @@ from mlusim.engine.native.stack import CIRCLES, FRAMES
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.circles import DEEP, circles
-from mlusim.frontend.bangc.fitting import limits_of
+from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_structure
+from mlusim.frontend.bangc.ir.walk import DEEP, circles
 from mlusim.frontend.bangc.native import calls, classes, records, registers
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, in_frame, literal
@@ -30,7 +30,6 @@ from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond, no_number
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
-from mlusim.frontend.bangc.structures import number, packed
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.run import Loaded, NativeProgram, Words, assemble
 from mlusim.memory.pointer import Ptr
@@ -193,7 +192,7 @@ class BangForm:
         made: list[int] = []
         for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
             if isinstance(p.type, t.Record):
-                raw = packed(a, p.type, words.pointer)
+                raw = packed_structure(a, p.type, words.pointer)
                 # Padded to whole words.
                 made += struct.unpack(f"={_many(p.type)}Q", raw + bytes(-len(raw) % 8))
             else:
@@ -344,7 +343,7 @@ def _word(argument: object, parameter: ir.Local, words: Words) -> int:
         )
     if kind.kind != "float":
         return int(converted(value, kind)) & MASK
-    return int.from_bytes(number(value, kind), "little")
+    return int.from_bytes(packed_number(value, kind), "little")
 
 
 def _records(text: str) -> list[str]:

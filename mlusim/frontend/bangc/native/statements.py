@@ -6,8 +6,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.circles import DEEP
-from mlusim.frontend.bangc.ir.walk import changed, is_counted, walk
+from mlusim.frontend.bangc.ir.walk import DEEP, changed, is_counted, walk
 from mlusim.frontend.bangc.native import classes, records, registers, screening
 from mlusim.frontend.bangc.native.expressions import in_register, name
 from mlusim.frontend.bangc.native.numbers import (

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from mlusim.frontend.bangc.errors import Diagnostic
-from mlusim.frontend.bangc.ir.names import Span
+from mlusim.frontend.bangc.ir import Span
 from mlusim.frontend.bangc.parse.library import (
     BINARY,
     UNARY,

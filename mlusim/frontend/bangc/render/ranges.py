@@ -2,32 +2,20 @@
 
 import math
 
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import (
-    Binary,
-    Builtin,
-    Compare,
-    Conditional,
-    Const,
-    Convert,
-    Expr,
-    Load,
-    LocalStorage,
-    Logical,
-    Unary,
-)
 
 Range = tuple[int, int]
 _NORMAL = (-126, 126)  # exponents of floats that are normal
 _TASKS = 1 << 24  # more tasks than any launch has
 
 
-def of(node: Expr, known: "dict[str, Range]") -> Range:
+def of(node: ir.Expr, known: "dict[str, Range]") -> Range:
     """Return the least and the greatest value of an integer expression; *known* has those of some locals."""
     kind = node.type
     if not isinstance(kind, t.Arithmetic) or not kind.whole:
         return (0, 0)
-    if isinstance(node, Const):
+    if isinstance(node, ir.Const):
         return (int(node.value), int(node.value))
     found = _found(node, known)
     if found is None or found[0] < kind.low or found[1] > kind.high:
@@ -35,31 +23,31 @@ def of(node: Expr, known: "dict[str, Range]") -> Range:
     return found
 
 
-def _found(node: Expr, known: "dict[str, Range]") -> Range | None:
-    if isinstance(node, Compare | Logical) or (isinstance(node, Unary) and node.op == "!"):
+def _found(node: ir.Expr, known: "dict[str, Range]") -> Range | None:
+    if isinstance(node, ir.Compare | ir.Logical) or (isinstance(node, ir.Unary) and node.op == "!"):
         return 0, 1
-    if isinstance(node, Builtin):
+    if isinstance(node, ir.Builtin):
         return 0, _TASKS
-    if isinstance(node, Load) and isinstance(node.place, LocalStorage):
+    if isinstance(node, ir.Load) and isinstance(node.place, ir.LocalStorage):
         return known.get(node.place.local.name)
-    if isinstance(node, Convert) and isinstance(node.value.type, t.Arithmetic) and node.value.type.whole:
+    if isinstance(node, ir.Convert) and isinstance(node.value.type, t.Arithmetic) and node.value.type.whole:
         return of(node.value, known)
-    if isinstance(node, Conditional):
+    if isinstance(node, ir.Conditional):
         then, other = of(node.then, known), of(node.other, known)
         return min(then[0], other[0]), max(then[1], other[1])
-    if isinstance(node, Binary):
+    if isinstance(node, ir.Binary):
         return computed(node.op, of(node.left, known), of(node.right, known))
     return None
 
 
-def exponents(node: Expr) -> Range | None:
+def exponents(node: ir.Expr) -> Range | None:
     """Return the least and the greatest exponent of a float that is an integer times powers of two, so that it needs no rounding.
 
     Zero has none of them.  None for other numbers, and where a float of these exponents might not be normal.
     """
-    if isinstance(node, Convert) and node.type == t.FLOAT and isinstance(node.value.type, t.Arithmetic):
+    if isinstance(node, ir.Convert) and node.type == t.FLOAT and isinstance(node.value.type, t.Arithmetic):
         return (0, 8 * node.value.type.size) if node.value.type.whole else None
-    if isinstance(node, Binary) and node.op in "*/" and isinstance(node.right, Const):
+    if isinstance(node, ir.Binary) and node.op in "*/" and isinstance(node.right, ir.Const):
         found, (mantissa, exponent) = exponents(node.left), math.frexp(node.right.value)
         if found is not None and abs(mantissa) == 0.5:
             moved = exponent - 1 if node.op == "*" else 1 - exponent
