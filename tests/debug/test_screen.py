@@ -117,6 +117,13 @@ def test_every_part_fits_into_80_by_24():
             assert all(p.region.width <= 80 and p.region.height >= 1 and p.region.bottom <= 24 for p in parts)
             assert sum(p.region.height for p in parts) <= 24
             await pressed(app, pilot, "ctrl+t")
+        await typed(app, pilot, "who-wrote buffer[0]")
+        assert ["chain"] == [p for p in PANES if app.query_one(f"#{p}").display]
+        asked = f"who-wrote buffer[0], asked at {app.views.where}"
+        answer = pane(app, "chain")
+        assert "buffer[0]: written at moment" in answer
+        await pressed(app, pilot, "f8")
+        assert (asked, answer) == (app.query_one("#chain").border_title, pane(app, "chain"))
 
     on_screen(scenario)
 
@@ -127,7 +134,7 @@ def test_a_big_terminal_shows_all_panes():
     async def scenario(app, pilot):
         await typed(app, pilot, f"break {line('staged-barrier')} task 0m")
         await pressed(app, pilot, "f5")
-        assert all(app.query_one(f"#{name}").display for name in PANES)
+        assert ["chain"] == [name for name in PANES if not app.query_one(f"#{name}").display]
         assert f"waiting  line {line('staged-barrier')}" in pane(app, "tasks")
         assert "__sync_cluster: task 0m missing" in pane(app, "tasks")
         assert "in flight: memcpy_async" in pane(app, "pipes")

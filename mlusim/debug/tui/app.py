@@ -93,7 +93,9 @@ PANES = {
     "pipes": "pipes",
     "nram": "memory map",
     "memory": "memory",
+    "chain": "why",
 }
+NOT_ASKED = "`why n`, `why branch` and `who-wrote buffer[0]` show here where a value comes from"
 KEYS = (
     ("f5", "continue", "cont"),
     ("f10", "next", "next"),
@@ -138,7 +140,7 @@ class DebuggerApp(App[None]):
     #panes { height: 2fr; width: 1fr; }
     #panes Pane { height: 1fr; display: none; }
     #panes Pane.shown { display: block; }
-    #pipes > Static { text-wrap: wrap; }
+    #pipes > Static, #chain > Static { text-wrap: wrap; }
     #log { height: 5; border-top: solid $primary; }
     .wide #body { layout: horizontal; }
     .wide #left, .wide #panes { height: 1fr; }
@@ -152,6 +154,8 @@ class DebuggerApp(App[None]):
     .wide #breakpoints.empty { display: none; }
     .wide #pipes { max-height: 6; }
     .wide #nram { max-height: 8; }
+    .wide #panes #chain { height: 2fr; min-height: 6; }
+    .wide #panes #chain.empty { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, f"line('{command}')", shown, priority=True) for key, command, shown in KEYS),
@@ -247,6 +251,8 @@ class DebuggerApp(App[None]):
         if answer.reply.text:
             text = Text(answer.reply.text.expandtabs(8), "" if answer.reply.ok else "red")
             log.write(text, width=max(20, log.scrollable_content_region.width))
+        if answer.views.chain and self.views is not None and answer.views.asked != self.views.asked:
+            self._reveal("chain")  # the log of a small terminal has no room for it
         self._show(answer.views)
         self._waiting -= 1
         self.busy = self._waiting > 0
@@ -273,6 +279,10 @@ class DebuggerApp(App[None]):
         self.query_one("#breakpoints").set_class(not views.breakpoints, "empty")
         self.query_one("#memory", Pane).border_title = f"memory: {views.place}" if views.place else "memory"
         self._before = texts
+        chain = self.query_one("#chain", Pane)
+        chain.show(views.chain or NOT_ASKED)
+        chain.border_title = views.asked or PANES["chain"]
+        chain.set_class(not views.chain, "empty")
 
     @on(Failed)
     def failed(self) -> None:
@@ -336,8 +346,12 @@ class DebuggerApp(App[None]):
         """Show the next pane."""
         names = list(PANES)
         shown = next(name for name in names if self.query_one(f"#{name}").has_class("shown"))
-        self.query_one(f"#{shown}").remove_class("shown")
-        self.query_one(f"#{names[(names.index(shown) + 1) % len(names)]}").add_class("shown")
+        self._reveal(names[(names.index(shown) + 1) % len(names)])
+
+    def _reveal(self, shown: str) -> None:
+        """Show one pane in place of the others, where there is room for one."""
+        for name in PANES:
+            self.query_one(f"#{name}").set_class(name == shown, "shown")
 
     def action_task(self, by: int) -> None:
         """Look at the task before or behind the one in focus."""

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mlusim.debug.console.command import Reply
+from mlusim.debug.console.command import Reply, find_command
 from mlusim.debug.tui.views import LineResult, Views, look
 from mlusim.debug.worker import Worker
 
@@ -33,6 +33,7 @@ class Engine:
         self._deliver: Callable[[LineResult], None] = lambda _: None
         self._fail: Callable[[], None] = lambda: None
         self._place = self._letters = ""
+        self._answered = ("", "")  # the last question for a cause, with its place, and its answer
         self._asked = 0  # interrupts so far
         self._views: Views | None = None
 
@@ -108,6 +109,8 @@ class Engine:
         name, _, form = word.partition("/")
         if name == "x" and reply.ok:
             self._place, self._letters = place.strip(), form.lstrip("0123456789")
+        if reply.ok and name and find_command(name, console.commands).name in ("why", "who-wrote"):
+            self._answered = f"{line.strip()}, asked at {console.session.place}", reply.text
         self._answer(console, line, reply)
 
     def _answer(self, console: "Console", line: str, reply: Reply) -> None:
@@ -115,7 +118,7 @@ class Engine:
         if self.worker.closing:
             return
         try:
-            self._views = look(console, self._place, self._letters)
+            self._views = look(console, self._place, self._letters, self._answered)
         except KeyboardInterrupt:
             reply = Reply(f"{reply.text}\ninterrupted", ok=False)
         if self._views is not None:

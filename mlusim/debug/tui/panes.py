@@ -59,7 +59,8 @@ class Source(Widget):
         # Colouring a file takes longer than drawing it, so it is kept until the theme changes.
         if views.file not in self._lines:
             theme = "ansi_dark" if self.app.current_theme.dark else "ansi_light"
-            colored = Syntax("", "python", theme=theme).highlight("\n".join(views.source))
+            language = "python" if views.file.endswith(".py") else "cpp"
+            colored = Syntax("", language, theme=theme).highlight("\n".join(views.source))
             self._lines[views.file] = list(colored.split("\n"))
         lines, height = self._lines[views.file], self.content_size.height
         self._first = first = max(1, min(views.line - height // 2, len(lines) - height + 1))

@@ -34,7 +34,7 @@ class Views:
     """The contents of the screen: ``source`` are the lines of the file in focus, ``line`` the current one.
 
     ``stops`` are the numbers of breakpoints by their lines in the file.  ``memory`` is what the last `x` showed, as
-    it is now, under ``place``.
+    it is now, under ``place``.  ``chain`` answers the last `why` or `who-wrote`, as it was where it was ``asked``.
     """
 
     title: str
@@ -53,10 +53,17 @@ class Views:
     nram: str = ""
     place: str = ""
     memory: str = ""
+    asked: str = ""
+    chain: str = ""
 
 
-def look(console: "Console", place: str = "", letters: str = "") -> Views:
-    """Return the views of the place where the session stands; *place* is what the memory view shows, in the form *letters*."""
+def look(
+    console: "Console", place: str = "", letters: str = "", answered: tuple[str, str] = ("", "")
+) -> Views:
+    """Return the views of the place where the session stands; *place* is what the memory view shows, in the form *letters*.
+
+    *answered* is the last question for a cause, with its place, and its answer.
+    """
     session = console.session
     if not session.launches:
         return Views(title=session.program.name, where=console.stop_text())
@@ -81,6 +88,8 @@ def look(console: "Console", place: str = "", letters: str = "") -> Views:
         nram=_nram(session),
         place=place,
         memory=memory,
+        asked=answered[0],
+        chain=answered[1],
     )
 
 
