@@ -108,6 +108,8 @@ def program(draw, *, union):
         made.append((code, who, a, b, n, apart))
         if odd < 0.5 and code in (2, 3, 10, 12, 27):
             made.append((6, 255, 0, 0, 0, 0))
+    if draw.random() < 0.2:  # turns of a loop
+        made *= 2
     return np.array(made, np.int32)
 
 

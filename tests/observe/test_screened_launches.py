@@ -156,6 +156,16 @@ def test_a_launch_that_is_suspected_begins_again_with_the_memory_that_it_was_giv
 TURNS = """#include <bang.h>
 #define TWICE(a) __bang_add_scalar(a, a, 1.0f, 64); __bang_add_scalar(a, a, 1.0f, 64)
 __nram__ float a[1024], b[1024];
+template <typename T> __mlu_func__ void Doubled(float *x, T n) { __bang_mul_scalar(x, x, 2.0f, 64); if (n > (T)100) x[0] = n; }
+__mlu_func__ void Own(float *out, const float *in) {
+  __nram__ float t[256];
+  __bang_write_zero(t, 256);
+  __sync();
+  __memcpy_async(t, in, 512, GDRAM2NRAM);
+  __bang_add(t + 128, t, t, 64);
+  __sync();
+  __memcpy(out, t + 128, 256, NRAM2GDRAM);
+}
 __mlu_func__ void Turn(float *out, const float *in, int kind) {
   switch (kind) {
     case 1:
@@ -169,9 +179,11 @@ __mlu_func__ void Turn(float *out, const float *in, int kind) {
     case 5: out[1] = 3; __memcpy(a, out, 64, GDRAM2NRAM); __memcpy(out, a, 64, NRAM2GDRAM); break;
     case 6: __memcpy_async(a, in, 256, GDRAM2NRAM); __sync_io_move_compute(true, false, false, false, false, true); __memcpy_async(b, a, 256, NRAM2NRAM); break;
     case 7: __memcpy_async(a, in, 256, GDRAM2NRAM); __memcpy_async(out, a, 256, NRAM2GDRAM); break;
+    case 9: Own(out, in); break;
     case 8: for (int i = 0; i < 3; i++) __bang_add_scalar(b, b, 1.0f, 64); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
-    case 9: TWICE(b); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
-    case 10: for (int i = 0; i < 2100; i++) a[i & 1023] = i; __memcpy_async(b, in, 256, GDRAM2NRAM); __bang_add(a, b, b, 64); break;
+    case 11: Doubled<float>(b, 3); Doubled<int>(b, 3); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
+    case 10: TWICE(b); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
+    case 12: for (int i = 0; i < 2100; i++) a[i & 1023] = i; __memcpy_async(b, in, 256, GDRAM2NRAM); __bang_add(a, b, b, 64); break;
   }
 }
 __mlu_entry__ void Turns(float *out, const float *in, int kind, int turns) {
@@ -193,9 +205,9 @@ def turns(tmp_path_factory):
 
 
 def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turns):
-    """In C, but for two instructions of one line that could be one, and for more between two waits than there is room for."""
+    """In C, but for two instructions of one line that could be one, also of two instances of a template, and for more between two waits than there is room for."""
     engines, counts = [], []
-    for kind in range(1, 11):
+    for kind in range(1, 13):
         told = []
         for asked in ("native", "python"):
             device = mlusim.Device("MLU370-X4")
@@ -203,7 +215,7 @@ def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turns):
                 device.put(np.zeros(2048, np.float32)),
                 device.put(np.ones(1024, np.float32)),
                 kind,
-                10 * (kind < 10),
+                10 * (kind < 12),
             )
             launch = device.launch(turns, 2, args=given, observe=list(CHECKERS), engine=asked)
             told.append((launch.engine, launch.findings, launch.instructions, device.get(given[0]).tobytes()))
@@ -212,8 +224,8 @@ def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turns):
         engines.append(ran)
         counts.append(max(finding.count for finding in launch.findings))
 
-    assert ["native"] * 8 + ["python"] * 2 == engines
-    assert [40, 22, 22, 2, 44, 22, 2, 20, 40, 2] == counts
+    assert ["native"] * 9 + ["python"] * 3 == engines
+    assert [40, 22, 22, 2, 44, 22, 2, 20, 22, 40, 40, 2] == counts
 
 
 def test_who_finds_nothing_hears_nothing_of_the_run_in_python(half, calls_of):
