@@ -24,7 +24,7 @@ from mlusim.machine.mlu import Mlu
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
-from mlusim.machine.scheduling.scheduler import Scheduler, UnionToCome
+from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
 from mlusim.machine.tally import Tally
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.direction import DIRECTIONS
@@ -125,7 +125,7 @@ class Session:
         deaf = self.hub.deaf or screen is not None  # nothing looks inside
         self.alone = self.steps is None and self.choices is None and deaf
         limited = meter is not None and meter.limit.instructions is not None
-        self._counted_together = self.alone and not limited
+        self._counted_together = self.scheduler.chains = self.alone and not limited
         self._ended: dict[Any, None] = {}  # cores that run further tasks
         # Those of unions that are over, by their places there.
         self._idle: dict[tuple[int, int], list[Any]] = {}
@@ -207,6 +207,7 @@ class Session:
         session.skip = skip
         if native is not None:
             session.native_groups, session.native_members = native_groups, native_members
+            session.scheduler.chains = False  # not all tasks behind one in C are in C
         return session
 
     def screened(
@@ -296,12 +297,13 @@ class Session:
     def _blocks(self) -> Iterator[list[Core] | Callable[[], Core]]:
         x, y, z = self.dim
         for task in range(x * y * z):
-            yield functools.partial(self._block, task) if self.alone else [self._block(task)]
+            place = self._block_place(task)
+            yield BlockToCome(place, self._block) if self.alone else [self._block(place)]
 
     def _group(self, number: int) -> UnionToCome | Callable[[], Core]:
         """Return group *number* of the launch, which is made when it runs."""
         if self.kind.unions == 0:
-            return functools.partial(self._block, number)
+            return BlockToCome(self._block_place(number), self._block)
         (x, y, _), width = self.dim, self.kind.unions * self.board.arch.cores_per_cluster
         row, start = divmod(number, -(-x // width))
         return self._union_to_come(start * width, row % y, row // y)
@@ -310,17 +312,19 @@ class Session:
         many = self.kind.unions * (self.board.arch.cores_per_cluster + self.board.arch.memory_core)
         return UnionToCome(many, functools.partial(self._union, start, row, plane))
 
-    def _block(self, task: int) -> Core:
-        """Return a core for the Block task *task*: one that has ended another, where there is such."""
-        x, y, _ = self.dim
-        number = task % self.board.cores % self.board.arch.cores_per_cluster
-        place = TaskPlace(task, task % x, task // x % y, task // (x * y), 0, number)
-        union = Union(block=True, number=task)
+    def _block(self, place: TaskPlace) -> Core:
+        """Return a core for the Block task at *place*: one that has ended another, where there is such."""
+        union = Union(block=True, number=place.task)
         core: Core = self._ended.popitem()[0] if self._ended else self._core_class(self, place, union, None)
         if core.renewable:
             core.renew(place, union)
         union.cores.append(core)
         return core
+
+    def _block_place(self, task: int) -> TaskPlace:
+        x, y, _ = self.dim
+        number = task % self.board.cores % self.board.arch.cores_per_cluster
+        return TaskPlace(task, task % x, task // x % y, task // (x * y), 0, number)
 
     def _unions(self) -> Iterator[list[Core] | UnionToCome]:
         (x, y, z), arch = self.dim, self.board.arch

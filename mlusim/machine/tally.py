@@ -1,20 +1,22 @@
 """The sums of a launch: instructions, traffic, work by pipe, high-water marks, lines passed in C."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
+from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
-from mlusim.time.counters import COUNTS, TRAFFIC
-from mlusim.time.log import CoreLog, Log
+from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, places_before
+from mlusim.time.log import END, CoreLog, Log, Rows
+from mlusim.time.quantities import CopyLoad
 from mlusim.time.step_log import CoreSteps, NotedLog
 from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.work import VECTOR_BYTES
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 
 NO_LOG = CoreLog(())
+NO_LOAD = CopyLoad()
+LOADS_AT, STORES_AT = places_before(LOADS), places_before(STORES)  # of what a task counts
 NAMES = tuple(ISA)
 EVERY = range(len(ISA))
 NOTHING = COUNTS.zeros(len(ISA))
@@ -47,6 +51,19 @@ class Usage:
     high_water: int
 
 
+class SilentTask(NamedTuple):
+    """The doings of a task of which Python has not heard: its place, its counters, the rows of its log, what it loaded first and read.
+
+    ``counted`` are the counters of a task, as `time.counters` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
+    """
+
+    place: TaskPlace
+    counted: list[int]
+    rows: Rows
+    head: tuple[int, int]
+    reads: list[int]
+
+
 class Tally:
     """Collects what cores did as they end."""
 
@@ -68,15 +85,10 @@ class Tally:
 
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
-        scalars, *others = core.mlu.work[:5]  # by pipe; what is behind them describes waits
-        if any(core.loads):
-            scalars += _add_accesses(self.scalar_loads, core.loads)
-        if any(core.stores):
-            scalars += _add_accesses(self.scalar_stores, core.stores)
         for space, arena in core.used.items():
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
-        place = core.place
+        place, logged = core.place, core.log is not None
         if not self.declared and not place.memory_core:
             own = (core.used.get(space) for space in (NRAM, WRAM))
             self.declared = tuple(
@@ -86,21 +98,64 @@ class Tally:
         steps = core.log.steps() if isinstance(core.log, NotedLog) else None
         if steps is not None:
             steps = self._steps.setdefault(steps.key, steps)
-        width = self.board.arch.cores_per_cluster
-        number = width if place.memory_core else place.core_id
-        union, cluster = core.union.number, place.cluster_id
+        head = core.head.transactions, core.head.transfers
+        counted = core.mlu.work, core.loads, core.stores
+        reads = _reads(core) if logged else ()
+        self._add(place, core.union.number, counted, log, reads, head, steps)
+
+    def add_silent(self, tasks: Iterable[SilentTask], tensors: Mapping[Allocation, int] | None) -> None:
+        """Count what *tasks* did, Block tasks that Python has not heard of.
+
+        *tensors* have the number of each tensor, in the order that `_reads` has; None where time is not predicted.
+        """
+        for task in tasks:
+            place, counted = task.place, task.counted
+            reads = tuple(
+                [(a.address, a.nbytes, task.reads[number]) for a, number in (tensors or {}).items()]
+            )
+            parts = counted[:LOADS_AT], counted[LOADS_AT:STORES_AT], counted[STORES_AT:]
+            log = NO_LOG if tensors is None else self._logged(task.rows, (END, 0, *NO_LOAD, *counted))
+            self._add(place, place.task, parts, log, reads, task.head, None)
+
+    def _logged(self, rows: Rows, end: tuple[int, ...]) -> CoreLog:
+        """Return the log of *rows* and of the *end* of the task."""
+        log = self._rows.get(end) if not len(rows) else None
+        if log is None:
+            made = Log()
+            made.extend(rows)
+            made.extend(np.array([end], np.int64))
+            log = self._finished(made)
+        return log
+
+    def _add(
+        self,
+        place: TaskPlace,
+        union: int,
+        counted: tuple[Sequence[int], Sequence[int], Sequence[int]],
+        log: CoreLog,
+        reads: tuple[tuple[int, int, int], ...],
+        head: tuple[int, int],
+        steps: CoreSteps | None,
+    ) -> None:
+        work, loads, stores = counted
+        scalars, *others = work[:5]  # by pipe; what is behind them describes waits
+        if any(loads):
+            scalars += _add_accesses(self.scalar_loads, loads)
+        if any(stores):
+            scalars += _add_accesses(self.scalar_stores, stores)
+        number = self.board.arch.cores_per_cluster if place.memory_core else place.core_id
         self.tasks.append(
             TaskWork(
                 place.task,
                 place.memory_core,
                 union,
-                cluster,
+                place.cluster_id,
                 (scalars, *others),
                 log,
                 number,
                 steps,
-                _reads(core) if core.log is not None else (),
-                (core.head.transactions, core.head.transfers),
+                reads,
+                head,
             )
         )
 

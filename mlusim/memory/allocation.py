@@ -115,9 +115,10 @@ class Allocation:
         self.live = False
         self.raw = NO_BYTES
 
-    def begin_again(self, raw: Bytes) -> None:
+    def begin_again(self, raw: Bytes, *, poison: bool = True) -> None:
         """Have the bytes *raw* that it had before its end, as if it were declared now: they are poison, and may change."""
-        raw.fill(POISON)
+        if poison:
+            raw.fill(POISON)
         self.raw = raw
         self.live = self.writable = True
         self.filled = False
@@ -189,12 +190,15 @@ class Arena:
         self.allocations.append(allocation)
         return allocation
 
-    def allocate_again(self, allocation: Allocation) -> None:
-        """Cut *allocation*, which has ended, once more: it was cut here when the memory was as full as it is now."""
+    def allocate_again(self, allocation: Allocation, *, poison: bool = True) -> None:
+        """Cut *allocation*, which has ended, once more: it was cut here when the memory was as full as it is now.
+
+        Without *poison* its bytes are what they are: C has cut it, and the kernel may have written there.
+        """
         assert self.raw is not None
         start = allocation.address - self.base
         self.top = top = start + allocation.nbytes
-        allocation.begin_again(self.raw[start:top])
+        allocation.begin_again(self.raw[start:top], poison=poison)
         self.high_water = max(self.high_water, top)
         self.allocations.append(allocation)
 

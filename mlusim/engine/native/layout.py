@@ -10,6 +10,7 @@ from mlusim.engine.native.loops import NAMES
 from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.isa.register import BYTES
 from mlusim.isa.table import ISA
+from mlusim.memory.allocation import POISON
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.pointer import REACH
 from mlusim.memory.space import SPACES
@@ -106,6 +107,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("parts", "ptr", 1),
     ("cover", "ptr", 1),
     ("context", "i32", 1),
+    ("chain", "ptr", 1),
     ("jump", "u64", 64),
 )
 _ALLOCATION = (
@@ -129,6 +131,28 @@ _FLIGHT = (
     ("pipe", "i32", 1),
     ("number", "i32", 1),
 )
+# Tasks that a core runs one after the other, without Python between them (`machine.native.chain`).
+_CHAIN = (
+    ("many", "i64", 1),  # tasks, the first of which Python has begun
+    ("at", "i64", 1),  # the one that runs
+    ("called", "i64", 1),  # whether it has called for Python, so that none follows it
+    ("known", "i64", 1),  # arrays of functions, in the order in which tasks declare them
+    ("met", "i64", 1),  # those that the task has declared
+    ("given", "i64", 1),  # allocations that the kernel begins with
+    ("poisoned", "i64", 1),  # pieces of memory
+    ("nrest", "i64", 1),
+    ("nplaces", "i64", 1),
+    ("nrows", "i64", 1),  # of the logs
+    *((name, "ptr", 1) for name in ("tasks", "arrays", "pieces", "rest", "places", "done", "rows")),
+)
+CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment")
+"""The columns of a chain's ``tasks``."""
+CHAIN_ARRAY = ("place", "site", "word", "raw", "nbytes")
+"""The columns of its ``arrays``, of which the last two are those of ``pieces``, too."""
+CHAIN_DONE = ("head_transactions", "head_transfers", "nlog")
+"""What is in its ``done`` for each task behind the counters, and before the bytes that were read of each allocation."""
+CHAIN_ROWS = 2048  # of the logs of a chain
+
 _TAIL = (("argv", "Argument", MOST_ARGUMENTS),)
 
 
@@ -148,6 +172,7 @@ Alloc: Any = _structure("Alloc", _ALLOCATION)
 Argument: Any = _structure("Argument", _ARGUMENT)
 Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
+Chain: Any = _structure("Chain", _CHAIN)
 
 POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION, REGISTER = range(7)  # kinds of arguments
 # Why C calls Python.
@@ -181,6 +206,7 @@ def preamble() -> str:
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
         "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET, "UP_SUSPECT": SUSPECT,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
+        "POISON": POISON, "TASK_PLACES": counters.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS,
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
     constants |= {f"W_{name}": getattr(quantities, name) for name in _COUNTED}
@@ -197,4 +223,8 @@ def preamble() -> str:
     text += _declaration("Argument", _ARGUMENT)
     text += _declaration("Flight", _FLIGHT)
     text += _declaration("Core", (*_CORE, *_TAIL))
+    text += _declaration("Chain", _CHAIN)
+    for letter, columns in (("T", CHAIN_TASK), ("A", CHAIN_ARRAY), ("D", CHAIN_DONE)):
+        names = ", ".join(f"{letter}_{name.upper()}" for name in (*columns, "columns"))
+        text.append(f"enum {{ {names} }};")
     return "\n".join(text) + "\n"

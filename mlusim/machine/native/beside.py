@@ -403,7 +403,9 @@ class _Launch:
 
         def part(ending: Ending, place: int) -> "tuple[Session, Notes]":
             notes = Notes(self.memory, ending, sums[place])
-            return self._session.beside(self._compiled(), notes), notes
+            made = self._session.beside(self._compiled(), notes)
+            made.scheduler.chains &= sums[place].manner == IN_THE_RECORD  # what is written down is of a task
+            return made, notes
 
         parts = Threads(self._session, self._many, part, groups).run()
         if parts is None:
@@ -452,7 +454,10 @@ class Threads(Generic[Noted]):
                 pass
         except BaseException as error:
             self._ending.stopped = True
-            futures.wait(others)
+            # The alarm comes again before a thread has ended that the system gives no time.
+            while futures.wait(others, 0).not_done:
+                with contextlib.suppress(Overdue):
+                    futures.wait(others)
             if isinstance(error, Overdue):
                 raise (self._first or self._session).late(error) from None
             raise

@@ -22,7 +22,9 @@ from mlusim.engine.native.screen import Suspicion
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.register import BYTES, Register
 from mlusim.isa.table import ISA
+from mlusim.machine.cluster import Union
 from mlusim.machine.core import Core
+from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal
 from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
@@ -30,13 +32,13 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import direction_of
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import Space
+from mlusim.memory.space import GDRAM, Space
 from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.quantities import CopyLoad
 
 if TYPE_CHECKING:
-    from mlusim.machine.cluster import Cluster, Union
+    from mlusim.machine.cluster import Cluster
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.native.screen import Looks
@@ -148,6 +150,9 @@ class NativeCore(Core):
         self.seat: Seat | None = None
         self._start: Start | None = None
         self._locals: dict[tuple[int, int, int], Ptr] = {}
+        self._declared: list[tuple[int, int, Ptr]] = []  # by the first task, in this order
+        self._chain: Chain | None = None
+        self._tried = False  # whether there may be a chain has been found out
 
     # -- the run ---------------------------------------------------------------------------------
 
@@ -160,7 +165,10 @@ class NativeCore(Core):
         if self.session.counts is not None:
             c.cover = self.session.counts.at(-1 if self.place.memory_core else self.place.task)
         try:
-            self._loaded.run(seat.at, seat.given.at)
+            if self._chain is None:
+                self._loaded.run(seat.at, seat.given.at)
+            else:
+                self._run_chain(self._chain, seat)
             self._from_c()
             if self.flights or c.nflights:
                 self.drain()
@@ -168,10 +176,52 @@ class NativeCore(Core):
                 if view is not None:
                     view.read += seat.read(number)
             self.renewable = start is not None
+            if start is not None and not self._tried:
+                self._tried, self._chain = True, self._chained(start)
         except KeyboardInterrupt as stop:
             file, line = self.site()
             stop.add_note(f"at {shown_file(file)}:{line} in {self.place.label} of kernel {kernel.name}")
             raise
+
+    def _chained(self, start: Start) -> Chain | None:
+        """Return the chain for further tasks, of which the first has ended; None where something looks at each."""
+        if start.filled or self._hears_declarations or self.place.memory_core:
+            return None
+        # Something else that the first task came to has a number, too: its arrays are declared by Python then.
+        same = len(self.views) == start.views + len(self._declared)
+        arrays = [
+            DeclaredLocal(place, site, pointer.view, self.pointer(pointer))
+            for place, site, pointer in (self._declared if same else ())
+        ]
+        tops = [(arena.raw, start.declared.get(space, (0, 0))[0]) for space, arena in self.used.items()]
+        pieces = [(raw.ctypes.data, top) for raw, top in tops if raw is not None and top]
+        return Chain(start.views - 1, pieces, start.places, arrays)
+
+    def _run_chain(self, chain: Chain, seat: Seat) -> None:
+        session = self.session
+        coming = session.scheduler.ahead(MOST_TASKS - 1) if session.counts is None else ()
+        seat.c.chain = chain.begin([self.place, *(block.place for block in coming)], seat.bytes)
+        try:
+            self._loaded.run_chain(seat.at, seat.given.at)
+        finally:
+            seat.c.chain = None
+            self._catch_up(chain)
+
+    def _catch_up(self, chain: Chain) -> None:
+        """Bring this core to the task of *chain* at which C is: count those before it, and declare what C has declared."""
+        if chain.c.at > chain.begun:
+            session, before = self.session, chain.begun
+            given = (v.allocation for views in self.bindings for v in views.values() if v.space is GDRAM)
+            tensors = None if self.log is None else {a: self._numbers.get(a, 0) for a in given}
+            session.tally.add_silent(chain.ended(), tensors)
+            session.scheduler.passed(self, chain.begun - before)
+            union = Union(block=True, number=chain.place.task)
+            union.cores.append(self)
+            self.begin(chain.place, union)
+        for view in chain.declares():
+            self.arenas[view.space].allocate_again(view.allocation, poison=False)
+            view.open_again()
+            self.bindings.append(view.siblings)
 
     def _prepare(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
         """Make everything that the C of *kernel* begins with; the same for each task that this core runs."""
@@ -199,12 +249,17 @@ class NativeCore(Core):
         assert start is not None
         assert seat is not None
         self.away.clear()
-        if len(self.views) > start.views:
-            for view in self.views[start.views :]:
+        kept = start.views + (0 if self._chain is None else len(self._chain.arrays))
+        if len(self.views) > kept:
+            for view in self.views[kept:]:
                 if view is not None:
                     del self._numbers[view.allocation]
-        seat.forget(start.views, len(self.views), self.c.most_cells)
-        del self.views[start.views :]
+        seat.forget(kept, len(self.views), self.c.most_cells)
+        del self.views[kept:]
+        if self._chain is not None:
+            # The numbers of its arrays lead to no bytes until a task declares them again.
+            for array in self._chain.arrays:
+                seat.describes_nothing(array.word >> layout.OFFSET_BITS)
         self.close_bindings(start.bindings)
         for space, arena in self.used.items():
             arena.cut(*start.declared.get(space, (0, 0)))
@@ -225,7 +280,7 @@ class NativeCore(Core):
             self._declaring = self.site()  # where it was last
             self.seat.forget(1, len(self.views), self.c.most_cells)
             give(self.seat)
-            self.seat = self.c = self._start = None
+            self.seat = self.c = self._start = self._chain = None
             self._locals.clear()
 
     def _sit(self, seat: "Seat") -> None:
@@ -271,6 +326,10 @@ class NativeCore(Core):
             elif why == layout.ATOMIC:
                 self.atomic_step(bool(a))
             else:
+                chain = self._chain
+                if chain is not None and (why != layout.SUSPECT or a):
+                    self._catch_up(chain)
+                    chain.c.known = chain.c.met  # what is declared from here on, Python declares
                 self._from_c()
                 _UPS[why](self, a, b)
                 self._to_c()
@@ -414,14 +473,18 @@ class NativeCore(Core):
 
     # -- declarations ----------------------------------------------------------------------------
 
+    @property
+    def _hears_declarations(self) -> bool:
+        screen = self.screen
+        return self.hub.declare is not None or (screen is not None and screen.knows_declarations)
+
     def declare_local(self, place: int, space: Space, dtype: DType, count: int, *, stack: bool) -> Ptr:
         """Declare an array of a function, of the number *place* in the program, as `declare` does.
 
         A core that runs task after task has what an earlier task declared there once more, if the memory is as full as it was.
         """
         arena = self.arenas.get(space)
-        heard = self.hub.declare is not None or (self.screen is not None and self.screen.knows_declarations)
-        if self._start is None or arena is None or heard or self.place.memory_core:
+        if self._start is None or arena is None or self._hears_declarations or self.place.memory_core:
             return self.declare(space, dtype, count, None, stack=stack)
         key = place, self.c.site, arena.top
         pointer = self._locals.get(key)
@@ -429,11 +492,15 @@ class NativeCore(Core):
             pointer = self.declare(space, dtype, count, None, stack=stack)
             if len(self._locals) < MOST_LOCALS:
                 self._locals[key] = pointer
+            if not self._tried:
+                self._declared.append((place, self.c.site, pointer))
         else:
             view = pointer.view
             arena.allocate_again(view.allocation)
             view.open_again()
             self.bindings.append(view.siblings)
+            if view.allocation in self._numbers:  # an array of the chain, whose number has led to no bytes
+                self.described_again(pointer)
         return pointer
 
     # -- effects in flight -----------------------------------------------------------------------

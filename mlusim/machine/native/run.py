@@ -144,6 +144,8 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     library = load(text)
     library.mlusim_beside.argtypes = [ctypes.c_void_p] * 3
     library.mlusim_beside.restype = None
+    library.mlusim_chain.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64]
+    library.mlusim_chain.restype = None
     library.mlusim_sizeof.restype = ctypes.c_int64
     # Padding is the compiler's choice; where it differs, C would write over what Python reads.
     if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
@@ -223,6 +225,10 @@ class Loaded:
             self.library.mlusim_beside(core, words, self._at)
         else:
             self.entry(core, words)
+
+    def run_chain(self, core: int, words: int) -> None:
+        """Run the kernel so for one task of a chain after the other."""
+        self.library.mlusim_chain(core, words, self._at, self.beside)
 
     def sums(self, tally: "Tally") -> tuple[int, int]:
         """Return the addresses of the lines and spare bytes of all cores, which the tally reads from now on."""

@@ -181,6 +181,10 @@ class Seat:
         at = WORDS * number
         self.words[at + FLAGS], self.words[at + KEY], self.words[at + LAST] = flags, key, 0
 
+    def describes_nothing(self, number: int) -> None:
+        """Let allocation *number* have no bytes; what else is known of it stays."""
+        self.words[WORDS * number + 1] = 0
+
     def forget(self, first: int, end: int, cells: int) -> None:
         """Forget the allocations from *first* to before *end*, the *cells* at the other end, and what was read of the rest."""
         if first < end:

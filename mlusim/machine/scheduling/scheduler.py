@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from hashlib import blake2b
 from types import CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -18,6 +18,7 @@ from attrs import frozen
 from mlusim.errors import Fault, Outside, UsageError, shown_file
 from mlusim.kernel_frames import OWN, own_file
 from mlusim.machine.cluster import stuck
+from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import Choices
 from mlusim.memory.allocation import Allocation
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 
+Group = TypeVar("Group")
 SPIN_LIMIT = 2000
 """Rounds of looking at memory that no task changes, after which it is asked whether any can go on.
 
@@ -57,6 +59,41 @@ class UnionToCome:
     make: Callable[[], "list[Core]"]
 
 
+@frozen(eq=False)
+class BlockToCome:
+    """The Block task at a *place*, whose core is made when it runs."""
+
+    place: TaskPlace
+    make: Callable[[TaskPlace], "Core"]
+
+    def __call__(self) -> "Core":
+        """Return the core."""
+        return self.make(self.place)
+
+
+class _Ahead(Generic[Group]):
+    """An iterator over *groups* that can be looked into."""
+
+    def __init__(self, groups: Iterator[Group]) -> None:
+        self._groups = groups
+        self._seen: deque[Group] = deque()
+
+    def __iter__(self) -> Iterator[Group]:
+        return self
+
+    def __next__(self) -> Group:
+        return self._seen.popleft() if self._seen else next(self._groups)
+
+    def seen(self) -> Iterator[Group]:
+        """Yield what will come, which comes all the same."""
+        for nth in itertools.count():
+            if nth == len(self._seen):
+                self._seen.extend(itertools.islice(self._groups, 1))
+            if nth == len(self._seen):
+                return
+            yield self._seen[nth]
+
+
 class Scheduler:
     """Runs cores cooperatively: each goes on until it blocks, pauses or ends.
 
@@ -71,7 +108,7 @@ class Scheduler:
         self._admitted = 0
         self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
         self._coming = 0
-        self._groups: Iterator[list[Core] | UnionToCome | Callable[[], Core]] = iter(())
+        self._groups: _Ahead[list[Core] | UnionToCome | Callable[[], Core]] = _Ahead(iter(()))
         # The group that is admitted next.
         self._pending: list[Core] | UnionToCome | Callable[[], Core] | None = None
         self._room = 0  # groups that may be resident yet
@@ -88,6 +125,7 @@ class Scheduler:
         self.running: Core | None = None
         self.last: Core | None = None  # who ran last
         self.doomed: tuple[Core, Fault] | None = None  # the first fault, and whose it is
+        self.chains = False  # whether a task may follow another that nothing has to be done for
         self.ending = False  # something has ended the launch; the tasks that are left clean up
 
     def run(self, groups: Iterator["list[Core] | UnionToCome | Callable[[], Core]"], room: int) -> None:
@@ -95,7 +133,8 @@ class Scheduler:
 
         A group may be what makes its only core, or its cores, which is done when it runs first; there are no choices then.
         """
-        self._groups, self._pending, self._room = groups, next(groups, None), room
+        self._groups, self._room = _Ahead(groups), room
+        self._pending = next(self._groups, None)
         try:
             while self._pending is not None or self._alive or self._coming:
                 self._fill()
@@ -166,6 +205,34 @@ class Scheduler:
         self._alive.append(following)
         following.number = self._last = number
         return following
+
+    def ahead(self, most: int) -> list[BlockToCome]:
+        """Return up to *most* Block tasks that follow the running one, in their order: none has begun, and nothing is between them."""
+        if (
+            not self.chains
+            or self._choices is not None
+            or self.doomed is not None
+            or sys.gettrace() is not None
+        ):
+            return []
+        ready = (coming[1] if coming.__class__ is tuple else None for coming in self._ready)
+        pending = () if self._pending is None else (self._pending,)
+        found: list[BlockToCome] = []
+        for coming in itertools.islice(itertools.chain(ready, pending, self._groups.seen()), most):
+            if not isinstance(coming, BlockToCome):
+                break
+            found.append(coming)
+        return found
+
+    def passed(self, core: "Core", many: int) -> None:
+        """Note that *core* has ended its task and, but for the last, so *many* that follow it; it is at the last of them now."""
+        for _ in range(many):
+            self._room += 1
+            self._fill()
+            core.number = self._last = self._ready.popleft()[0]
+            self._coming -= 1
+        self._spinning.discard(core)
+        self.changed()
 
     def _made(self, number: int, make: "UnionToCome | Callable[[], Core]") -> "Core":
         """Return the core to come that is next; the others of its union are ready behind it."""

@@ -360,7 +360,7 @@ def test_a_further_task_declares_what_it_would_as_the_first(tmp_path, monkeypatc
         assert (allocation.raw == POISON).all()
         assert pointer.view.array.tobytes() == allocation.raw.tobytes()
         assert core.used[allocation.space].allocations[-1] is allocation
-        what = allocation.address, str(allocation.declared), allocation.declared.stack, core.pointer(pointer)
+        what = allocation.address, str(allocation.declared), allocation.declared.stack
         declared.setdefault(core.place.task, []).append(what)
         return pointer
 
@@ -386,9 +386,13 @@ def test_a_further_task_declares_what_it_would_as_the_first(tmp_path, monkeypatc
 
     assert len(fresh[1]) == 16
     assert len({len(found) for found in fresh[1].values()}) > 1
-    assert used[:2] == fresh[:2]
-    assert wrong >= 0 or beside[1] == fresh[1]  # after a fault the tasks run once more, in order
-    assert used[0] == beside[0] == python[0]
+    assert used[0] == fresh[0] == beside[0] == python[0]
+    # C declares what the first task did, in that order, until a task declares something else.
+    # After a fault on two threads the tasks run once more, in order.
+    for declared_again in (used[1], *([beside[1]] if wrong < 0 else ())):
+        assert all(fresh[1][task][-len(found) :] == found for task, found in declared_again.items())
+    assert set(range(16)).difference(used[1]) == {4, 8, 12}  # which are as the first, and call for nothing
+    assert {len(fresh[1][task]) - len(found) for task, found in used[1].items()} == {0, 4}
     assert used[2] > 20
     assert fresh[2] == 0
 
@@ -449,3 +453,53 @@ def test_what_is_no_number_is_refused(monkeypatch):
         mlusim.Device(BOARD)
     monkeypatch.setenv("MLUSIM_THREADS", "4")
     assert mlusim.Device(BOARD).threads == 4
+
+
+CHAINED = """\
+__mlu_global__ void kernel(float *out, float **kept, int stale) {
+  float *mine = out + taskId * 64;
+  if (taskId == stale) { mine[0] = *kept[0]; }
+  __nram__ float a[64];
+  __memcpy_async(a, mine, 256, GDRAM2NRAM);
+  __sync();
+  for (int i = 0; i < taskId % 3; i++) { __bang_add_scalar(a, a, 1, 64); }
+  int cells[2] = {1, 2};
+  int *cell = &cells[taskId % 2];
+  *cell += taskId;
+  a[cells[1] % 64] = cells[0];
+  if (taskId == 1) { kept[0] = a; }
+  __memcpy_async(mine, a, 256, NRAM2GDRAM);
+  if (taskId % 5) { __sync(); }
+}
+"""
+
+
+def test_tasks_that_follow_one_another_in_c_are_counted_as_others(tmp_path, calls_of):
+    """What they log, leave in flight and keep in cells; an array of a task that has ended is none of a later one."""
+    kernel, out = loaded(tmp_path, CHAINED), np.ones(24 * 64, np.float32)
+    for stale in (-1, 9):
+        found = []
+        for engine, threads in ((NATIVE, 1), ("python", 1), (NATIVE, 2)):
+            with calls_of(NativeCore.run) as begun:
+                outcome, arrays = run(
+                    kernel,
+                    (out, np.zeros(1, np.uint64), stale),
+                    engine,
+                    board=BOARD,
+                    dim=(24, 1, 1),
+                    threads=threads,
+                )
+            faulty = isinstance(outcome, MlusimError)
+            told = (
+                (str(outcome), outcome.line, outcome.task)
+                if faulty
+                else [getattr(outcome, m) for m in MEASURES]
+            )
+            found.append((told, arrays[0].tobytes()))
+            if stale < 0 and engine == NATIVE and threads == 1:
+                assert (
+                    len(begun) == 6
+                )  # the first, and one behind each of those that leave something in flight
+                assert [task.task for task in outcome.tasks] == list(range(24))
+        assert found[0] == found[1] == found[2]
+        assert faulty == (stale > 0)

@@ -19,6 +19,23 @@ ALWAYS double float_of(Argument a) { double f; memcpy(&f, &a.bits, 8); return f;
 COLD void tick_(Core *m, int site) { m->fuel = FUEL; m->site = site; call_(m, m->look); }
 #define TURN(m, site) do { if (UNLIKELY(((m)->fuel -= TURN_BYTES) < 0)) tick_(m, site); } while (0)
 
+/* The memory of an array of a function.  The tasks of a chain mostly declare what the first did, in that order and so at the same
+   bytes: Python hears of it where it is called for something else (machine/native/chain.py). */
+COLD Ptr declared_(Core *m, int name, int site, int64_t place) {
+  Chain *c = (Chain *)m->chain;
+  if (c && c->met < c->known) {
+    const int64_t *row = (const int64_t *)c->arrays + A_COLUMNS * c->met;
+    if (row[A_PLACE] == place && row[A_SITE] == site) {
+      Alloc *a = (Alloc *)m->allocs + number_((Ptr)row[A_WORD]);
+      a->nbytes = row[A_NBYTES]; a->writable = 1;
+      memset((void *)(uintptr_t)row[A_RAW], POISON, (size_t)row[A_NBYTES]);
+      c->met++;
+      return (Ptr)row[A_WORD];
+    }
+  }
+  return (Ptr)CALL_UP(m, name, site, a_integer(place, -1)).bits;
+}
+
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)
 
 /* ---- accounts ---- */
@@ -209,6 +226,50 @@ VISIBLE void mlusim_beside(Core *m, const uint64_t *words, void (*entry)(Core *,
   give_lock_(m);
   entry(m, words);
   take_lock_(m); /* where a call has raised something, it was taken before */
+}
+/* Write down what a task of a chain did, and let the next one begin as the first has begun. */
+PART void chain_ends_(Core *m, Chain *c) {
+  int64_t *done = (int64_t *)c->done + (TASK_PLACES + D_COLUMNS + c->given) * c->at;
+  memcpy(done, m->work, sizeof(int64_t) * TASK_PLACES);
+  done += TASK_PLACES;
+  done[D_HEAD_TRANSACTIONS] = m->head_transactions; done[D_HEAD_TRANSFERS] = m->head_transfers; done[D_NLOG] = m->nlog;
+  done += D_COLUMNS;
+  const Alloc *a = (const Alloc *)m->allocs;
+  for (int64_t k = 0; k < c->given; k++) done[k] = a[k + 1].read;
+  memcpy((int64_t *)c->rows + COLUMNS * c->nrows, m->log, sizeof(int64_t) * COLUMNS * (size_t)m->nlog);
+  c->nrows += m->nlog;
+}
+PART void chain_begins_(Core *m, Chain *c) {
+  Alloc *a = (Alloc *)m->allocs;
+  const int64_t *task = (const int64_t *)c->tasks + T_COLUMNS * c->at, fuel = m->fuel;
+  for (int64_t k = 1; k <= c->given; k++) a[k].read = 0;
+  for (int64_t k = 0; k < c->known; k++) {
+    Alloc *array = a + number_((Ptr)((const int64_t *)c->arrays)[A_COLUMNS * k + A_WORD]);
+    array->nbytes = 0; array->read = 0;
+  }
+  if (m->most_cells) memset(a + (1 << (64 - OFFSET_BITS)) - m->most_cells, 0, sizeof(Alloc) * (size_t)m->most_cells);
+  for (int64_t k = 0; k < c->poisoned; k++) {
+    const int64_t *piece = (const int64_t *)c->pieces + 2 * k;
+    memset((void *)(uintptr_t)piece[0], POISON, (size_t)piece[1]);
+  }
+  memset(m->work, 0, sizeof(int64_t) * TASK_PLACES);
+  memcpy(&m->lines, c->rest, (size_t)c->nrest);
+  memcpy(m->globals, c->places, sizeof(uint64_t) * (size_t)c->nplaces);
+  m->fuel = fuel; /* it is looked after signals as often as ever */
+  m->taskId = (int)task[T_TASKID]; m->taskIdX = (int)task[T_TASKIDX]; m->taskIdY = (int)task[T_TASKIDY]; m->taskIdZ = (int)task[T_TASKIDZ];
+  m->coreId = (int)task[T_COREID]; m->segment = (int)task[T_SEGMENT];
+  c->met = 0;
+}
+/* Run the tasks of a chain up to the first that Python has to end. */
+VISIBLE void mlusim_chain(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *), int64_t beside) {
+  Chain *c = (Chain *)m->chain;
+  if (beside) give_lock_(m);
+  for (;;) {
+    entry(m, words);
+    if (c->called || c->at + 1 >= c->many || m->nflights || c->nrows + m->nlog > CHAIN_ROWS) break;
+    chain_ends_(m, c); c->at++; chain_begins_(m, c);
+  }
+  if (beside) take_lock_(m);
 }
 VISIBLE void mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
 VISIBLE void mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED(m, land_inside_(m)); }

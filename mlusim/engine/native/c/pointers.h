@@ -60,7 +60,10 @@ COLD void call_(Core *m, void *object) { /* what it raises, an interrupt too, is
   const int gave = m->thread != 0;
   if (gave) take_lock_(m);
   void *done = ((void *(*)(void *))m->call)(object);
-  if (!done) longjmp(*(jmp_buf *)m->jump, 1);
+  if (!done) {
+    if (m->chain) ((Chain *)m->chain)->called = 1;
+    longjmp(*(jmp_buf *)m->jump, 1);
+  }
   ((void (*)(void *))m->drop)(done);
   if (gave) give_lock_(m);
 }
@@ -86,6 +89,8 @@ COLD void state_now_(Core *m) {
 COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
   int inside = m->inside;
   if (!inside && MAY_LOOK(why)) state_now_(m);
+  /* To have room in a record is nothing that the task has to be known for. */
+  if (m->chain && (why != UP_SUSPECT || a)) ((Chain *)m->chain)->called = 1;
   m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;
   m->inside = 1;
   call_(m, m->up);

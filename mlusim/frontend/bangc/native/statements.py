@@ -199,7 +199,7 @@ def _once(c: Rendering, node: ir.Declare) -> list[str]:
 
 def _met(c: Rendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
     """Yield the lines that declare the memory of *local*, number *place*, where nothing has done so yet."""
-    declared = f"CALL_UP(m, {c.function('__declare')}, {c.site(span)}, a_integer({place}, -1)).bits"
+    declared = f"declared_(m, {c.function('__declare')}, {c.site(span)}, {place})"
     yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
 
 
