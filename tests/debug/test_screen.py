@@ -143,6 +143,9 @@ def test_a_big_terminal_shows_all_panes():
         await typed(app, pilot, "x/4f sram+0")
         assert "poison" in pane(app, "memory")
         assert "memory: sram+0" == app.query_one("#memory").border_title
+        await typed(app, pilot, "who-wrote data[0]")
+        parts = [app.query_one(f"#{name}") for name in (*PANES, "source", "log")]
+        assert all(p.display and p.region.height >= 3 and p.region.bottom <= BIG[1] - 2 for p in parts)
         await pressed(app, pilot, "ctrl+down")
         assert "task 1" == app.views.focus
         await pilot.resize_terminal(*SMALL)

@@ -139,7 +139,10 @@ class DebuggerApp(App[None]):
     #source { height: 1fr; width: 1fr; }
     #panes { height: 2fr; width: 1fr; }
     #panes Pane { height: 1fr; display: none; }
-    #panes Pane.shown { display: block; }
+    #panes Pane.shown, #chain.shown { display: block; }
+    #panes.covered { display: none; }
+    .wide #panes.covered { display: block; }
+    #chain { height: 1fr; display: none; }
     #pipes > Static, #chain > Static { text-wrap: wrap; }
     #log { height: 5; border-top: solid $primary; }
     .wide #body { layout: horizontal; }
@@ -154,8 +157,8 @@ class DebuggerApp(App[None]):
     .wide #breakpoints.empty { display: none; }
     .wide #pipes { max-height: 6; }
     .wide #nram { max-height: 8; }
-    .wide #panes #chain { height: 2fr; min-height: 6; }
-    .wide #panes #chain.empty { display: none; }
+    .wide #chain { display: block; height: auto; max-height: 12; }
+    .wide #chain.empty { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, f"line('{command}')", shown, priority=True) for key, command, shown in KEYS),
@@ -186,10 +189,12 @@ class DebuggerApp(App[None]):
         with Container(id="body"):
             with Container(id="left"):
                 yield Source(id="source")
+                yield Pane(PANES["chain"], id="chain")
                 yield RichLog(id="log", wrap=True, markup=False, min_width=20)
             with Container(id="panes"):
                 for name, title in PANES.items():
-                    yield Pane(title, id=name)
+                    if name != "chain":  # its lines are long: it stands under the source
+                        yield Pane(title, id=name)
         yield CommandLine(id="line")
         yield Footer()
 
@@ -352,6 +357,7 @@ class DebuggerApp(App[None]):
         """Show one pane in place of the others, where there is room for one."""
         for name in PANES:
             self.query_one(f"#{name}").set_class(name == shown, "shown")
+        self.query_one("#panes").set_class(shown == "chain", "covered")
 
     def action_task(self, by: int) -> None:
         """Look at the task before or behind the one in focus."""
