@@ -307,7 +307,7 @@ class Device(Presented):
     def _spared(
         self, known: Repeatable | None, screening: Screening | None, bound: Limit, threads: int
     ) -> Session | None:
-        """Return a launch that Python does not run: one that is *known*, or one in C, on at most so many *threads*, with nothing to find."""
+        """Return a launch that Python does not run: one that is *known*, or one in C, on at most so many *threads*, which Python need not watch."""
         session = None if known is None else known.again(lambda: self._session(known.request, ()))
         if session is not None or screening is None:
             return session

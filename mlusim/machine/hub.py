@@ -164,7 +164,7 @@ class Observer:
         return True
 
     def screened(self, screen: "Screen") -> None:
-        """Nothing was found, and the launch is over: take over what *screen* knows."""
+        """The launch is over, and Python need not run it: take over what *screen* knows, and tell what follows from it."""
 
     def repeats(self, kernel: "Kernel") -> bool:
         """Return whether it would find in the next launch of *kernel* what it found in the last, of the same arguments and no memory."""

@@ -67,6 +67,12 @@ __mlu_global__ void W(float *out, int from) {
     if (taskId == 13) __bang_add(row, row, row, 65);
   }
 }
+__mlu_global__ void R(float *out) {
+  __bang_write_zero(row, 64);
+  __sync();
+  __memcpy_async(row, out, 256, GDRAM2NRAM);
+  __bang_add(other, row, row, 64);
+}
 """
 
 
@@ -219,6 +225,15 @@ def test_launches_in_which_nothing_can_stop_are_not_watched(kernels, calls_of):
         with calls_of(LaunchRun.__init__) as runs:
             assert "launch 2" in says(console, "continue", "info launch")
         assert watched(runs) == {2}
+
+
+def test_a_finding_that_c_lets_checkers_tell_stops(kernels):
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        device.launch(kernels["R"], args=(device.put(np.zeros(64, np.float32)),), observe=observe)
+
+    with console_on(program) as console:
+        assert "racecheck-read-after-write" in says(console, "break finding racecheck", "run")
 
 
 STORE = 1 + SOURCE[: SOURCE.index("out[taskId] + 1;")].count("\n")
