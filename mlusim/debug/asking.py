@@ -14,8 +14,9 @@ from mlusim.debug.look.places import owner_in, resolve
 from mlusim.debug.source.pieces import LOCAL, POINTEE, Read, spelled
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c
+from mlusim.frontend.bangc.c_values import static_type
 from mlusim.frontend.bangc.ir import Storage
-from mlusim.frontend.bangc.types import Array
+from mlusim.frontend.bangc.types import INT8, UINT8, Array
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ def _variable(tree: Tree, scope: "FrameNames", text: str) -> Read | None:
     if leads and isinstance(scope.frame.f_locals.get(local.name), Ptr):
         return None
     shown = text or spelled(local.source_name, path)
-    return Read(POINTEE if leads else LOCAL, local.name, shown, path)
+    char = static_type(tree, lambda name: getattr(scope.local(name), "type", None)) in (INT8, UINT8)
+    return Read(POINTEE if leads else LOCAL, local.name, shown, path, char=char)
 
 
 def _parts(tree: Tree) -> list[Tree]:

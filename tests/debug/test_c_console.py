@@ -133,6 +133,9 @@ def test_chars(tmp_path):
             "39 '\\''",
             "-3",
         ]
+        assert says(console, "why tag.letter").startswith("tag.letter = 112 'p': set at moment")
+        says(console, "watch low")
+        assert says(console, "info watchpoints") == "watchpoint 2: low changes in K of task 0"
         assert says(console, "info args sign") == "char sign  10 '\\n'"
 
 

@@ -13,7 +13,8 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
 from mlusim.debug.source.frames import line_of, parameters_of, place_of
-from mlusim.debug.stop.value_watch import described
+from mlusim.debug.stop.breakpoints import Watchpoint
+from mlusim.debug.stop.value_watch import ValueWatch, described
 from mlusim.debug.values import memories
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_scope import macros_of
@@ -21,12 +22,13 @@ from mlusim.near import near
 from mlusim.report.quantities import size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import FrameType
     from typing import Any
 
     from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
+    from mlusim.debug.stop.breakpoints import Breakpoint
 
 
 SHORT = {
@@ -122,11 +124,17 @@ def _barriers(session: "DebugSession", words: str) -> str:
 
 def _breakpoints(session: "DebugSession", words: str) -> str:
     del words
-    lines = [
-        described(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "")
-        for b in session.breakpoints.values()
-    ]
-    return "\n".join(lines) or "no breakpoints"
+    return _described(session.breakpoints.values()) or "no breakpoints"
+
+
+def _watchpoints(session: "DebugSession", words: str) -> str:
+    del words
+    made = session.breakpoints.values()
+    return _described(b for b in made if isinstance(b.location, Watchpoint | ValueWatch)) or "no watchpoints"
+
+
+def _described(made: "Iterable[Breakpoint]") -> str:
+    return "\n".join(described(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "") for b in made)
 
 
 def _locals(session: "DebugSession", words: str) -> str:
@@ -358,6 +366,7 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "printed": (_printed, "the lines that __bang_printf has printed so far in this launch"),
     "functions": (_functions, "the functions that the kernel can reach"),
     "breakpoints": (_breakpoints, "the breakpoints, with hits"),
+    "watchpoints": (_watchpoints, "those of the breakpoints that watch bytes or a value"),
 }
 
 VIEWS = "\n".join(f"  info {name.ljust(12)} {text}" for name, (_, text) in INFO.items())

@@ -34,6 +34,8 @@ from mlusim.debug.source.pieces import (
 )
 from mlusim.debug.stop.moments import END, Position
 from mlusim.errors import UsageError
+from mlusim.frontend.bangc.c_values import Letter
+from mlusim.frontend.bangc.types import INT8
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
@@ -263,7 +265,7 @@ class CauseSearch(BeyondBytes):
             return None
         if held is None and not (value is _NONE or _is_value(value)):
             return None  # a pointer, whose elements are followed; a vector register, a list: what is in it has no history
-        text = _valued(read.text, value)
+        text = _told(read, value)
         if depth <= 0 or self.bytes.nodes <= 0:
             return Origin(text, note="not followed any further")
         self.bytes.nodes -= 1
@@ -530,7 +532,7 @@ class CauseSearch(BeyondBytes):
             first, turns = found[1], turns + 1
         if not turns:
             return self._read(followed, where, event, read, depth)
-        text = _valued(read.text, followed.value(where, read.key, read.path, event))
+        text = _told(read, followed.value(where, read.key, read.path, event))
         many = f"{turns} earlier time{'s' * (turns != 1)}"
         made = Origin(text, note=f"the same statement had run {many}")
         before = self._read(followed, where, first, read, depth)
@@ -648,7 +650,7 @@ class CauseSearch(BeyondBytes):
         for read in {(r.kind, r.name, r.path): r for r in reads if r.kind in (LOCAL, POINTEE)}.values():
             value = followed.value(where, read.key, read.path, event)
             if _is_value(value):
-                values.append(_valued(read.text, value))
+                values.append(_told(read, value))
         values += [self._load_text(followed, load)[0] for load in self._loads(followed, where, event)]
         given = f", with {', '.join(values[:SOURCES])}" if values else ""
         word = f"was {role}" if role in ("true", "false") else f"led to {role}"
@@ -778,6 +780,11 @@ def _is_value(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(isinstance(one, int | float) for one in value)
     return isinstance(value, _FOLLOWED)
+
+
+def _told(read: Read, value: Any) -> str:
+    """Return a value that was read as `_valued` does, a char with its letter."""
+    return _valued(read.text, Letter.of(value, INT8) if read.char else value)
 
 
 def _valued(text: str, value: Any) -> str:

@@ -205,7 +205,7 @@ def _jumps(body: Iterable[Any]) -> bool:
 def root_of(place: Any) -> Read | None:
     """Return the local, or what a local pointer leads to, that *place* is or is a part of; None for other memory."""
     path: tuple[str, ...] = ()
-    at = None
+    at, char = None, getattr(place, "type", None) in (t.INT8, t.UINT8)
     while True:
         pointer = place.pointer if isinstance(place, ir.Element) else None
         while isinstance(pointer, ir.Convert):
@@ -222,7 +222,7 @@ def root_of(place: Any) -> Read | None:
         local = place.local
         if local.storage is ir.Storage.MEMORY and any(part.startswith("[") for part in path):
             return None
-        return Read(LOCAL, local.name, spelled(local.source_name or local.name, path), path, at=at)
+        return Read(LOCAL, local.name, spelled(local.source_name or local.name, path), path, at=at, char=char)
     if isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage):
         local = pointer.place.local
         name, kind = local.source_name or local.name, local.type
@@ -230,7 +230,7 @@ def root_of(place: Any) -> Read | None:
             text = spelled(name, path)
         else:
             text = spelled(name, path).replace(".", "->", 1) if path else f"*{name}"
-        return Read(POINTEE, local.name, text, path, at=at)
+        return Read(POINTEE, local.name, text, path, at=at, char=char)
     return None
 
 

@@ -25,7 +25,7 @@ class Read:
 
     ``text`` is what the source calls it, ``path`` the members and elements behind the name, ``[]`` an element that only *at* tells, where
     it is one; of a call that is not followed ``given`` is
-    what its arguments read.
+    what its arguments read; ``char`` is true of a char of C, which is told with its letter.
     """
 
     kind: str
@@ -34,6 +34,7 @@ class Read:
     path: tuple[str, ...] = ()
     given: "Reads" = ()
     at: "Callable[[Values], Any] | None" = None
+    char: bool = field(default=False, eq=False)
 
     @property
     def key(self) -> str:
