@@ -7,9 +7,8 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import mlusim.bang
 from mlusim.arch.board import Arch
 from mlusim.arch.catalog import ARCHES, find_board
 from mlusim.cli.isa import USUAL, keep, show_page, unmarked
@@ -19,10 +18,16 @@ from mlusim.errors import UsageError
 from mlusim.formula.python import to_python
 from mlusim.isa.declare import Approximation, Intrinsic, Operand
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
+from mlusim.lazy import lazy
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.near import near
 from mlusim.text_grid import facts, table
+
+if TYPE_CHECKING:
+    from mlusim import bang
+else:  # the helper library, which an intrinsic has no use for
+    (bang,) = lazy("mlusim.bang")
 
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 
@@ -261,8 +266,8 @@ def matches(part: str) -> list[tuple[str, str, str]]:
     found = [
         (row.spelling, row.pipe.value, row.summary) for name, row in ISA.items() if wanted in name.lower()
     ]
-    helpers = (name for name in mlusim.bang.__all__ if name.startswith(PREFIX) and wanted in name)
-    found += [(f"__{name}", "helper", _summary(getattr(mlusim.bang, name))) for name in helpers]
+    helpers = (name for name in bang.__all__ if name.startswith(PREFIX) and wanted in name)
+    found += [(f"__{name}", "helper", _summary(getattr(bang, name))) for name in helpers]
     found += [(word, "variable", f"{doc}.") for word, doc in BUILT_IN.items() if wanted in word.lower()]
     words = [*MEMORIES, *(token.name for token in DIRECTIONS)]
     for word in (word for word in words if wanted in word.lower()):
@@ -288,13 +293,13 @@ def is_helper(name: str) -> bool:
 
 def known_helper(name: str) -> bool:
     """Return whether there is a helper called *name*, with or without leading underscores, in any case."""
-    return _bare(name) in mlusim.bang.__all__
+    return _bare(name) in bang.__all__
 
 
 def _bare(name: str) -> str:
     """*name* as it is exported, from any case and with or without leading underscores."""
     wanted = name.lstrip("_").lower()
-    return next((known for known in mlusim.bang.__all__ if known.lower() == wanted), wanted)
+    return next((known for known in bang.__all__ if known.lower() == wanted), wanted)
 
 
 def find_helper(name: str) -> Callable[..., Any]:
@@ -303,12 +308,12 @@ def find_helper(name: str) -> Callable[..., Any]:
     Raises `UsageError` with the nearest names for an unknown one.
     """
     bare = _bare(name)
-    known = [n for n in mlusim.bang.__all__ if n.startswith(PREFIX)]
+    known = [n for n in bang.__all__ if n.startswith(PREFIX)]
     if bare not in known:
         guesses = near(bare, known)
         hint = f"did you mean {', '.join(guesses)}?" if guesses else f"{PAGE} lists them"
         raise UsageError(f"there is no helper {name!r}; {hint}")
-    found: Callable[..., Any] = getattr(mlusim.bang, bare)
+    found: Callable[..., Any] = getattr(bang, bare)
     return found
 
 

@@ -22,10 +22,8 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
-from mlusim.plan.claim_text import parse_claim
-from mlusim.plan.claims import Claim, Comparison, Verdict
-from mlusim.plan.plan import Plan
-from mlusim.plan.regimes import check_names, choose, values_of
+from mlusim.plan.claims import Claim, Comparison, Verdict, parse_claim
+from mlusim.plan.plan import Plan, check_names, choose, values_of
 from mlusim.plan.render import (
     comparison_view,
     findings_view,

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from mlusim.programs import kernel_call as calls
     from mlusim.programs import operator_program as operator_calls
     from mlusim.programs import program as scripts
-    from mlusim.programs import pytest_program as tests
     from mlusim.programs.command_program import CommandProgram
     from mlusim.programs.host_program import HostProgram
     from mlusim.programs.kernel_call import KernelCall
@@ -43,13 +42,12 @@ else:
     files, checkers, registry, runner = lazy(
         "mlusim.cli.files", "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
     )
-    commands, mains, calls, operator_calls, scripts, tests = lazy(
+    commands, mains, calls, operator_calls, scripts = lazy(
         "mlusim.programs.command_program",
         "mlusim.programs.host_program",
         "mlusim.programs.kernel_call",
         "mlusim.programs.operator_program",
         "mlusim.programs.program",
-        "mlusim.programs.pytest_program",
     )
 
 OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
@@ -89,7 +87,7 @@ def program_of(args: argparse.Namespace) -> "Program":
     if ".py::" in args.program:
         _refuse_options(args, "the test")
         refuse_no_file(args.program.partition("::")[0], "name a test as tests/test_kernel.py::test_small")
-        return tests.PytestProgram(args.program, words, checks)
+        return scripts.PytestProgram(args.program, words, checks)
     if args.program.endswith(".py"):
         _refuse_options(args, "the script")
         refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")

@@ -33,11 +33,10 @@ from mlusim.report.compare import BaselineComparison, comparison_json, compariso
 from mlusim.report.json_values import json_text
 from mlusim.report.page.html import html_text
 from mlusim.report.record import CallRecord
-from mlusim.report.tables.explanations import sentences, why_table
+from mlusim.report.summary import headline, verdicts
 from mlusim.report.tables.files import boards_of, csv_text, document, markdown_text
-from mlusim.report.tables.records import work_table
+from mlusim.report.tables.records import sentences, why_table, work_table
 from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown, what_if_table
-from mlusim.report.verdicts import headline, verdicts
 
 # -- formats, and the studies that go with them --------------------------------------------------------
 

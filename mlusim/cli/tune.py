@@ -31,11 +31,23 @@ from mlusim.text_grid import table
 from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
 from mlusim.tune.programs import ProgramTask, program_task
-from mlusim.tune.ranking import OBJECTIVES, TIME, able, alike, notes, ranked, settings_told
-from mlusim.tune.search import HALVING, RANDOM, TPE, drawn, halved, proposed
+from mlusim.tune.ranking import OBJECTIVES, REFUSED, TIME, able, alike, notes, ranked, settings_told
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
-from mlusim.tune.tuning import Criterion, SearchFile, TriedTask, TuneTask, compared_to, task_of, tune
-from mlusim.tune.verdicts import REFUSED
+from mlusim.tune.tuning import (
+    HALVING,
+    RANDOM,
+    TPE,
+    Criterion,
+    SearchFile,
+    TriedTask,
+    TuneTask,
+    compared_to,
+    drawn,
+    halved,
+    proposed,
+    task_of,
+    tune,
+)
 
 OF_OPERATORS = ("case", "group", "policy", "check")
 

@@ -28,7 +28,7 @@ from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.finding import NOTE
 from mlusim.operators.executors import carried
 from mlusim.operators.source_digest import sources_of
-from mlusim.programs.argument_names import known_to, misspelt
+from mlusim.programs.argument_values import known_to, misspelt
 from mlusim.report.coverage import CoverageRecord, record_of
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from mlusim.operators.expected import Expected
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Case, Operator, Tensor, policy_of
 from mlusim.plan.layout import Layout
-from mlusim.report.acceptance import STANDARD, Rule
-from mlusim.report.efficiency import Efficiency, efficiency
+from mlusim.report.efficiency import STANDARD, Efficiency, Rule, efficiency
 
 PARSER = "clang"  # reads kernel.mlu; an extra
 SUCCESS = Status.MLUOP_STATUS_SUCCESS

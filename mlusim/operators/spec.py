@@ -9,10 +9,10 @@ from attrs import evolve, field, frozen
 
 from mlusim.errors import UsageError
 from mlusim.host.status import Status
-from mlusim.report import acceptance
-from mlusim.report.acceptance import STANDARD
+from mlusim.report import efficiency
+from mlusim.report.efficiency import STANDARD
 
-Rule = acceptance.Rule
+Rule = efficiency.Rule
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 Params = Mapping[str, Any]
 

@@ -23,8 +23,7 @@ from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import policy_of
 from mlusim.operators.sweep_file import Keep, KeptWork, brief_of
 from mlusim.report.json_values import plain
-from mlusim.report.record import FAULTED, CallRecord
-from mlusim.report.record_reader import restored
+from mlusim.report.record import FAULTED, CallRecord, restored
 
 
 @frozen

@@ -20,9 +20,8 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator
 from mlusim.operators.spec import Operator, policy_of
 from mlusim.plan.layout import Layout
-from mlusim.report.acceptance import acceptance
 from mlusim.report.achieved import shares
-from mlusim.report.efficiency import efficiency
+from mlusim.report.efficiency import acceptance, efficiency
 from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 
 Choices = tuple[tuple[Any, ...], ...]

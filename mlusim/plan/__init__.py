@@ -26,9 +26,7 @@ from mlusim.plan.check import PlanFinding
 from mlusim.plan.claims import Claim, Comparison, Disagreement, ScaleLimit, Value, Verdict
 from mlusim.plan.declare import Region, Stage
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.plan.plan import Plan
-from mlusim.plan.pointers import Regions
-from mlusim.plan.regimes import choose
+from mlusim.plan.plan import Plan, Regions, choose
 from mlusim.plan.solver.frontier import Frontier
 from mlusim.plan.solver.solve import Largest
 

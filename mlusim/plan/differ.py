@@ -17,8 +17,7 @@ from mlusim.errors import UsageError
 from mlusim.formula.compiled import compile_exprs
 from mlusim.formula.expr import Expr
 from mlusim.plan.solver.bounds import Interval
-from mlusim.plan.solver.frontier import MOST_POINTS, Ints, box, only_tightens, tightens, trace
-from mlusim.plan.solver.reach import span
+from mlusim.plan.solver.frontier import MOST_POINTS, Ints, box, only_tightens, span, tightens, trace
 from mlusim.plan.solver.solve import Problem, bisect, largest_value, search
 
 _MOST_ROWS = 4096  # rows that are looked at value by value

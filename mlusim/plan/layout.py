@@ -1,12 +1,16 @@
-"""A plan with numbers in it: where every region lies on one board, and what does not fit."""
+"""A layout, a plan with numbers in it: where every region lies on one board, what does not fit, and the bars that show it."""
 
-from collections.abc import Mapping
+import linecache
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from attrs import frozen
 
 from mlusim.counted import plural
 from mlusim.errors import UsageError
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import RegionMap
 from mlusim.presenting import Presented
 
@@ -172,3 +176,101 @@ class Layout(Presented, RegionMap):
             "overlaps": [str(o) for o in self.overlaps()],
             "unmet": list(self.unmet),
         }
+
+
+# -- layouts of what a kernel declares, without a plan -------------------------------------------------
+
+_PYTHON = re.compile(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
+_BANG = re.compile(r"__(?:nram|wram)__\s[^;=({]*?(\w+)\s*(?:\[[^;,]*)?[;=]")
+
+
+def _written(file: str, line: int) -> str:
+    """Return the name of the only variable that a line declares, as it is written there; "" for several."""
+    text = linecache.getline(file, line)
+    found = (_PYTHON if file.endswith(".py") else _BANG).match(text.lstrip())
+    return found[1] if found else ""
+
+
+def layout_of_regions(
+    kernel: str, board: str, space: str, capacity: int, regions: Iterable[PlacedRegion]
+) -> Layout:
+    """Return the layout of one memory, whose one stage has the name of the *space*."""
+    found = tuple(regions)
+    used = max((region.end for region in found), default=0)
+    return Layout(kernel, board, None, {}, capacity, (StageLayout(space, used, found),))
+
+
+def declared_region(allocation: Allocation, base: int) -> PlacedRegion:
+    """Return a declaration as a region; *base* is the address of the memory's first byte."""
+    declared = allocation.declared
+    name = declared.name or _written(declared.file, declared.line) or f"{declared.dtype}[{declared.count}]"
+    if declared.line:
+        name = f"{name} (line {declared.line})"
+    return PlacedRegion(
+        name, str(declared.dtype), declared.count, allocation.address - base, allocation.nbytes
+    )
+
+
+# -- layouts as bars: which columns each region takes, for the terminal and for pictures alike ---------
+
+
+@frozen
+class BarSegment:
+    """A region's part of a bar: from column *left* to before column *right*."""
+
+    region: PlacedRegion
+    left: int
+    right: int
+
+    @property
+    def width(self) -> int:
+        """Columns that it takes."""
+        return self.right - self.left
+
+
+def lanes(stage: StageLayout) -> list[list[PlacedRegion]]:
+    """Return the regions that have bytes in lanes without overlaps: aliases go to further lanes."""
+    found: list[list[PlacedRegion]] = []
+    for region in sorted((r for r in stage.regions if r.bytes), key=lambda r: (bool(r.reuses), r.offset)):
+        for lane in found:
+            if all(region.offset >= other.end or region.end <= other.offset for other in lane):
+                lane.append(region)
+                break
+        else:
+            found.append([region])
+    return [sorted(lane, key=lambda r: r.offset) for lane in found]
+
+
+def ruler(layout: Layout, columns: int, least: int) -> Mapping[int, int]:
+    """Return the column of every byte at which a region begins or ends, for all stages alike.
+
+    High water takes all *columns*.  True to scale, but that every piece between two neighbouring
+    bytes gets *least* columns: what small pieces get too much, the large ones give up in proportion.
+    """
+    regions = [r for s in layout.stages for r in s.regions if r.bytes]
+    marks = sorted({0, *(b for r in regions for b in (r.offset, r.end))})
+    sizes = [b - a for a, b in pairwise(marks)]
+    least = max(1, min(least, columns // max(1, len(sizes))))
+    return dict(zip(marks, _edges(sizes, least, columns), strict=True))
+
+
+def segments(lane: Sequence[PlacedRegion], at: Mapping[int, int]) -> list[BarSegment]:
+    """Return the columns of each region of a lane, by the ruler *at*."""
+    return [BarSegment(region, at[region.offset], at[region.end]) for region in lane]
+
+
+def _edges(sizes: Sequence[int], least: int, columns: int) -> list[int]:
+    """Return where each of *sizes* begins, and the end, when they share *columns* in proportion."""
+    small: set[int] = set()
+    while True:
+        room = columns - least * len(small)
+        weight = max(1, sum(size for i, size in enumerate(sizes) if i not in small))
+        below = {i for i, size in enumerate(sizes) if size * room < least * weight} | small
+        if below == small:
+            break
+        small = below
+    edges, taken, seen = [0], 0, 0
+    for i, size in enumerate(sizes):
+        taken, seen = (taken + least, seen) if i in small else (taken, seen + size)
+        edges.append(taken + round(seen * room / weight))
+    return edges

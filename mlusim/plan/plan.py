@@ -1,27 +1,168 @@
 """The plan: written once beside its kernel, asked by the kernel, its host code, checkers and people."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any, Protocol
 
+import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.arch.dtypes import DType, int8
+from mlusim.arch.dtypes import DType, as_dtype, int8
 from mlusim.counted import plural
 from mlusim.errors import UsageError
+from mlusim.formula.boards import board_constants
 from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
 from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare
 from mlusim.plan.declare import RegionBounds, Stage, StagePlaces, place_stages
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.plan.pointers import PointerLike, Regions
-from mlusim.plan.scope import PlanScope, is_known, smallest
 from mlusim.plan.solver.frontier import Frontier, trace
 from mlusim.plan.solver.normal import total
 from mlusim.plan.solver.solve import Largest, Problem, largest_value
 from mlusim.presenting import Presented
+
+# -- the names of a plan and their legal values --------------------------------------------------------
+
+
+@frozen
+class PlanScope:
+    """The variables of a plan by name, and its element type if it has one."""
+
+    plan: str
+    variables: Mapping[str, Var]
+    element: ElementType | None
+
+    def dtype(self, dtype: object) -> DType | None:
+        """Return the dtype that *dtype* names, or the only one; None when the plan has no element type."""
+        if self.element is None:
+            if dtype is not None:
+                raise UsageError(f"plan {self.plan} has no element type to choose; leave dtype out")
+            return None
+        choices = self.element.choices
+        names = " or ".join(c.name for c in choices)
+        if dtype is None and len(choices) > 1:
+            raise UsageError(f"plan {self.plan} holds elements of type {self.element}; give dtype={names}")
+        chosen = choices[0] if dtype is None else as_dtype(dtype)
+        if chosen not in choices:
+            raise UsageError(f"plan {self.plan} holds {names}, not {chosen.name}")
+        return chosen
+
+    def env(
+        self, values: Mapping[str, int], dtype: DType | None, board: Board | str | None
+    ) -> dict[str, int]:
+        """Return everything that has a value: board constants, the sizeof, and *values*, checked."""
+        env = {} if board is None else dict(board_constants(board))
+        if dtype is not None and self.element is not None:
+            env[f"sizeof_{self.element.name}"] = dtype.size
+        for name, value in values.items():
+            env[name] = self.legal(name, value)
+        if board is not None:  # a step may be made of the board's constants
+            for name in values:
+                self._stepped(self.variables[name], env)
+        return env
+
+    def _stepped(self, variable: Var, env: Mapping[str, int]) -> None:
+        """Raise `UsageError` when the value is no multiple of the variable's step."""
+        step = variable.multiple_of
+        width, value = step.evaluate(env), env[variable.name]
+        if value % width:
+            below, above = value // width * width, -(-value // width) * width
+            near = f"{below} or {above}" if below >= variable.low else str(above)
+            raise UsageError(
+                f"{variable.name} of plan {self.plan} is {value}; "
+                f"give a multiple of {step}, which is {width} here, such as {near}"
+            )
+
+    def variable(self, name: str) -> Var:
+        """Return the variable called *name*; raises `UsageError` with the names that exist."""
+        if name not in self.variables:
+            known = ", ".join(self.variables) or "none"
+            raise UsageError(f"plan {self.plan} has no variable {name!r}; its variables are {known}")
+        return self.variables[name]
+
+    def legal(self, name: str, value: object) -> int:
+        """Return *value* as an integer; raises `UsageError` when *name* cannot take it."""
+        variable = self.variable(name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise UsageError(f"{name} of plan {self.plan} is {value!r}; give a whole number")
+        if not variable.low <= value <= variable.high:
+            raise UsageError(f"{name} of plan {self.plan} is {value}; give {variable.low} to {variable.high}")
+        return int(value)
+
+    def need(self, names: Iterable[str], env: Mapping[str, int]) -> None:
+        """Raise `UsageError` for the first of *names* that *env* lacks."""
+        for name in names:
+            if name not in env:
+                meaning = self.variables[name].meaning
+                told = f" ({meaning})" if meaning else ""
+                raise UsageError(f"plan {self.plan} needs a value for {name}{told}; give {name}=...")
+
+
+def smallest(variable: Var, env: Mapping[str, int]) -> int:
+    """Return the smallest legal value of *variable*: its low end, rounded up to its step."""
+    step = variable.multiple_of.evaluate(env)
+    return -(-variable.low // step) * step
+
+
+def is_known(constraint: Constraint, names: Iterable[str]) -> bool:
+    """Return whether every variable of *constraint* is among *names*."""
+    given = set(names)
+    sides = (constraint.left, constraint.right)
+    return all(e.name in given for side in sides for e in walk(side) if isinstance(e, Var))
+
+
+# -- regions as pointers, which a kernel gets from its plan --------------------------------------------
+
+
+class PointerLike(Protocol):
+    """The part of a pointer that a plan needs: moving by elements, and another dtype at the same place."""
+
+    @property
+    def dtype(self) -> Any:
+        """The element type that it points to."""
+        ...
+
+    def __add__(self, count: int) -> "PointerLike": ...
+
+    def cast(self, dtype: object) -> "PointerLike":
+        """Return the same address as a pointer to *dtype*."""
+        ...
+
+    def placed(self, plan: object) -> None:
+        """Tell the machine that the regions of *plan* lie from here on."""
+        ...
+
+
+class Regions:
+    """The pointers of a plan, by attribute (``regions.term1``) or key (``regions["term1"]``)."""
+
+    def __init__(self, plan: str, pointers: Mapping[str, Any]) -> None:
+        self.__dict__.update(pointers)
+        self.__dict__["_plan"] = plan
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"plan {self._plan} has no region {name!r}; it has {', '.join(self)}")
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise UsageError(f"plan {self._plan} has no region {name!r}; it has {', '.join(self)}")
+        return self.__dict__[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.__dict__ and name != "_plan"
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.__dict__ if name != "_plan")
+
+    def __len__(self) -> int:
+        return len(self.__dict__) - 1
+
+    def __repr__(self) -> str:
+        return f"Regions({self._plan}: {', '.join(self)})"
+
 
 Fits = Callable[[Mapping[str, int]], bool]
 """Whether everything fits with these tiles, the other tiles at their smallest."""
@@ -352,3 +493,36 @@ class PlacedPlan:
     def layout(self, board: Board) -> Layout:
         """Return the layout for the values on *board*."""
         return self.plan.layout(board, self.values, dtype=self.dtype)
+
+
+# -- several plans for one kernel: the first that fits is the one that runs ----------------------------
+
+
+def values_of(plan: Plan, values: Mapping[str, int]) -> dict[str, int]:
+    """Return those of *values* that *plan* has a variable for."""
+    return {name: value for name, value in values.items() if name in plan.variables}
+
+
+def check_names(plans: Sequence[Plan], names: Sequence[str]) -> None:
+    """Raise `UsageError` for a name that is a variable of none of *plans*."""
+    known = list(dict.fromkeys(name for plan in plans for name in plan.variables))
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"{plans[0].name} has no variable {name!r}; its variables are {', '.join(known) or 'none'}"
+            )
+
+
+def choose(
+    plans: Sequence[Plan], board: Board | str, values: Mapping[str, int], *, dtype: object = None
+) -> tuple[Plan, Layout]:
+    """Return the first of *plans* that fits, tiles chosen, with its layout; the last when none fits.
+
+    Raises `UsageError` for a value that no plan knows or that the plan in question lacks.
+    """
+    check_names(plans, list(values))
+    for plan in plans:
+        layout = plan.describe(board, dtype=dtype, **values_of(plan, values))
+        if layout.fits:
+            break
+    return plan, layout

@@ -11,9 +11,8 @@ from rich.text import Text
 from mlusim.counted import plural
 from mlusim.plan.check import PlanFinding
 from mlusim.plan.claims import Comparison, Disagreement
-from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
+from mlusim.plan.layout import BarSegment, Layout, PlacedRegion, StageLayout, lanes, ruler, segments
 from mlusim.plan.plan import Plan
-from mlusim.plan.segments import BarSegment, lanes, ruler, segments
 from mlusim.plan.solver.frontier import Frontier
 from mlusim.plan.solver.solve import Largest
 from mlusim.text_grid import Column, Grid

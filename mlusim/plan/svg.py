@@ -12,8 +12,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from mlusim.counted import plural
-from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.plan.segments import BarSegment, lanes, ruler, segments
+from mlusim.plan.layout import BarSegment, Layout, PlacedRegion, StageLayout, lanes, ruler, segments
 from mlusim.plan.solver.frontier import Frontier
 
 WIDTH = 900

@@ -1,5 +1,6 @@
 """The programs that can be debugged: anything that runs, and hands its observers to every launch that it makes."""
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import field, frozen
 
+from mlusim.errors import UsageError
 from mlusim.kernel_frames import installed
 from mlusim.machine.hub import attending
 from mlusim.observe.names import observers_of
@@ -141,3 +143,41 @@ def as_program(program: Program | Callable[[tuple[Any, ...]], Any]) -> Program:
     """*program*, or a `FunctionProgram` around a function."""
     run = getattr(program, "run", None)
     return program if run is not None else FunctionProgram(program)  # type: ignore[arg-type, return-value]
+
+
+# -- a test of pytest: its launches are those that the test makes --------------------------------------
+
+
+@frozen
+class PytestProgram:
+    """The test or tests that pytest calls *node*, run in this process; *arguments* are pytest's."""
+
+    node: str
+    arguments: tuple[str, ...] = ()
+    checks: tuple[str, ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """The test's name, as pytest has it."""
+        return self.node
+
+    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """Return None: a test has its arrays itself."""
+        return {}
+
+    def run(self, observe: Iterable[Any]) -> None:
+        """Run the test; what pytest says goes to standard error.
+
+        The options of the project's configuration are left out, for they may spread tests over processes.  Raises
+        `UsageError` where pytest is not installed, or finds no such test, and where the test fails.
+        """
+        try:
+            import pytest  # noqa: PLC0415 - an optional package
+        except ImportError:
+            raise UsageError("a test needs pytest; install it with `pip install pytest`") from None
+        words = [self.node, "-q", "-o", "addopts=", "-p", "no:cacheprovider", *self.arguments]
+        with attending(observers_of((*self.checks, *observe))), contextlib.redirect_stdout(sys.stderr):
+            code = pytest.main(words)
+        if code:
+            said = "the test fails" if code == pytest.ExitCode.TESTS_FAILED else "pytest found no such test"
+            raise UsageError(f"{self.node}: {said}; what pytest says is above")

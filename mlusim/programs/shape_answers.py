@@ -10,8 +10,7 @@ from attrs import frozen
 from mlusim.errors import UsageError
 from mlusim.formula.boards import board_constants
 from mlusim.formula.expr import INT32_MAX, Constraint, Var
-from mlusim.plan.claim_text import parse_claim
-from mlusim.plan.claims import Claim, ScaleLimit, Verdict
+from mlusim.plan.claims import Claim, ScaleLimit, Verdict, parse_claim
 from mlusim.plan.solver.frontier import Frontier
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from attrs import asdict, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
-from mlusim.report.acceptance import Acceptance, acceptance
+from mlusim.report.efficiency import Acceptance, acceptance
 from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count, percent, size, whole
 from mlusim.time.rates import DRAM_CEILING
@@ -144,7 +144,7 @@ def waves(why: Explanation) -> str:
 
 
 def below_the_bar(record: "CallRecord") -> bool:
-    """Return True where reviewers would ask why, by the rule of the operator and `mlusim.report.acceptance`."""
+    """Return True where reviewers would ask why, by the rule of the operator and `mlusim.report.efficiency`."""
     found = record.efficiency
     return found is not None and not acceptance(found, record.group, record.rule).accepted
 

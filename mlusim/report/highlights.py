@@ -7,8 +7,7 @@ from attrs import frozen
 
 from mlusim.errors import shown_file
 from mlusim.machine.launch import Launch
-from mlusim.plan.declared import declared_region, layout_of_regions
-from mlusim.plan.layout import Layout
+from mlusim.plan.layout import Layout, declared_region, layout_of_regions
 from mlusim.plan.svg import memories_svg
 from mlusim.report.quantities import percent
 from mlusim.time.lines import Line

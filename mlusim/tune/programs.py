@@ -26,8 +26,8 @@ from mlusim.report.explain import because
 from mlusim.report.json_values import plain
 from mlusim.report.profiled import Profiled
 from mlusim.tune.mechanisms import mechanisms
+from mlusim.tune.ranking import FAULT, LIMIT, REFUSED, WRONG
 from mlusim.tune.space import MACRO, Settings, filled, variables_set, with_macros
-from mlusim.tune.verdicts import FAULT, LIMIT, REFUSED, WRONG
 
 if TYPE_CHECKING:
     from mlusim.tune.tuning import Criterion, TuneJob

@@ -7,6 +7,13 @@ from typing import Any
 from mlusim.counted import counted
 from mlusim.tune.mechanisms import moved
 
+# -- the verdicts on a candidate: it fits and is right, or the kind of reason for which it is out ------
+
+OK, FAULT, LIMIT, OVERLAP, WRONG, UNTRANSLATED, REFUSED, DIED = (
+    "ok", "fault", "limit", "overlap", "wrong", "untranslated", "refused", "died",
+)  # fmt: skip
+
+
 TIME, IO, COMPUTE = "time", "io", "compute"
 OBJECTIVES = MappingProxyType({TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"})
 """What each objective ranks by: the least time, or the largest efficiency."""

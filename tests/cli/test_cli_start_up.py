@@ -68,9 +68,9 @@ def test_python_collects_as_usual_where_a_program_runs(tmp_path):
     (tmp_path / "fill.mlu").write_text(FILL)
     words = ["run", str(tmp_path / "fill.mlu"), "--arg", "out=out:int32:1"]
     script = (
-        "import gc, sys\nfrom mlusim.cli import beginning, main\nbeginning.collect_rarely()\n"
+        "import gc, sys\nfrom mlusim.cli import entry, main\nentry.collect_rarely()\n"
         "code = main.main(sys.argv[1:])\n"
-        "print(code, gc.get_threshold() == beginning.USUAL, gc.get_freeze_count() > 10_000)"
+        "print(code, gc.get_threshold() == entry.USUAL, gc.get_freeze_count() > 10_000)"
     )
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
 

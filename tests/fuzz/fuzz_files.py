@@ -28,7 +28,7 @@ from mlusim.operators.sweep import SWEEP
 from mlusim.operators.sweep_file import Keep
 from mlusim.report.baseline import LAUNCHES, baseline_in, baseline_text
 from mlusim.report.json_values import plain
-from mlusim.report.record_reader import restored
+from mlusim.report.record import restored
 
 JUNK = st.one_of(
     st.none(),

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from mlusim import plan as plan_room
 from mlusim.plan import Plan, Region, ScaleLimit, Stage, Value, Var, float32, int8, nbytes
+from mlusim.plan.layout import lanes, ruler, segments
 from mlusim.plan.render import (
     MAP_COLUMNS,
     box_drawing,
@@ -22,7 +23,6 @@ from mlusim.plan.render import (
     layout_view,
     plan_view,
 )
-from mlusim.plan.segments import lanes, ruler, segments
 from mlusim.plan.svg import frontier_svg, layout_svg
 from ops.mutual_information_backward.plan import PLAN
 from ops.three_interpolate_backward.plan import PLAN as INTERPOLATE

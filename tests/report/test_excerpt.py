@@ -19,7 +19,7 @@ from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
 from mlusim.report.page.launches import page_text
 from mlusim.report.page.pipes import chart_html, legend, pipe_data, pipe_picture
-from mlusim.report.page.source_heat import listings, worth_showing
+from mlusim.report.page.render import listings, worth_showing
 from mlusim.report.page.tasks import queues, queues_data
 from mlusim.report.record import LaunchRecord
 from mlusim.report.tables.lines import lines_table

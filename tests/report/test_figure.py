@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.report.page.axis import Axis, marks
 from mlusim.report.page.figure import COLORS, Picture, bars, line, require, words
+from mlusim.report.page.live import Axis, marks
 
 
 def drawn():

@@ -8,7 +8,7 @@ from attrs import evolve
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import Job, perform
 from mlusim.report.json_values import json_text, plain
-from mlusim.report.record_reader import restored
+from mlusim.report.record import restored
 
 JOBS = [
     Job("tin_shift_forward", "golden_document", "MLU370-X4"),

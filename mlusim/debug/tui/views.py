@@ -17,8 +17,7 @@ from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.debug.stop.value_watch import described
 from mlusim.errors import UsageError
-from mlusim.plan.declared import layout_of_regions
-from mlusim.plan.layout import PlacedRegion
+from mlusim.plan.layout import PlacedRegion, layout_of_regions
 from mlusim.plan.render import map_text, region_keys
 
 if TYPE_CHECKING:

@@ -1,20 +1,119 @@
 """The parts that every page shares: the template engine with the words of reports, and the facts of when and how it was made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from attrs import frozen
+
+from mlusim.errors import shown_file
 from mlusim.installing import missing_packages
+from mlusim.machine.launch import Launch
 from mlusim.plan.svg import legend
 from mlusim.report.compare import headline, lines
 from mlusim.report.explain import explained, waves
 from mlusim.report.page.figure import require
 from mlusim.report.page.live import library
 from mlusim.report.page.pipes import legend_html, pipe_data, pipe_picture
-from mlusim.report.page.source_heat import listings, worth_showing
 from mlusim.report.quantities import count, error, microseconds, percent, share, size, times, whole
+from mlusim.report.record import CallRecord, LaunchRecord
+from mlusim.report.tables.lines import source_lines
 from mlusim.report.tables.records import verdict
 from mlusim.report.tables.whatif import notes
+from mlusim.time.lines import Line
+
+# -- the source of kernels with the time of each line, which the page shows beside each call -----------
+
+AROUND = 2  # lines without time that are shown around those with
+WORTH = 0.1  # of the time of a call: launches that take less have no listing and no picture
+LEAST = 0.0005  # shares below have no colour
+
+
+@frozen
+class HeatLine:
+    """A line of source: ``heat`` is 0 to 1, ``parts`` are (class of the colour, share of the widest line)."""
+
+    number: int
+    text: str
+    heat: float = 0.0
+    share: str = ""
+    count: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+    tip: str = ""
+
+
+@frozen
+class Listing:
+    """A file: runs of lines, between which others are left out."""
+
+    file: str
+    runs: tuple[tuple[HeatLine, ...], ...]
+
+
+def worth_showing(record: CallRecord) -> tuple[LaunchRecord, ...]:
+    """Return the launches of *record* that kept their instructions and take a tenth of its time or more."""
+    total = sum(launch.time_us for launch in record.launches)
+    return tuple(launch for launch in record.launches if launch.lines and launch.time_us >= WORTH * total)
+
+
+def listings(launch: LaunchRecord | Launch) -> list[Listing]:
+    """Return the files of *launch*'s lines, with the time of each line; what no line is of comes last."""
+    total = sum(line.time_us for line in launch.lines) or 1.0
+    most = max((line.time_us for line in launch.lines), default=0.0) or 1.0
+    made = []
+    for file, texts in source_lines(launch.lines).items():
+        own = {line.line: line for line in launch.lines if line.file == file}
+        runs = tuple(
+            tuple(_heat_line(number, texts, own.get(number), total, most) for number in run)
+            for run in _runs(sorted(own), len(texts))
+        )
+        made.append(Listing(shown_file(file), runs))
+    ends = [line for line in launch.lines if not line.line and line.time_us]
+    if ends:
+        made.append(Listing("end of the tasks", ((_heat_line(0, [], ends[0], total, most),),)))
+    return made
+
+
+def _runs(numbers: Sequence[int], last: int) -> Iterator[range]:
+    """Yield the ranges of lines around *numbers*, joined where they touch."""
+    begin = end = 0
+    for number in numbers:
+        low, high = max(1, number - AROUND), max(number, min(last, number + AROUND))
+        if begin and low <= end + AROUND:
+            end = max(end, high)
+            continue
+        if begin:
+            yield range(begin, end + 1)
+        begin, end = low, high
+    if begin:
+        yield range(begin, end + 1)
+
+
+def _heat_line(number: int, texts: Sequence[str], line: Line | None, total: float, most: float) -> HeatLine:
+    text = texts[number - 1] if 0 < number <= len(texts) else ""
+    if line is None:
+        return HeatLine(number, text)
+    time_us = line.time_us
+    waits = line.wait_us + line.memory_us
+    amounts = [*((f"c{n}", part) for n, part in enumerate(line.busy_us.values())), ("other", waits)]
+    part = time_us / total
+    return HeatLine(
+        number,
+        text or ("what is in flight when a task ends is waited for" if not number else ""),
+        heat=(time_us / most) ** 0.5 if part >= LEAST else 0.0,
+        share=share(part) if part >= LEAST else "",
+        count=count(line.count) if line.count else "",
+        parts=tuple((name, 100 * amount / most) for name, amount in amounts if amount > 0.002 * most),
+        tip=_tip(line, waits),
+    )
+
+
+def _tip(line: Line, waits: float) -> str:
+    times = {**line.busy_us, "waiting": waits}
+    words = [f"{name} {time_us:,.3g} us" for name, time_us in times.items() if time_us]
+    moved = [size(line.nbytes)] if line.nbytes else []
+    return "; ".join(part for part in (", ".join(line.names), *words, *moved) if part)
+
 
 _FILTERS: Mapping[str, Any] = {
     "us": microseconds, "share": share, "size": size, "count": count, "error": error, "percent": percent,

@@ -7,9 +7,8 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.machine.launch import Launch
-from mlusim.report.page.axis import Axis
 from mlusim.report.page.figure import Picture, bars, line, words
-from mlusim.report.page.live import Boxes
+from mlusim.report.page.live import Axis, Boxes
 from mlusim.report.page.pictures import color
 from mlusim.report.record import LaunchRecord
 from mlusim.time.timing import PIPES, TaskSpan, launch_us

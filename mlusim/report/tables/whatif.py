@@ -18,7 +18,7 @@ BYTES = 2000  # that take the host about as long as an instruction
 
 @frozen
 class WhatIfRow:
-    """One board: times in us, efficiencies as fractions, ``grade`` of `mlusim.report.acceptance`.
+    """One board: times in us, efficiencies as fractions, ``grade`` of `mlusim.report.efficiency`.
 
     ``how`` is "recorded", "re-timed", "run" or "fails", ``why`` the reason for that; ``failure`` is the
     sentence that says why the call fails there, and then the numbers are None.  ``speed_up`` is relative to the
