@@ -223,6 +223,8 @@ def test_changing_values_and_memory_forks_the_run(script):
         assert 4 == editor.ask("writeMemory", memoryReference=place, offset=4, data=data)["bytesWritten"]
         editor.ask("setExpression", expression="buffer[2]", value="7", frameId=frame["id"])
         assert 5 == editor.ask("readMemory", memoryReference=place, offset=60, count=9)["unreadableBytes"]
+        page = editor.ask("readMemory", memoryReference=place, offset=-(1 << 20), count=1 << 20)
+        assert (1 << 20, False) == (page["unreadableBytes"], "data" in page)
         lines(editor, script)
         editor.go("continue", threadId=thread)
         assert "RESULT [50.0, 150.0, 57.0]" in editor.output()
@@ -255,6 +257,9 @@ def test_bytes_functions_moments_and_findings(script):
         assert ["write"] == scalar["accessTypes"]
         assert "the value in" in scalar["description"]
         assert editor.ask("dataBreakpointInfo", name="3", frameId=frame["id"])["dataId"] is None
+        assert editor.ask("dataBreakpointInfo", name="0x3", asAddress=True, bytes=4)["dataId"] is None
+        info = editor.ask("dataBreakpointInfo", name="0x1000000000", asAddress=True, bytes=4)
+        assert info["description"] == "0x1000000000:4 (GDRAM 0x1000000000..0x1000000004)"
         info = editor.ask("dataBreakpointInfo", name="out[16]", frameId=frame["id"])
         assert ["read", "write", "readWrite"] == info["accessTypes"]
         editor.ask("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"], "accessType": "write"}])

@@ -252,17 +252,22 @@ def _names(state: State) -> list[str]:
 
 def _read_memory(state: State, arguments: Arguments) -> Body:
     session = state.session
-    span = span_at(session, str(arguments["memoryReference"]), int(arguments.get("offset") or 0))
+    reference, offset = str(arguments["memoryReference"]), int(arguments.get("offset") or 0)
+    begins = span_at(
+        session, reference, 0
+    )  # a reference that is none is an error, wherever one reads from it
     count = int(arguments["count"])
     if not 0 <= count <= LONGEST:
         raise UsageError(
             f"{count} {plural(count, 'byte is', 'bytes are')} not read at once; at most {LONGEST} are"
         )
     try:
+        span = span_at(session, reference, offset)
         allocation, start = locate(span, session.look(), session.core())
     except UsageError:
-        # Memory that is not there is an answer of the protocol, not an error.
-        return {"address": hex(span.low), "unreadableBytes": count}
+        # Memory that is not there is an answer of the protocol, not an error; the reference itself is the next that is.
+        missing = min(count, -offset) if offset < 0 else count
+        return {"address": hex(max(begins.low + offset, 0)), "unreadableBytes": missing}
     raw = bytes(allocation.raw[start : start + count])
     body: dict[str, Any] = {"address": hex(span.low), "data": base64.b64encode(raw).decode()}
     return body | ({"unreadableBytes": count - len(raw)} if len(raw) < count else {})

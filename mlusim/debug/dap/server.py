@@ -26,6 +26,7 @@ CAPABILITIES = {
     "supportsHitConditionalBreakpoints": True,
     "supportsLogPoints": True,
     "supportsDataBreakpoints": True,
+    "supportsDataBreakpointBytes": True,
     "supportsInstructionBreakpoints": True,
     "supportsDisassembleRequest": True,
     "supportsSteppingGranularity": True,
