@@ -40,6 +40,11 @@ class MlusimError(Exception):
 
     shown: str = ""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows instead of a traceback."""
+        lines: list[str] = _notebook().traceback_of(self)
+        return lines
+
 
 class Remark(RuntimeWarning):
     """A warning of mlusim's own, which the command line tells as a note."""
@@ -108,11 +113,6 @@ class Fault(MlusimError):
         self.findings: tuple[Any, ...] = ()
         self.read: tuple[Any, ...] = ()
         self.rule: str | None = None
-
-    def _render_traceback_(self) -> list[str]:
-        """Return the lines that IPython shows instead of a traceback."""
-        lines: list[str] = _notebook().traceback_of(self)
-        return lines
 
     def _repr_html_(self) -> str:
         shown: str = _notebook().html_of(self)

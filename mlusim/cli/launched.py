@@ -36,6 +36,15 @@ class Launched:
         """Return the findings of the checkers in all of them."""
         return [finding for launch in self.launches for finding in launch.findings]
 
+    @property
+    def told(self) -> str:
+        """Return how the program ended where it did not end well, as a page says it."""
+        if isinstance(self.ended, MlusimError):
+            return f"{type(self.ended).__name__}: {said(self.ended)}"
+        if isinstance(self.ended, Run):
+            return problem_of(self.ended)
+        return _ending(self.ended)
+
     def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:
         """Return the launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
         if not self.launches and self.ended is not None:

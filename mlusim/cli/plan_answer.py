@@ -18,6 +18,8 @@ from mlusim.errors import UsageError
 from mlusim.report.json_values import json_text
 
 SUFFIXES = {f".{form}": form for form in FORMATS if form != TEXT}
+WIDTH, PAGE_WIDTH = 110, 96
+"""Characters of a line of a text, and of a page, which also a window of 800 pixels shows whole."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -98,13 +100,13 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
 def _section(answer: PlanAnswer) -> str:
     parts = [answer.svg]
     if answer.view is not None:
-        parts.append(f"<pre>{html.escape(_told(answer))}</pre>")
+        parts.append(f"<pre>{html.escape(_told(answer, PAGE_WIDTH))}</pre>")
     return "\n".join(part for part in parts if part)
 
 
-def _told(answer: PlanAnswer) -> str:
-    """Return the view of *answer* as lines of text."""
+def _told(answer: PlanAnswer, width: int = WIDTH) -> str:
+    """Return the view of *answer* as lines of text, so many characters wide where they can be folded."""
     # A file is as wide as it is: the width of the terminal that it is made in has no part in it.
-    console = Console(file=io.StringIO(), width=110, record=True, color_system=None)
+    console = Console(file=io.StringIO(), width=width, record=True, color_system=None)
     console.print(answer.view, crop=False)
     return "\n".join(line.rstrip() for line in console.export_text().splitlines())

@@ -3,7 +3,8 @@
 import argparse
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import printing_aside
@@ -55,16 +56,22 @@ def run(args: argparse.Namespace) -> int:
             output().print("", what_if_table(study), sep="\n")
         if found is not None:
             show_comparison(found)
+    more = {"study": study, "found": found, "ended": run_.told}
+    _write(args, alone, more)
+    gate.store(measured, exists)
+    return Launched(alone, run_.ended).finish() or (CLEAN if found is None or found.passed else FINDINGS)
+
+
+def _write(args: argparse.Namespace, alone: Sequence[Launch], more: Mapping[str, Any]) -> None:
+    """Write the launches to the files that *args* name; *more* is what a page has besides."""
     if args.trace and alone:
         write_launches(args.trace, alone)
         wrote("timeline", args.trace)
     if args.html and alone:
-        write_page(args.html, alone, program=args.program, study=study, found=found, command=args.typed)
+        write_page(args.html, alone, program=args.program, command=args.typed, **more)
         wrote("page", args.html)
     if not alone:
         _tell_unwritten([name for name in (args.html, args.trace) if name])
-    gate.store(measured, exists)
-    return Launched(alone, run_.ended).finish() or (CLEAN if found is None or found.passed else FINDINGS)
 
 
 def _tell_unwritten(names: Sequence[str]) -> None:

@@ -150,7 +150,8 @@ def report(args: argparse.Namespace, form: str) -> int:
     if form == TEXT:
         _show([run for run in runs if run.launches], study)
     elif made:
-        page = page_text(made, args.program, study, command=args.typed) if form == "html" else ""
+        ended = "\n".join(dict.fromkeys(run.told for run in runs if run.told))
+        page = page_text(made, args.program, study, command=args.typed, ended=ended) if form == "html" else ""
         _write(args, form, made, page)
     return max([run.finish() for run in runs])
 

@@ -159,6 +159,17 @@ UNION16 = Kind("UNION16", 16)
 KINDS = (BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16)
 
 
+def kind_called(kind: Kind | str) -> Kind:
+    """Return the task type *kind*, or the one of that name in any case; vendor names too.  Raises `UsageError` for another."""
+    if isinstance(kind, Kind):
+        return kind
+    name = kind.upper().removeprefix("CNRTFUNCTYPE")
+    found = next((one for one in KINDS if one.name == name), None)
+    if found is None:
+        raise UsageError(f"kind {kind!r} is unknown; use one of {', '.join(k.name.lower() for k in KINDS)}")
+    return found
+
+
 @frozen
 class KernelOnGrid:
     """A kernel with the grid and the kind of its launches, and the device where it is named; calling it launches."""
@@ -170,11 +181,11 @@ class KernelOnGrid:
 
     @classmethod
     def of(cls, kernel: Kernel, words: tuple[Any, ...]) -> "KernelOnGrid":
-        """Return that of ``kernel[words]``: numbers of tasks, then a kind, then a device."""
+        """Return that of ``kernel[words]``: numbers of tasks, then a kind or its name, then a device."""
         rest = list(words)
         # Its class stands above this file.
         device = rest.pop() if rest and hasattr(rest[-1], "launch") else None
-        kind = rest.pop() if rest and isinstance(rest[-1], Kind) else BLOCK
+        kind = kind_called(rest.pop()) if rest and isinstance(rest[-1], Kind | str) else BLOCK
         dim = rest[0] if len(rest) == 1 else (*rest, *(1,) * (3 - len(rest)))
         if isinstance(dim, tuple):
             dim = (*dim, *(1,) * (3 - len(dim)))

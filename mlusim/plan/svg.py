@@ -20,6 +20,7 @@ _LEFT, _RIGHT = 16, 16
 _INNER = WIDTH - _LEFT - _RIGHT
 _LANE = 34
 _FILLS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
+_KEY, _MOST_KEYS = 15, 12  # pixels of a row below a map that names what is small, and how many are named
 _CHARACTER = 6.6  # pixels of one character at the font size of the labels
 
 
@@ -50,14 +51,34 @@ def memories_svg(layouts: Sequence[Layout]) -> str:
     return _document(y + 14, parts, title)
 
 
-def _maps(layout: Layout, y: float, word: str = "") -> tuple[list[str], float]:
-    """Return the maps of the stages of *layout* from *y* on, each called a *word*, and where they end."""
+def _maps(layout: Layout, y: float, word: str = "", *, named: bool = True) -> tuple[list[str], float]:
+    """Return the maps of the stages of *layout* from *y* on, each called a *word*, and where they end.
+
+    With *named* what is too small for its name has it below the map.
+    """
     at, parts = ruler(layout, _INNER, 3), []
-    names = _names(layout)
+    names, small = _names(layout), legend(layout) if named else []
     for stage in layout.stages:
         drawn, y = _stage(stage, layout, at, names, y, word)
-        parts += drawn
+        keys, y = _keys([one for one in small if one.stage == stage.name], y)
+        parts += [*drawn, *keys]
     return parts, y
+
+
+def _keys(small: Sequence["Named"], y: float) -> tuple[list[str], float]:
+    """Return the colours and words of regions that are too *small* for their names in two columns from *y* on, and where they end."""
+    shown = small if len(small) <= _MOST_KEYS else small[: _MOST_KEYS - 1]
+    parts = []
+    for number, one in enumerate(shown):
+        x, top = _LEFT + number % 2 * _INNER / 2, y + number // 2 * _KEY
+        look = 'fill="none" stroke="currentColor"' if one.rest else f'fill="{one.color}" fill-opacity="0.85"'
+        parts.append(f'<rect x="{x:.1f}" y="{top:.0f}" width="9" height="9" {look}/>')
+        parts.append(_text(x + 15, top + 8, one.words))
+    if len(shown) < len(small):
+        x, top = _LEFT + len(shown) % 2 * _INNER / 2, y + len(shown) // 2 * _KEY
+        parts.append(_text(x + 15, top + 8, f"and {len(small) - len(shown)} more"))
+    rows = -(-min(len(small), _MOST_KEYS) // 2)
+    return parts, y + rows * _KEY + (6 if rows else 0)
 
 
 def _names(layout: Layout) -> list[str]:
@@ -68,12 +89,15 @@ def _is_rest(region: PlacedRegion) -> bool:
     return region.rest
 
 
-def layout_svg(layout: Layout) -> str:
-    """Return the memory map of every stage, true to scale, with the capacity marked."""
+def layout_svg(layout: Layout, *, named: bool = True) -> str:
+    """Return the memory map of every stage, true to scale, with the capacity marked.
+
+    With *named* what is too small for its name has it below the map; a page has that beside the picture (`legend`).
+    """
     values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
     title = f"{layout.plan} on {layout.board}: {values}"
     parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
-    drawn, y = _maps(layout, 34.0, "stage ")
+    drawn, y = _maps(layout, 34.0, "stage ", named=named)
     parts += drawn
     told = (
         f"fits: {layout.slack:,} of {layout.capacity:,} bytes to spare"
@@ -150,13 +174,14 @@ class Named:
     color: str
     stage: str
     words: str
+    rest: bool = False
 
 
 def legend(layout: Layout) -> list[Named]:
     """Return the regions whose names the picture has no room for, or cuts, in the order of the picture."""
     at, names = ruler(layout, _INNER, 3), _names(layout)
     return [
-        Named(_fill(segment, names), stage.name, _facts(segment))
+        Named(_fill(segment, names), stage.name, _facts(segment), segment.region.rest)
         for stage in layout.stages
         for lane in lanes(stage)
         for segment in segments(lane, at)
@@ -167,7 +192,7 @@ def legend(layout: Layout) -> list[Named]:
 def _gauge(used: int, capacity: int, whole: int, y: float) -> str:
     """Return the thin bar below a map: what is used of the whole memory."""
     scale = _INNER / max(whole, 1)
-    inside = min(used, capacity) * scale
+    inside = max(min(used, capacity) * scale, 2 if used else 0)  # of a few bytes a hairline would not be seen
     parts = [
         f'<rect x="{_LEFT}" y="{y:.0f}" width="{_INNER}" height="5" fill="currentColor" fill-opacity="0.15"/>',
         f'<rect x="{_LEFT}" y="{y:.0f}" width="{inside:.1f}" height="5" fill="#54a24b"/>',
@@ -191,9 +216,14 @@ def frontier_svg(frontier: Frontier, title: str) -> str:
     """Return the frontier on logarithmic axes (of value + 1), coloured by what binds."""
     points = [(x, y, b) for x, y, b in _selected(frontier) if y >= 0]
     xs, ys = _ticks([x for x, _, _ in points]), _ticks([y for _, y, _ in points])
-    px = _axis(xs[0], max([1, *(x for x, _, _ in points)]), _AXIS, WIDTH - 20)
-    py = _axis(ys[0], max([1, *(y for _, y, _ in points)]), _PLOT_HEIGHT - 44, 46)
-    right, top = WIDTH - 20, 46
+    last_x, last_y = (max([1, *(point[n] for point in points)]) for n in (0, 1))
+    right, top = WIDTH - 44, 46
+    px = _axis(xs[0], last_x, _AXIS, right)
+    py = _axis(ys[0], last_y, _PLOT_HEIGHT - 44, top)
+    # The ends of the axes, where the powers of ten before them leave room.
+    room = (len(str(last_x)) + len(str(xs[-1]))) / 2 * _CHARACTER + 6
+    xs += [last_x] if px(last_x) - px(xs[-1]) >= room else []
+    ys += [last_y] if py(ys[-1]) - py(last_y) >= 12 else []
     parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
     for x in xs:
         parts += [_line(px(x), py(ys[0]), px(x), top), _text(px(x), py(ys[0]) + 16, str(x), _MIDDLE)]
@@ -201,7 +231,7 @@ def frontier_svg(frontier: Frontier, title: str) -> str:
         parts += [_line(px(xs[0]), py(y), right, py(y)), _text(_AXIS - 6, py(y) + 4, str(y), _END)]
     parts += _curves([(px(x), py(y), b) for x, y, b in points])
     parts.append(_text(WIDTH / 2, _PLOT_HEIGHT - 8, frontier.x, _MIDDLE + ' font-weight="bold"'))
-    parts.append(_text(_LEFT, 42, f"largest {frontier.y}", 'font-weight="bold"'))
+    parts.append(_text(_LEFT, 36, f"largest {frontier.y}", 'font-weight="bold"'))
     return _document(_PLOT_HEIGHT, [*parts, *_legend(frontier)], title)
 
 

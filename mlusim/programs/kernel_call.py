@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.frontend.bangc.parse.sources import read
 from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
-from mlusim.machine.kernel import KINDS, Kind
+from mlusim.machine.kernel import Kind, kind_called
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW
@@ -385,11 +385,7 @@ def _number(text: str, kind: t.Arithmetic, scope: ArgumentScope, name: str, what
 
 def kind_of(text: str | None) -> Kind:
     """Return the task type called *text* in any case; vendor names too."""
-    name = (text or "BLOCK").upper().removeprefix("CNRTFUNCTYPE")
-    found = next((kind for kind in KINDS if kind.name == name), None)
-    if found is None:
-        raise UsageError(f"kind {text!r} is unknown; use one of {', '.join(k.name.lower() for k in KINDS)}")
-    return found
+    return kind_called(text or "BLOCK")
 
 
 def dim_of(text: str | None) -> tuple[int, int, int]:

@@ -50,19 +50,26 @@ def check_cell(shell: Any, line: str, cell: str) -> None:
 
 
 def source_cell(shell: Any, line: str, cell: str) -> None:
-    """Load *cell*, BANG C, as the module that *line* names, for the board behind the name, if there is one.
+    """Load *cell*, BANG C, as the module that *line* names, or its kernels under their own names, for the board that stands behind.
 
     Raises `UsageError` for another line, and `SourceError` for a cell that does not parse.
     """
-    name, *board = line.split() or [""]
-    if not name.isidentifier() or len(board) > 1:
+    words = line.split()
+    name = words.pop(0) if words and words[0].isidentifier() else None
+    if len(words) > 1 or any(word.startswith("-") for word in words):
         raise UsageError(
-            f"%%mlu {line} names no module; write %%mlu NAME or %%mlu NAME BOARD, and launch NAME['Kernel'] in other cells"
+            f"%%mlu {line} is no call of this magic; write %%mlu, %%mlu NAME, %%mlu BOARD or %%mlu NAME BOARD: the kernels have "
+            "their own names, or are NAME['Kernel']"
         )
-    path = Path(_cells().name) / f"{name}.mlu"
+    path = Path(_cells().name) / f"{name or 'cell'}.mlu"
     path.write_text(cell, encoding="utf-8")
-    module = load(path, board=board[0] if board else DEFAULT_BOARDS[0])
-    shell.push({name: module})
+    module = load(path, board=words[0] if words else DEFAULT_BOARDS[0])
+    # A template has no kernel of its own name; module["K<float>"] makes one.
+    shell.push(
+        {name: module}
+        if name
+        else {one: kernel for one, kernel in module.kernels.items() if one.isidentifier()}
+    )
 
 
 @cache

@@ -237,11 +237,20 @@ def lcov(record: CoverageRecord) -> str:
 
 
 _PAGE = """<!DOCTYPE html>
-<meta charset="utf-8"><title>coverage</title>
-<style>body{{font-family:sans-serif;margin:2em}}pre{{line-height:1.35}}.n{{color:#777;display:inline-block;width:5em;text-align:right}}
-.ran{{background:#dcf2dc}}.part{{background:#fbf0c8}}.never{{background:#f6d5d5}}</style>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>coverage</title>
+<style>
+:root{{color-scheme:light dark;--ran:#dcf2dc;--part:#fbf0c8;--never:#f6d5d5}}
+@media (prefers-color-scheme:dark){{:root{{--ran:#16361f;--part:#463a12;--never:#552222}}}}
+body{{font:15px/1.45 system-ui,sans-serif;max-width:1400px;margin:2em auto;padding:0 1em}}pre{{font-size:13px;line-height:1.35;overflow-x:auto}}
+.source>span{{display:block;min-width:max-content}}.n{{color:#888;display:inline-block;width:5em;text-align:right}}
+.ran{{background:var(--ran)}}.part{{background:var(--part)}}.never{{background:var(--never)}}.key{{padding:1px 6px;margin-right:1em}}
+</style>
 <h1>Lines and branches of kernels that ran</h1>
+<p><span class="ran key">ran</span><span class="part key">ran, and a test in it never came out one way</span><span class="never key">never ran</span></p>
+<p>Beside each line are its number and how often it ran, added over all tasks; a line that is pointed at names the tasks and what its tests gave.</p>
 {}
+</html>
 """
 
 
@@ -263,7 +272,7 @@ def coverage_page(record: CoverageRecord) -> str:
             _row(number, line, counts.get(number), record.files[name].get(str(number), {}), outcomes, unmet)
             for number, line in enumerate(text, 1)
         ]
-        parts.append(f"<h2>{html.escape(shown_file(name))}</h2>\n<pre>{chr(10).join(rows)}</pre>")
+        parts.append(f"<h2>{html.escape(shown_file(name))}</h2>\n<pre class='source'>{''.join(rows)}</pre>")
     return _PAGE.format("\n".join(parts))
 
 

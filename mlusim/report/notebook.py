@@ -2,6 +2,7 @@
 
 import io
 import linecache
+import traceback
 from collections.abc import Iterator
 from functools import singledispatch
 from html import escape
@@ -13,8 +14,9 @@ from rich.text import Text
 
 from mlusim.arch.board import Board
 from mlusim.counted import counted, plural
-from mlusim.errors import Fault
+from mlusim.errors import Fault, MlusimError, said
 from mlusim.isa.declare import Intrinsic
+from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
@@ -35,6 +37,9 @@ from mlusim.report.profiled import Profiled
 from mlusim.report.quantities import size
 from mlusim.text_grid import facts
 
+_MAGIC = (
+    "get_ipython().run_cell_magic("  # what IPython makes of a cell of a magic: its whole text on one line
+)
 WIDTH = 110
 MOST = 8  # elements of a tensor that are shown
 MOST_CHARTS = 4  # of launches that were profiled together
@@ -195,6 +200,16 @@ def _fault_lines(fault: Fault) -> Iterator[Text]:
             yield Text(f"  {fault.line} | {source}")
 
 
-def traceback_of(fault: Fault) -> list[str]:
-    """Return the lines that a notebook shows where *fault* ends a cell: the sentence, and the kernel's line."""
-    return [line.plain for line in _fault_lines(fault)]
+def traceback_of(error: MlusimError) -> list[str]:
+    """Return the lines that a notebook shows where *error* ends a cell: the sentence, and the line of the kernel, or of the cell."""
+    if isinstance(error, Fault):
+        return [line.plain for line in _fault_lines(error)]
+    called = [entry for entry in traceback.extract_tb(error.__traceback__) if not installed(entry.filename)]
+    return [
+        f"{type(error).__name__}: {said(error)}",
+        *(
+            f"  {entry.lineno} | {entry.line}"
+            for entry in called[-1:]
+            if entry.line and not entry.line.startswith(_MAGIC)
+        ),
+    ]

@@ -1,6 +1,7 @@
 """``mlusim cover`` and ``--coverage``: the lines of kernels that ran, by task, over several runs."""
 
 import json
+import re
 
 import pytest
 
@@ -74,7 +75,10 @@ def test_lines_are_counted_by_task_and_over_runs(split, cli, tmp_path):
     info = {"BRDA:7,0,0,2", "BRDA:7,0,1,1", "BRF:4", "BRH:4", "DA:2,3", "DA:8,2", "DA:14,0", "LF:10", "LH:8"}
     assert info <= set((tmp_path / "c.info").read_text().split())
     assert {"true": {"1": 2}, "false": {"1": 1}} == record["branches"][str(tmp_path / "split.mlu")]["7:14"]
-    assert 'class="never" title=""' in (tmp_path / "c.html").read_text()
+    page = (tmp_path / "c.html").read_text()
+    assert 'class="never" title=""' in page
+    assert {"ran key", "part key", "never key"} == set(re.findall(r'"(\w+ key)"', page))
+    assert "prefers-color-scheme:dark" in page
     again = cli("cover", "c.json")
     assert second.out == again.out
 

@@ -105,12 +105,15 @@ def test_words_behind_the_program_are_its_own(cli, script):
 
 
 def test_files_are_written(cli, script, tmp_path):
-    """The trace is of the launches that are shown, the page has their source."""
-    done = cli("profile", script.name, "--launch", "2", "--trace", "t.json", "--html", "p.html")
+    """The trace is of the launches that are shown, the page has their source, and begins with how the program ended."""
+    done = cli("profile", script.name, "--launch", "2", "--trace", "t.json", "--html", "p.html", "fault")
     trace = json.loads((tmp_path / "t.json").read_text())
     page = (tmp_path / "p.html").read_text()
 
-    assert 0 == done.code, done.err
+    assert 3 == done.code, done.err
+    ended = page.partition("<main>")[2].partition("</pre>")[0]
+    assert "The program did not end well; this page has its launch." in ended
+    assert "OutOfMemory: NRAM declaration" in ended
     assert ["double"] == trace["otherData"]["kernels"]
     assert "mlu.memcpy(b, x, count * 4, GDRAM2NRAM)" in page
     assert [] == re.findall(r"""(?:src|href)=["']?(?:https?:|//)""", page[: page.index("<script>")])

@@ -23,7 +23,7 @@ from mlusim.plan.render import (
     layout_view,
     plan_view,
 )
-from mlusim.plan.svg import frontier_svg, layout_svg
+from mlusim.plan.svg import frontier_svg, layout_svg, legend
 from ops.mutual_information_backward.plan import PLAN
 from ops.three_interpolate_backward.plan import PLAN as INTERPOLATE
 
@@ -161,14 +161,23 @@ def test_layout_svg(board, told):
 
     assert [r.name for s in layout.stages for r in s.regions] == [t.split(":")[0] for t in titles]
     assert words[-1].startswith(told)
+    # What is too small for its name has it below the map, or beside the picture in a page.
+    small = [one.words for one in legend(layout)]
+    plain = ET.fromstring(layout_svg(layout, named=False))  # noqa: S314 - written here
+    beside = [e.text for e in plain.iter("{http://www.w3.org/2000/svg}text")]
+    assert small
+    assert set(small) <= set(words)
+    assert set(small).isdisjoint(beside)
 
 
 def test_frontier_svg():
     """The picture is well formed and names what binds along the way."""
-    tree = ET.fromstring(frontier_svg(PLAN.frontier("S", "T", board=BOARD), "title"))  # noqa: S314
+    found = PLAN.frontier("S", "T", board=BOARD)
+    tree = ET.fromstring(frontier_svg(found, "title"))  # noqa: S314
     words = [e.text for e in tree.iter("{http://www.w3.org/2000/svg}text")]
 
     assert {"stage terms binds", "stage p_grad binds", "largest T", "S"} <= set(words)
+    assert {str(found.xs.max()), str(found.ys.max())} <= set(words)
 
 
 def test_a_name_of_before_warns():

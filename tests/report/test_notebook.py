@@ -146,12 +146,18 @@ def test_a_cell_of_bang_c():
     device.launch(shell.names["twice"]["Twice"], args=(x,))
 
     assert device.get(x).tolist() == [2.0] * 64
+    assert repr(shell.names["twice"]).endswith("twice.mlu with the kernels Twice>")
     with pytest.raises(SourceError, match=r"twice\.mlu:1:1: expected") as caught:
         magic("twice", "this is no C")
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
-    for line in ("", "two-times", "twice MLU370-X4 more"):
-        with pytest.raises(UsageError, match="write %%mlu NAME or %%mlu NAME BOARD"):
+    magic("", SOURCE)
+    assert shell.names["Twice"][4, "block"](x).dim == (4, 1, 1)
+    for line in ("--twice", "twice MLU370-X4 more"):
+        with pytest.raises(UsageError, match="write %%mlu, %%mlu NAME"):
             magic(line, SOURCE)
+    with pytest.raises(UsageError, match="no board is called 'two-times'") as wrong:
+        magic("two-times", SOURCE)
+    assert wrong.value._render_traceback_()[1:] == [f'  {wrong.tb.tb_lineno} | magic("two-times", SOURCE)']
 
 
 def test_magics_profile_and_check_a_cell(capsys):

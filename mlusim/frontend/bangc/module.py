@@ -47,6 +47,10 @@ class Module:
             self.units.append(unit)
             self.files.append(File(unit.form))
 
+    def __repr__(self) -> str:
+        paths = ", ".join(map(shown_file, self.paths))
+        return f"<module of {paths} with the kernels {', '.join(self._names('kernel')) or 'none'}>"
+
     def functions_of(self, kind: str) -> Iterator[tuple[File, ir.Function]]:
         """Yield the functions of one kind ("kernel", "device", "host") that the files define, each with its file."""
         for file in self.files:

@@ -1,5 +1,6 @@
 """Records as one self-contained HTML page: the verdict, tables, charts that can be zoomed; nothing is fetched."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
@@ -129,7 +130,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "clean": sum(record.clean for record in records),
         "total": len(records),
         "engines": engines(records),
-        "draw_layout": layout_svg,
+        "draw_layout": functools.partial(layout_svg, named=False),
         "draw_timeline": lambda record: timeline(
             f"{record.operator} {record.case}", record.launches, find_board(record.board)
         ),

@@ -53,29 +53,30 @@ def page_text(
     study: WhatIfStudy | None = None,
     found: BaselineComparison | None = None,
     command: str = "",
+    ended: str = "",
 ) -> str:
     """Return the page of *launches*, with a *study* of other boards and the comparison with a stored run, where there are any.
+
+    *ended* says how the program ended that made them, where that was not well.
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """
     boards = list(dict.fromkeys(launch.board for launch in launches))
     totals = {name: sum(one.time_us for one in launches if one.board == name) for name in boards}
     number = sum(len(launch.findings) for launch in launches)
-    told = f"; {counted(number, 'finding')}" if number else ""
-    regressed = found is not None and not found.passed
+    complaints = _complaints(number, found)
     return rendered(
         "launches.html.j2",
         mlusim.__version__,
         title=program or ", ".join(dict.fromkeys(launch.kernel for launch in launches)) or "nothing launched",
-        verdict=_verdict(launches, totals)
-        + (f"; {len(found.regressions)} slower than stored" if found is not None and regressed else "")
-        + told,
+        verdict=_verdict(launches, totals) + complaints,
+        ended=ended,
         headline=_headline(launches, totals),
         dearest=_dearest(launches),
         share=functools.partial(_share, totals),
         several=len(boards) > 1,
         findings=number,
-        complaints=bool(number) or regressed,
+        complaints=bool(complaints),
         launches=sorted(enumerate(launches, 1), key=lambda one: -_time(one[1])),
         parts=[_part(number, launch) for number, launch in _shown(launches)],
         **_timeline_of_queues(launches),
@@ -86,6 +87,12 @@ def page_text(
         pipes={name: color(n) for n, name in enumerate(PIPES)},
         facts=made(mlusim.__version__, command, boards),
     )
+
+
+def _complaints(findings: int, found: BaselineComparison | None) -> str:
+    """Return what the verdict says of *findings*, as many as there are, and of a comparison that did not pass."""
+    slower = "" if found is None or found.passed else f"; {len(found.regressions)} slower than stored"
+    return f"{slower}; {counted(findings, 'finding')}" if findings else slower
 
 
 def _timeline_of_queues(launches: Sequence[Launch]) -> dict[str, str]:
