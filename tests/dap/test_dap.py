@@ -466,6 +466,28 @@ def test_bang_c_is_debugged_like_python(tmp_path):
     editing(scenario)
 
 
+def test_a_finding_is_an_exception(tmp_path):
+    """Its rule and its sentence, beside the line; ``stopOnEntry`` false lets the kernel that the launch names run up to it."""
+    (tmp_path / "add.mlu").write_text(BANGC.replace("__memcpy(x", "__memcpy_async(x"))
+
+    def scenario(editor):
+        editor.launch(
+            tmp_path / "add.mlu",
+            kernel="add",
+            arg=["out=out:float32:64", "a=ones:float32:64", "n=64"],
+            check=["racecheck"],
+            stopOnEntry=False,
+            setup=lambda e: e.ask("setExceptionBreakpoints", filters=["findings"]),
+        )
+        stop = editor.event("stopped")
+        assert ("exception", 5) == (stop["reason"], editor.top(stop["threadId"])["line"])
+        info = editor.ask("exceptionInfo", threadId=stop["threadId"])
+        assert info["exceptionId"] == "racecheck-read-after-write"
+        assert info["description"].startswith("__bang_add reads bytes [0, 256)")
+
+    editing(scenario)
+
+
 def test_a_launch_names_a_case_of_a_file(tmp_path):
     """Its call, with what the launch says before what the case says; a file of several wants a name."""
     cases = tmp_path / "cases.toml"

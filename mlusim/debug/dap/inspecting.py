@@ -21,6 +21,7 @@ from mlusim.debug.dap.state import (
     State,
     VariableGroup,
     child_of,
+    found_by,
     memory_reference,
     name_in,
     progressing,
@@ -405,8 +406,11 @@ def _source(state: State, arguments: Arguments) -> Body:
 def _exception_info(state: State, arguments: Arguments) -> Body:
     del arguments
     error = state.session.stop.error
+    found = found_by(state.session.stop)
+    if error is None and found is not None:
+        return {"exceptionId": found[0], "description": found[1], "breakMode": "always"}
     if error is None:
-        raise UsageError("there is no fault here")
+        raise UsageError("there is no fault and no finding here")
     kind = type(error).__name__
     details: dict[str, Any] = {"message": str(error), "typeName": kind}
     if isinstance(error, Fault):

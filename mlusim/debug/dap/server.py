@@ -139,6 +139,9 @@ class Adapter:
             )
         state.console = Console(session)
         kernel = arguments.get("kernel")
+        # In a launch of BANG C it says what is called; where a stop there is not wanted the editor says so.
+        if arguments.get("stopOnEntry") is False and getattr(program, "kernel", None) is not None:
+            kernel = None
         # A kernel that is not known is no reason to end the session: it begins at the first launch then.
         with contextlib.suppress(UsageError):
             if kernel:

@@ -12,7 +12,7 @@ from mlusim.debug.dap.protocol import Connection
 from mlusim.debug.look.describe import outcome_text
 from mlusim.debug.look.places import resolve
 from mlusim.debug.source.core_names import parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, ByteSpan, LineLocation, Watchpoint
+from mlusim.debug.stop.breakpoints import Breakpoint, ByteSpan, FindingLocation, LineLocation, Watchpoint
 from mlusim.debug.stop.moments import FAULT, Stop
 from mlusim.debug.values import Variable
 from mlusim.errors import MlusimError, UsageError
@@ -184,11 +184,24 @@ def thread_name(number: object) -> str | None:
     return parse_name(f"{(number - 1) // 2}{'m' * ((number - 1) % 2)}")
 
 
+def found_by(stop: Stop) -> tuple[str, str] | None:
+    """Return the rule and the sentence of the finding at which a breakpoint has stopped; None where it is none."""
+    made = next((one for one in stop.hits if isinstance(one.location, FindingLocation)), None)
+    if made is None:
+        return None
+    begin = f"Breakpoint {made.number}, "
+    told = next((one.removeprefix(begin) for one in stop.reasons if one.startswith(begin)), "")
+    rule, _, sentence = told.partition(": ")
+    return rule, sentence
+
+
 def _reason(stop: Stop, reason: str) -> str:
     if "interrupted" in stop.reasons:
         return "pause"
     if stop.error is not None or stop.kind is FAULT:
         return "exception"
+    if found_by(stop) is not None:
+        return "exception"  # an editor shows the sentence of one beside the line
     if stop.hits:
         return "data breakpoint" if stop.hits[0].location.watches else "breakpoint"
     return reason
