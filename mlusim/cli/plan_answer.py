@@ -93,7 +93,7 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
             f"{who} can hold one answer, not {len(answers)}; name one board, or use JSON or HTML"
         )
     if not drawn:
-        raise UsageError(f"{who}: this answer cannot be written as {form}; use JSON")
+        raise UsageError(f"{who}: this answer cannot be written as {form}; use json, html or text")
     return drawn[0]
 
 

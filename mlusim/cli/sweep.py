@@ -11,7 +11,7 @@ from mlusim.cli.long_work import cluster, collected
 from mlusim.cli.programs import is_native
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, progress
-from mlusim.cli.sources import is_source, refuse_call_arguments
+from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
@@ -25,7 +25,8 @@ SOURCE = "mlusim.cli.tune"
 def run(args: argparse.Namespace) -> int:
     """Run what is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
     args.operators = [*args.operators, *args.arguments]
-    if args.operators and (is_source(args.operators[0]) or (args.param and is_native(args.operators[0]))):
+    first = args.operators[0] if args.operators else None
+    if first and (is_source(first) or is_cases(first) or (args.param and is_native(first))):
         return importlib.import_module(SOURCE).sweep(args)  # type: ignore[no-any-return]
     refuse_call_arguments(args)
     if args.behind:

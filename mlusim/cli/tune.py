@@ -137,10 +137,12 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
 
 def sweep(args: argparse.Namespace) -> int:
     """Try all and show; returns 1 where one does not fit or is wrong."""
+    args.program, *args.arguments = args.operators
+    if is_cases(args.program):
+        args = applied(argparse.Namespace(**vars(args), seed=args.draws), one_case(args))
     unfit = next((o for o in OF_OPERATORS if getattr(args, o)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with operators; a BANG C file takes --kernel, --arg and --param")
-    args.program, *args.arguments = args.operators
     _, found = tried(args, boards_in(args.board, DEFAULT_BOARDS))
     if args.json:
         emit(

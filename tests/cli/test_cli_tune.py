@@ -150,6 +150,9 @@ def test_sweep_and_what_if_take_the_same_words(cli, scale):
     assert ["recorded", "re-timed"] == [row["how"] for row in first["rows"]]
     assert rows[2]["time_us"] == first["rows"][1]["time_us"]
     assert "declares 800,000 bytes of NRAM" in other["failure"]
+    words = ("--param", "FACTOR=3.0f", "--engine", "python", "--jobs", 1, "--board", "MLU370-X4")
+    (wrong,) = cli("sweep", "cases.toml", *words, "--json").json()["candidates"]
+    assert ("wrong", {"FACTOR": "3.0f"}) == (wrong["verdict"], wrong["parameters"])
     assert ("twice:same", {"FACTOR": "2.0f"}) == (told["reference"], told["best"])
     assert "--param goes with a BANG C file" in cli("what-if", "tin_shift_forward", "--param", "a=1").err
     assert "--param goes with a BANG C file" in cli("sweep", "tin_shift_forward", "--param", "a=1").err

@@ -227,7 +227,10 @@ def test_stages_share_bytes_without_a_finding(plan):
             "has no integer 'a' to look for; its integers, and macros of -D: n",
         ),
         (("add.mlu", *CALL, "-D", "TILE=4", "--max", "-DTILE"), "uses no macro TILE, which -D defines"),
-        (("add.mlu", *CALL, "-o", "plan.csv"), "plan.csv: this answer cannot be written as csv; use JSON"),
+        (
+            ("add.mlu", *CALL, "-o", "plan.csv"),
+            "plan.csv: this answer cannot be written as csv; use json, html",
+        ),
         (("missing.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "missing.mlu"),
         (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
         (("tin_shift_forward", "other"), "takes one operator"),

@@ -29,7 +29,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim sweep``."""
     add = parser.add_argument
     add_selection(
-        parser, "operators (default: all), or BANG C files or a program, with words for its main behind --"
+        parser,
+        "operators (default: all), or BANG C files, cases.toml or a program, with words for its main behind --",
     )
     add_param(parser)
     add_call_arguments(parser)
