@@ -20,8 +20,9 @@ import numpy as np
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
-from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER
+from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
 from mlusim.engine.preference import NATIVE, asked_of
+from mlusim.isa.table import ISA
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
@@ -44,7 +45,9 @@ else:  # for launches on threads
 
 Noted = TypeVar("Noted")  # what notes the tasks of one thread
 READ = (1 << 64) - 1  # the number of what is only read: -1 in C
-LARGE = 1 << 20  # bytes that a launch is given, from which on "auto" takes more than one thread
+# Bytes that a launch is given, from which on "auto" takes more than one thread.  One of less is over in a few milliseconds, of which a
+# second thread takes three to begin the cores of a union.
+WORTH_THREADS = 8 << 20
 MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
 MANY_TOUCHES = 1 << 16  # of a thread, from which on they are joined where they meet
 MOST_JOINED = 1 << 19  # that may be left then; more take longer than the tasks
@@ -55,8 +58,12 @@ MOMENT = 0.05  # seconds after which the launch's own thread looks after its ala
 # Rows by which the order of tasks is seen: output, locks, the dumps that end a launch.
 IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scalar", "breakdump_vector"})
 
+ADDS = tuple(number for number, row in enumerate(ISA.values()) if adds(row))
+DEAR = 8  # of so many instructions one is a sum: to write that down and add it later costs what a second thread saves
+DEAR_BYTES = 4 << 20  # that the IO-DMA carries; the time of a smaller launch is not worth a rule
+
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""Of kernels whose tasks have to run in order, the architectures."""
+"""Of kernels whose tasks have to run in order, or gain nothing beside each other, the architectures."""
 _mixing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """Of kernels that read or write what they add to, the architectures."""
 
@@ -297,7 +304,7 @@ def threads_for(
     if many < 2 or arch.name in _left.get(form, ()):
         return 1
     named = asked_of(request.options.engine) == NATIVE
-    if not named and sum(a.nbytes for a in allocations(request)) < LARGE:
+    if not named and sum(a.nbytes for a in allocations(request)) < WORTH_THREADS:
         return 1
     with contextlib.suppress(BuildError):
         if form.loaded(arch, available(), Mode.BESIDE, covered=covered) is not None:
@@ -324,8 +331,9 @@ def run_beside(session: "Session", many: int) -> bool:
         if not done and launch.mixes:
             _mixing.setdefault(form, set()).add(name)
             done = launch.add_at_once()
-        if not done:
+        if not done or launch.dear:
             _left.setdefault(form, set()).add(name)
+        if not done:
             return False
         session.threads = many
         session.join(launch.tallies)
@@ -337,12 +345,13 @@ def run_beside(session: "Session", many: int) -> bool:
 class _Launch:
     """The attempt to run all tasks of *session* on *many* threads; what they have changed is undone where it fails.
 
-    ``tallies`` are the sums of each thread.  ``mixes`` is whether the tasks read or write what they add to, and nothing else is amiss.
+    ``tallies`` are the sums of each thread.  ``dear`` is whether later launches do better in order.  ``mixes`` is whether the tasks read or write what they add to, and nothing else is amiss.
     """
 
     def __init__(self, session: "Session", many: int) -> None:
         self.memory = _Memory(_within_reach(session), _only_read(session))
         self.tallies: list[Tally] = []
+        self.dear = False
         self._session, self._many = session, many
         self._form, self._arch = session.request.kernel.native, session.board.arch
         self._loaded = self._compiled()
@@ -388,15 +397,31 @@ class _Launch:
         targets, found, first, wide = self.memory.targets(), [], 0, 2 * self._many
         while first < self._groups:
             end = min(first + wide, self._groups)
-            rows = self._wave(sums, functools.partial(_from_both_ends, deque(range(first, end))))
+            # The first thread adds at once, and so has the rest where the others would do no more than write down.
+            left = deque(range(first, end))
+            groups = self._first_only if self.dear else _from_both_ends
+            rows = self._wave(sums, functools.partial(groups, left))
             if rows is None:
                 return None
             found.append(rows)
             most = max(one.nbytes for one in sums) * self._many
+            self.dear = self._mostly_adds()
             wide = min(self._groups, max(wide, (end - first) * KEPT * self._many // max(most, 1)))
             add_up(self._loaded.library, targets, sums, _pool())
             first = end
         return np.concatenate(found)
+
+    def _mostly_adds(self) -> bool:
+        added = sum(tally.counts[number] for tally in self.tallies for number in ADDS)
+        every, carried = (
+            sum(tally.length for tally in self.tallies),
+            sum(tally.io_bytes for tally in self.tallies),
+        )
+        return added * DEAR >= every and carried >= DEAR_BYTES
+
+    @staticmethod
+    def _first_only(left: "deque[int]", place: int) -> "Iterable[int]":
+        return () if place else left
 
     def _wave(self, sums: Sequence[Sums], groups: "Callable[[int], Iterable[int]]") -> "Rows | None":
         """Run the groups of tasks that *groups* has for each thread; the record of what they touched."""

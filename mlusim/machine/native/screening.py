@@ -38,6 +38,7 @@ from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native.beside import (
     IN_ORDER,
+    WORTH_THREADS,
     Ending,
     Threads,
     apart,
@@ -315,7 +316,7 @@ def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: in
     many = min(asked, groups_of(request, arch))
     if many < 2 or looks & Screened.PARTS or arch.name in _left_beside.get(request.kernel.native, ()):
         return 1
-    large = asked_of(request.options.engine) == NATIVE or sum(a.nbytes for a in allocations(request)) >= LARGE
+    large = asked_of(request.options.engine) == NATIVE or _given(request) >= WORTH_THREADS
     return many if large else 1
 
 

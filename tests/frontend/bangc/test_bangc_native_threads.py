@@ -503,3 +503,20 @@ def test_tasks_that_follow_one_another_in_c_are_counted_as_others(tmp_path, call
                 assert [task.task for task in outcome.tasks] == list(range(24))
         assert found[0] == found[1] == found[2]
         assert faulty == (stale > 0)
+
+
+MOSTLY_SUMS = """\
+#define MANY 16384
+__mlu_global__ void kernel(float *out, const float *given) {
+  __nram__ float a[MANY];
+  __memcpy(a, given + taskId * MANY, MANY * 4, GDRAM2NRAM);
+  for (int i = 0; i < 7; i++) { __bang_atomic_reduce_add(out, a, MANY); }
+}
+"""
+
+
+def test_a_kernel_that_does_little_but_add_runs_in_order(tmp_path):
+    """To write sums down takes what a second thread saves: the first launch finds that out, and those that follow have one thread."""
+    kernel = loaded(tmp_path, MOSTLY_SUMS)
+    given = np.zeros(16384, np.float32), np.random.default_rng(3).random(16 * 16384, np.float32) + 0.1
+    assert [same(kernel, given, 2, dim=(16, 1, 1)).threads for _ in range(2)] == [2, 1]
