@@ -20,11 +20,10 @@ from mlusim.machine.hub import attending
 from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
-from mlusim.observe.comments import unused_comments
 from mlusim.observe.finding import NOTE
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.rules import RULES
-from mlusim.observe.suppress import Suppression, sift, unused
+from mlusim.observe.suppress import Suppression, sift, unused, unused_comments
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.programs.program import Program, ScriptProgram

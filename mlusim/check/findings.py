@@ -7,8 +7,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from mlusim.observe.checker import Allowed
-from mlusim.observe.comments import Comment
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
+from mlusim.observe.suppress import Comment
 
 
 @frozen

@@ -2,16 +2,18 @@
 
 The default schedule (tasks in their order, asynchronous effects as late as they may) is compared with
 others.  The first that differs is reduced to the fewest decisions that still make a difference, and a
-replay file (`mlusim.check.replays`) repeats exactly these.
+replay file repeats exactly these.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from attrs import frozen
 
-from mlusim.check.delta_debugging import smallest
-from mlusim.check.subjects import Subject
-from mlusim.machine.scheduling.schedule import EFFECTS, Decision, Director
+from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject, script_digest
+from mlusim.errors import UsageError
+from mlusim.machine.scheduling.schedule import EFFECTS, LAND, NEXT, STOP, Decision, Director
 from mlusim.observe.finding import Finding
 
 RULE = "schedule-difference"
@@ -130,3 +132,116 @@ def _shown(schedule: Schedule, words: Mapping[Decision, str]) -> Iterator[str]:
         yield f"launch {decision.launch + 1}: {words[decision]}" if decision in words else str(decision)
     if len(decisions) > SHOWN:
         yield f"and {len(decisions) - SHOWN} decisions more"
+
+
+# -- delta debugging: the smallest part of a list that still does what the whole list does -------------
+
+T = TypeVar("T")
+
+
+def smallest(items: Sequence[T], still: Callable[[Sequence[T]], bool], tries: int) -> tuple[T, ...]:
+    """Remove items as long as *still* is true of the rest, in at most *tries* tries.
+
+    Where the tries suffice, no single item of the result can be left out.  *still* is true of *items*.
+    """
+    kept, pieces = tuple(items), 2
+    while kept and tries > 0:
+        size = -(-len(kept) // pieces)
+        parts = [kept[at : at + size] for at in range(0, len(kept), size)]
+        candidates = [*parts, *_complements(parts)] if len(parts) > 2 else parts
+        candidates = candidates if len(kept) > 1 else [()]
+        found = None
+        for candidate in candidates:
+            tries -= 1
+            if still(candidate):
+                found = candidate
+                break
+            if tries <= 0:
+                break
+        if found is not None:
+            pieces = max(pieces - 1, 2) if len(found) > size else 2
+            kept = tuple(found)
+        elif size == 1:
+            break
+        else:
+            pieces = min(2 * pieces, len(kept))
+    return kept
+
+
+def _complements(parts: Sequence[tuple[T, ...]]) -> list[tuple[T, ...]]:
+    """Return everything but one part, for each part."""
+    return [
+        tuple(item for m, other in enumerate(parts) if m != n for item in other) for n in range(len(parts))
+    ]
+
+
+# -- replay files: a program and the decisions of a schedule in which it gives something else ----------
+
+FORMAT = 1
+
+
+@frozen
+class Replay:
+    """The contents of a replay file: what to run, in which schedule."""
+
+    subject: OperatorSubject | ScriptSubject
+    schedule: Schedule
+
+
+def replay_document(finding: Finding, version: str) -> dict[str, Any]:
+    """Return the replay file of a difference, found by mlusim *version*."""
+    return {"replay": FORMAT, "mlusim": version} | dict(finding.facts)
+
+
+def replay_in(text: str, name: str) -> Replay:
+    """Return what the replay file *name*, whose contents are *text*, says to run.
+
+    Raises `UsageError` for what is no such file, and for values that no run has.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name} is no replay file: {error}") from None
+    if not isinstance(document, Mapping) or document.get("replay") != FORMAT:
+        raise UsageError(f'{name} is no replay file of format {FORMAT}; it has "replay": {FORMAT}')
+    subject = _subject_in(document, name)
+    seed, effects = document.get("seed"), document.get("effects")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+        raise UsageError(f"{name} has the seed {seed!r:.40}; it must be a whole number or null")
+    if effects not in EFFECTS:
+        raise UsageError(f"{name} has the effects {effects!r:.40}; they must be {' or '.join(EFFECTS)}")
+    return Replay(subject, Schedule(seed, effects, _decisions_in(document.get("decisions"), name)))
+
+
+def _subject_in(document: Mapping[str, Any], name: str) -> OperatorSubject | ScriptSubject:
+    script, arguments = document.get("script"), document.get("arguments", [])
+    if isinstance(script, str):
+        if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
+            raise UsageError(f"{name} has the arguments {arguments!r:.80}; they must be a list of words")
+        if not isinstance(known := document.get("sha256"), str):
+            raise UsageError(
+                f"{name} names the script {script!r:.80} without its hash; record the replay again"
+            )
+        if script_digest(script) != known:
+            raise UsageError(
+                f"{script!r:.80} is not the script that {name} was recorded with; record the replay again"
+            )
+        return ScriptSubject(script, tuple(arguments))
+    words = {key: document.get(key) for key in ("operator", "case", "board")}
+    wrong = next((key for key, word in words.items() if not isinstance(word, str)), None)
+    if wrong is not None:
+        raise UsageError(f"{name} names no {wrong}; record the replay again")
+    return OperatorSubject(*(str(word) for word in words.values()))
+
+
+def _decisions_in(listed: Any, name: str) -> tuple[Decision, ...] | None:
+    """Return the decisions of a replay file; None where it has none.  Raises `UsageError` for what is no decision."""
+    if listed is None:
+        return None
+    decisions = []
+    for entry in listed if isinstance(listed, list) else [listed]:
+        fits = isinstance(entry, list) and [type(part) for part in entry[:4]] == [int, str, int, int]
+        if not fits or len(entry) != 5 or entry[1] not in (LAND, STOP, NEXT):
+            raise UsageError(f"{name} has the decision {entry!r:.80}; record the replay again")
+        decisions.append(Decision(*entry))
+    return tuple(decisions)

@@ -27,9 +27,8 @@ from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.findings_text import findings_text, renderables, summary
 from mlusim.check.junit import junit
 from mlusim.check.kernel_calls import PLANS, carved_again, check_call
-from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
-from mlusim.check.schedules import RULE, Schedule, schedules
+from mlusim.check.schedules import RULE, Replay, Schedule, replay_document, replay_in, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.calls import expectation_of, is_python_call, other_call

@@ -5,8 +5,7 @@ from typing import Any
 from mlusim.cli.show import emit, output
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.manual.coverage import row_of
-from mlusim.manual.vendor_names import VendorName, vendor_names
+from mlusim.manual.coverage import VendorName, row_of, vendor_names
 from mlusim.text_grid import table
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from mlusim.cli.plain_text import remark
 from mlusim.errors import UsageError
 from mlusim.installing import missing_packages
-from mlusim.operators.in_order import InOrder
+from mlusim.operators.kept_work import InOrder
 
 R = TypeVar("R")
 

@@ -21,8 +21,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import ir
-from mlusim.judge.candidate import MissingPart
-from mlusim.judge.left_output import LeftOutput
+from mlusim.judge.candidate import LeftOutput, MissingPart
 from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation

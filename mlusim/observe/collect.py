@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from mlusim.errors import Fault, SyncFault
 from mlusim.machine.hub import Hub, Observer, attending
 from mlusim.observe.checker import Allowed, Checker
-from mlusim.observe.comments import Comment, comments_in
 from mlusim.observe.finding import ERROR, Finding
 from mlusim.observe.memcheck import MemCheck, MemCheckFilters, MemCheckNotes
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.rules import RULES
+from mlusim.observe.suppress import Comment, comments_in
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch

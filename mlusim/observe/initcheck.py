@@ -25,8 +25,7 @@ from mlusim.memory.given import allocations
 from mlusim.memory.space import GDRAM, SRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
-from mlusim.observe.scattered import atomics, index_reads
-from mlusim.observe.shadow import Mask, Shadow
+from mlusim.observe.shadow import Mask, Shadow, atomics, index_reads
 from mlusim.observe.undefined_origin import (
     in_flight,
     lacking,

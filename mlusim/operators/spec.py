@@ -42,7 +42,7 @@ class Scalar:
 
 @frozen
 class Dynamic:
-    """Thresholds that follow another device's error: `mlusim.operators.dynamic` has the rule.
+    """Thresholds that follow another device's error: `mlusim.operators.accuracy` has the rule.
 
     *diff1* and *diff2* are multiples of that error, *diff4* is judged unless None.  *half* and *single* are the static
     thresholds of the two types, below which no limit falls: by default those of most classes of the standard.  With *cpu_mode* an output that misses is judged

@@ -16,12 +16,11 @@ from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
 from mlusim.operators.executors import carried
-from mlusim.operators.in_order import InOrder, in_order
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, brief_of, in_order
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import unused_memory
 from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import policy_of
-from mlusim.operators.sweep_file import Keep, KeptWork, brief_of
 from mlusim.report.json_values import plain
 from mlusim.report.record import FAULTED, CallRecord, restored
 

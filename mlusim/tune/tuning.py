@@ -26,10 +26,9 @@ from mlusim.installing import missing_packages
 from mlusim.machine.limits import USUAL, Limit, limiting
 from mlusim.operators.accuracy import judge
 from mlusim.operators.executors import WorkerDied, carried
-from mlusim.operators.in_order import InOrder, in_order
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order
 from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import Thresholds
-from mlusim.operators.sweep_file import Keep, KeptWork
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, Expectation, function_of
 from mlusim.programs.kernel_call import Called, KernelCall, Sources, kind_of

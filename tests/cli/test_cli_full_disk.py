@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlusim.operators import sweep_file
+from mlusim.operators import kept_work
 
 TIN = ("tin_shift_forward", "--board", "MLU370-X4", "--case")
 RECORD = ("--case", "golden_document", "--command", "record {}", "--command", "quit")
@@ -94,7 +94,7 @@ def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
     """What the file takes no more goes, with all that it holds, to another; the sweep goes on from there."""
     words = ("sweep", *TIN, "golden_document", "jobs_33", "--jobs", 1, "-o")
 
-    class Full(sweep_file.io.FileIO):
+    class Full(kept_work.io.FileIO):
         """A file on a disk that has room for 6000 bytes."""
 
         def write(self, text):
@@ -104,7 +104,7 @@ def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
             return super().write(text[:room])
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweep_file.io, "FileIO", Full)
+        patch.setattr(kept_work.io, "FileIO", Full)
         done = cli(*words, tmp_path / "s.jsonl")
     kept = Path(done.err.rpartition("with -o ")[2].split()[0])
     again = cli(*words, kept)

@@ -22,10 +22,10 @@ from mlusim.debug.recording import load, save
 from mlusim.errors import UsageError
 from mlusim.files.arrays import read_arrays
 from mlusim.operators.campaign import Job, perform
+from mlusim.operators.kept_work import Keep
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 from mlusim.operators.sweep import SWEEP
-from mlusim.operators.sweep_file import Keep
 from mlusim.report.baseline import LAUNCHES, baseline_in, baseline_text
 from mlusim.report.json_values import plain
 from mlusim.report.record import restored
@@ -183,7 +183,7 @@ def sweep(line, structure, flipped, summed):
     if structure:
         found = restructured(json.loads(lines[line]), structure)
         if summed and isinstance(found, dict) and "job" in found and "record" in found:
-            from mlusim.operators.sweep_file import _sum  # noqa: PLC0415 - who changes a file on purpose can sum
+            from mlusim.operators.kept_work import _sum  # noqa: PLC0415 - who changes a file on purpose can sum
 
             found["sum"] = _sum({key: found[key] for key in found if key != "sum"})
         lines[line] = json.dumps(found).encode() + b"\n"

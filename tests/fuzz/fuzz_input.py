@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.bang import kernel
-from mlusim.check.replays import replay_in
+from mlusim.check.schedules import replay_in
 from mlusim.cli.main import main
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.arrays import read_arrays

@@ -17,7 +17,7 @@ import mlusim.bang
 from mlusim.engine import issue
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer, attending
-from mlusim.manual.vendor_names import vendor_names
+from mlusim.manual.coverage import vendor_names
 
 TESTS = Path(__file__).parents[1]
 HELPERS = {

@@ -10,8 +10,7 @@ import pytest
 
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
-from mlusim.manual.coverage import LANGUAGE, OUR_FORMS, coverage_page, row_of
-from mlusim.manual.vendor_names import VendorName, vendor_names
+from mlusim.manual.coverage import LANGUAGE, OUR_FORMS, VendorName, coverage_page, row_of, vendor_names
 
 ROOT = Path(__file__).parents[2]
 NAMES = vendor_names()

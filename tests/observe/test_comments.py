@@ -4,8 +4,8 @@ import pytest
 from observe_tools import line_of
 
 from mlusim.observe.checker import Allowed
-from mlusim.observe.comments import comments_in, unused_comments
 from mlusim.observe.finding import Finding
+from mlusim.observe.suppress import comments_in, unused_comments
 
 RULE = "racecheck-tasks-same-word"
 

@@ -70,16 +70,16 @@ KILLING = """
     import os, signal, sys
     from mlusim.cli import long_work
     from mlusim.cli.main import main
-    from mlusim.operators import executors, sweep_file
+    from mlusim.operators import executors, kept_work
 
     long_work.PATIENCE, executors.LOOK = 1.0, 0.2
-    add = sweep_file.Keep.add
+    add = kept_work.Keep.add
 
     def one_and_the_end(*words, **named):
         add(*words, **named)
         os.kill(int(sys.argv[1]), signal.SIGKILL)
 
-    sweep_file.Keep.add = one_and_the_end
+    kept_work.Keep.add = one_and_the_end
     sys.exit(main(sys.argv[2:]))
 """
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mlusim.operators.accuracy import judge
-from mlusim.operators.dynamic import judge_dynamic
+from mlusim.operators.accuracy import judge, judge_dynamic
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Dynamic, Thresholds
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlusim.check.delta_debugging import smallest
+from mlusim.check.schedules import smallest
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,17 +1,331 @@
 """Conflicts between tasks by what is missing: one barrier, and all that it would have put in order."""
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import itertools
+import linecache
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from mlusim.machine.events import Site
-from mlusim.observe.races.cells import READ
-from mlusim.observe.races.cuts import LAUNCH, SCOPES, Accused, Cut, Recorded, several_calls
+from mlusim.memory.footprint import Ints
+from mlusim.observe.races.cells import KIND, LOW, READ, SEGMENT, SITE, SIZE, TIME, WRITE
 from mlusim.observe.races.handovers import Handing
 from mlusim.observe.races.pipes import Remedy
-from mlusim.observe.races.sharing import Conflict, Sharing
+from mlusim.observe.races.sharing import Conflict, Sharing, Statement
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core
+
+
+# -- the search for a place at which a barrier puts accesses in order, tried out on the recorded run ---
+
+LAUNCH = "launch"  # the scope of what only the next launch orders: Block tasks, and tasks of different unions
+SCOPES = {  # what a barrier reaches, the cheapest first, and its name
+    "cluster_ipu": "sync_all_ipu_within_cluster",
+    "cluster": "sync_cluster",
+    "all_ipu": "sync_all_ipu",
+    "all": "sync_all",
+    LAUNCH: "",
+}
+GUARDS: dict[str, Callable[["Core"], bool]] = {  # conditions that one task meets, the plainest first
+    "taskId == 0": lambda core: core.place.task == 0,
+    "taskId == 0 && ipu": lambda core: core.place.task == 0 and not core.place.memory_core,
+    "coreId == 0": lambda core: core.place.core_id == 0,
+}
+GUARDS_ON_CHIP = ("coreId == 0",)  # each cluster has its own
+MOST = 64  # places for a barrier that are tried beside the statements in conflict
+NOWHERE: Ints = np.zeros(0, np.int64)
+
+
+class Cut(NamedTuple):
+    """A barrier of *scope* in front of each statement of *before*, and behind *behind*, by number.
+
+    With both, some tasks pass the one place and all others the other.
+    """
+
+    scope: str
+    before: tuple[int, ...]
+    behind: int | None = None
+
+
+class Accused(NamedTuple):
+    """A conflict, the statements' numbers, and all their accesses that are in no order."""
+
+    conflict: Conflict
+    first: int
+    second: int
+    pairs: Ints
+    scope: str
+
+
+class Recorded:
+    """The accesses that *sharing* holds, made by *cores*: a task each."""
+
+    def __init__(self, sharing: Sharing, cores: "Sequence[Core]") -> None:
+        self._sharing = sharing
+        self._cores = cores
+        self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
+        self._passed: dict[int, dict[int, Ints]] = {}
+        self._grouped: dict[str, tuple[Ints, dict[int, list[int]]]] = {}
+        self._edges: dict[int, tuple[int | None, int | None]] = {}
+
+    def accused(self, conflict: Conflict) -> Accused:
+        """Collect the facts of *conflict* that the search for a barrier needs."""
+        pairs = self._sharing.every_pair(conflict)
+        first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
+        return Accused(conflict, first, second, pairs, self._scope(pairs))
+
+    def site(self, statement: int) -> Site:
+        """Return the place of a statement."""
+        return self._sharing.statements[statement].site
+
+    def told(self, statement: int, beside: int) -> str:
+        """Return the line of a statement, with its file where that is not the one of *beside*."""
+        return self.site(statement).told_from(self.site(beside))
+
+    # -- whether a barrier is enough -----------------------------------------------------------
+
+    def orders(self, cut: Cut, pairs: Ints) -> bool:
+        """Return whether every task could pass *cut*, and it lies between the two accesses of each pair, whichever is first."""
+        passes = self._passes(cut)
+        if passes is None:
+            return False
+        groups, members = self._groups(cut.scope)
+        ends = groups[pairs[:, 0]], groups[pairs[:, 2]]
+        if (ends[0] != ends[1]).any() or (ends[0] < 0).any():
+            return False
+        for group in np.unique(ends[0]).tolist():
+            counts = {len(passes.get(task, NOWHERE)) for task in members[group]}
+            if not (counts <= {0, 1} if cut.scope == LAUNCH else len(counts) == 1 and counts != {0}):
+                return False
+        return not (_passed(passes, pairs[:, :2]) == _passed(passes, pairs[:, 2:])).any()
+
+    def _passes(self, cut: Cut) -> dict[int, Ints] | None:
+        """Return when each task passes *cut*; None where a task would on both ways."""
+        passes: dict[int, Ints] = {}
+        for other in cut.before:
+            more = self.reached(other)
+            passes = {
+                task: np.union1d(passes.get(task, NOWHERE), more.get(task, NOWHERE)) for task in passes | more
+            }
+        if cut.behind is None:
+            return passes
+        done = {task: times + 1 for task, times in self.reached(cut.behind).items()}
+        return None if done.keys() & passes.keys() else done | passes
+
+    def reached(self, statement: int) -> dict[int, Ints]:
+        """Return when each task reached *statement*, by task, ascending."""
+        found = self._passed.get(statement)
+        if found is None:
+            times: dict[int, list[Ints]] = {}
+            for table in self._sharing.tables().values():
+                rows = table[table[:, SITE] == statement]
+                for task in np.unique(tasks := self._sharing.tasks(rows)).tolist() if len(rows) else ():
+                    times.setdefault(task, []).append(rows[tasks == task, TIME])
+            found = {task: np.unique(np.concatenate(parts)) for task, parts in times.items()}
+            self._passed[statement] = found
+        return found
+
+    # -- what else would help ----------------------------------------------------------------
+
+    def one_of(self, one: Accused) -> str | None:
+        """Return the one of `GUARDS` under which exactly one of the tasks that make the write of *one* to a word makes it.
+
+        It must hold for every word that the statement writes; None where no condition on a task's number does.
+        """
+        words: dict[tuple[Any, ...], set[int]] = {}
+        for allocation, table in self._sharing.tables().items():
+            rows = table[(table[:, SITE] == one.first) & (table[:, KIND] != READ)]
+            for row, task in zip(
+                rows.tolist(), self._sharing.tasks(rows).tolist() if len(rows) else (), strict=True
+            ):
+                words.setdefault((allocation, row[LOW], row[SIZE]), set()).add(task)
+        on_chip = one.conflict.allocation.space.name != "GDRAM"
+        for name in GUARDS_ON_CHIP if on_chip else GUARDS:
+            if all(sum(GUARDS[name](self._cores[task]) for task in tasks) == 1 for tasks in words.values()):
+                return name
+        return None
+
+    def differs(self, one: Accused) -> bool:
+        """Return whether tasks that write the word of *one* in no order write different values, or values that are not known."""
+        values = self._sharing.values
+        return any(
+            values.get(a) is None or values.get(a) != values.get(b) for _, a, _, b in one.pairs.tolist()
+        )
+
+    def read_without(self, one: Accused, guard: str) -> bool:
+        """Return whether a task reads the word of *one* behind its own write in no order with that of the task that meets *guard*."""
+        table = self._sharing.tables()[one.conflict.allocation]
+        low, high = one.conflict.first.low, one.conflict.first.high
+        rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
+        tasks, segments = self._sharing.tasks(rows), self._sharing.clocks.segments
+        writes = {
+            int(task): row
+            for task, row in zip(tasks, rows, strict=True)
+            if row[SITE] == one.first and row[KIND] != READ
+        }
+        kept = [row for task, row in writes.items() if GUARDS[guard](self._cores[task])]
+        return any(
+            row[KIND] == READ
+            and int(task) in writes
+            and row[TIME] > writes[int(task)][TIME]
+            and any(not segments[w[SEGMENT]].before(segments[row[SEGMENT]]) for w in kept)
+            for task, row in zip(tasks, rows, strict=True)
+        )
+
+    def updates(self, one: Accused) -> bool:
+        """Return whether both tasks of *one* read the bytes before they write them: each adds to what the others leave there."""
+        table = self._sharing.tables()[one.conflict.allocation]
+        first, second = one.conflict.first, one.conflict.second
+        low, high = max(first.low, second.low), min(first.high, second.high)
+        rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
+        tasks = self._sharing.tasks(rows)
+        begun = set()
+        for party in (first, second):
+            kinds = rows[tasks == party.segment.task][:, KIND].tolist()
+            if (READ, WRITE) not in itertools.pairwise(kinds):
+                return False
+            begun.add(kinds[0])
+        return READ in begun
+
+    # -- which barriers there are --------------------------------------------------------------
+
+    def candidates(self, accused: list[Accused]) -> Iterator[Cut]:
+        """Yield the barriers in front of the statements of *accused*, then behind them."""
+        numbers = dict.fromkeys(end for one in accused for end in (one.second, one.first))
+        yield from self._in_scopes(accused, (((number,), None) for number in numbers))
+        yield from self._in_scopes(accused, (((), number) for number in numbers))
+
+    def elsewhere(self, accused: list[Accused]) -> Iterator[Cut]:
+        """Yield the barriers in front of what else the tasks did to shared memory before, or where others pass another place."""
+        others = dict.fromkeys(number for one in accused for number in self._before(one.conflict))
+        apart = (((before,), behind) for before, behind in self._apart(accused))
+        yield from self._in_scopes(accused, (*(((number,), None) for number in others), *apart))
+
+    def twice(self, accused: list[Accused]) -> Iterator[Cut]:
+        """Yield the barriers before both statements of a conflict: in a loop the next turn must wait, too."""
+        for one in accused:
+            if one.first != one.second:
+                yield from self._in_scopes([one], [(tuple(sorted((one.first, one.second))), None)])
+
+    def _in_scopes(
+        self, accused: list[Accused], places: Iterable[tuple[tuple[int, ...], int | None]]
+    ) -> Iterator[Cut]:
+        """Yield a barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first.
+
+        A barrier stands between lines: in front of all that a line does to shared memory, or behind it.
+        """
+        scopes = [scope for scope in SCOPES if any(one.scope == scope for one in accused)]
+        for before, behind in places:
+            fronts = tuple(dict.fromkeys(self._edge(number)[0] for number in before))
+            back = None if behind is None else self._edge(behind)[1]
+            if None not in fronts and (behind is None or back is not None):
+                for scope in scopes:
+                    yield Cut(scope, tuple(front for front in fronts if front is not None), back)
+
+    def _edge(self, statement: int) -> tuple[int | None, int | None]:
+        """Return the first and the last of what the line of *statement* does to shared memory; None: it does some of it twice."""
+        known = self._edges.get(statement)
+        if known is None:
+            site, every = self.site(statement), enumerate(self._sharing.statements)
+            line = [number for number, other in every if other.site == site]
+            if any(several_calls(self._sharing.statements[number]) for number in line):
+                known = None, None
+            else:
+                ends = [{task: (t[0], t[-1]) for task, t in self.reached(number).items()} for number in line]
+                tasks = {task for end in ends for task in end}
+                order = [
+                    (
+                        min((end[task][0], n) for n, end in enumerate(ends) if task in end)[1],
+                        max((end[task][1], n) for n, end in enumerate(ends) if task in end)[1],
+                    )
+                    for task in tasks
+                ]
+                firsts, lasts = {first for first, _ in order}, {last for _, last in order}
+                known = (
+                    line[firsts.pop()] if len(firsts) == 1 else None,
+                    line[lasts.pop()] if len(lasts) == 1 else None,
+                )
+            self._edges[statement] = known
+        return known
+
+    def _before(self, conflict: Conflict) -> list[int]:
+        """Return the earlier accesses of the second task of *conflict* to shared memory, the last first."""
+        task, time = conflict.second.segment.task, conflict.second.time
+        seen: dict[int, int] = {}
+        for table in self._sharing.tables().values():
+            mine = table[(self._sharing.tasks(table) == task) & (table[:, TIME] <= time)][::-1]
+            last, places = np.unique(mine[:, SITE], return_index=True)
+            for statement, at in zip(last.tolist(), mine[places, TIME].tolist(), strict=True):
+                seen[statement] = max(at, seen.get(statement, 0))
+        return sorted(seen, key=lambda statement: -seen[statement])[:MOST]
+
+    def _apart(self, every: list[Accused]) -> dict[tuple[int, int], None]:
+        """Return the pairs of statements that some tasks reach and the others do not.
+
+        The barrier stands before the first of a pair and behind the second.  What is written comes before what is
+        read, unless only the other way round is in order.
+        """
+        ways: dict[tuple[int, int], None] = {}
+        for turned in (False, True):
+            firsts: dict[int, None] = {}
+            seconds: dict[int, None] = {}
+            for one in every:
+                read = one.conflict.first.kind == READ and one.conflict.second.kind != READ
+                ahead, behind = (one.first, one.second) if read == turned else (one.second, one.first)
+                firsts[ahead], seconds[behind] = None, None
+            for behind in seconds:
+                for ahead in firsts:
+                    if not self.reached(ahead).keys() & self.reached(behind).keys():
+                        ways[behind, ahead] = None
+        return ways
+
+    # -- who meets -----------------------------------------------------------------------------
+
+    def _scope(self, pairs: Ints) -> str:
+        """Return the cheapest barrier that the two tasks of each pair take part in."""
+        held = np.unique(pairs[:, [0, 2]], axis=0)
+        for scope in SCOPES:
+            groups, _ = self._groups(scope)
+            ends = groups[held]
+            if (ends >= 0).all() and (ends[:, 0] == ends[:, 1]).all():
+                return scope
+        return LAUNCH
+
+    def _groups(self, scope: str) -> tuple[Ints, dict[int, list[int]]]:
+        """Return the number of the group in which each task meets others at a barrier of *scope* (-1: none), and its tasks."""
+        found = self._grouped.get(scope)
+        if found is None:
+            groups = np.array([self._group(core, scope) for core in self._cores], np.int64)
+            members = {g: np.flatnonzero(groups == g).tolist() for g in np.unique(groups).tolist()}
+            found = self._grouped[scope] = groups, members
+        return found
+
+    def _group(self, core: "Core", scope: str) -> int:
+        if scope == LAUNCH:
+            return 0
+        if core.union.block or (scope.endswith("_ipu") and core.place.memory_core):
+            return -1
+        cluster = core.cluster if scope.startswith("cluster") else None
+        return id(core.union if cluster is None else cluster)
+
+
+def several_calls(statement: Statement) -> bool:
+    """Return whether the line of *statement* calls its intrinsic more than once, so that one stands for several."""
+    site, name = statement.site, statement.name.lstrip("_")
+    return " " not in name and len(re.findall(rf"\b_*{re.escape(name)}\s*\(", linecache.getline(*site))) > 1
+
+
+def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:
+    """Return how often the task of each access, given with its time, had passed until then."""
+    counts = np.zeros(len(accesses), np.int64)
+    for task in np.unique(accesses[:, 0]).tolist():
+        mine = accesses[:, 0] == task
+        counts[mine] = np.searchsorted(passes.get(task, NOWHERE), accesses[mine, 1], side="right")
+    return counts
+
 
 TOGETHER = 32  # conflicts for which one barrier is looked for
 NEXT_LAUNCH = (

@@ -20,7 +20,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.observe.scattered import index_reads
+from mlusim.observe.shadow import index_reads
 
 COMPUTE = frozenset({Pipe.VECTOR, Pipe.TENSOR})
 SCALAR, VECTOR, IO, MOVE = (pipe.value for pipe in (Pipe.SCALAR, Pipe.VECTOR, Pipe.IO, Pipe.MOVE))

@@ -1,6 +1,6 @@
-"""The file of a sweep, or of other long work: one JSON line for what made it, then one for each result, as they come.
+"""Long work whose results a file keeps as they come: the file, and the results in the order of the jobs.
 
-A process that is killed leaves at most its last line torn; that one is dropped when the sweep goes on.
+A process that is killed leaves at most its last line torn; that one is dropped when the work goes on.
 """
 
 import contextlib
@@ -8,9 +8,11 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from attrs import frozen
 
@@ -20,6 +22,8 @@ from mlusim.files.locking import lock
 from mlusim.files.paths import brief, path_of, shown
 from mlusim.files.writing import Unwritten, kept_elsewhere, write
 from mlusim.report.json_values import plain
+
+# -- the file: one JSON line for what made it, then one for each result --------------------------------
 
 FORMAT = 2
 
@@ -245,3 +249,87 @@ def _same(file: io.FileIO, path: Path) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
+
+
+# -- results in the order of their jobs, though they come in any order ---------------------------------
+
+R = TypeVar("R")
+
+
+class InOrder(Iterator[R], Generic[R]):
+    """Results in the order of their jobs; ``total`` jobs, of which ``reused`` were in the file.
+
+    `close` gives up what has not ended, as leaving a ``with`` block does.
+    """
+
+    def __init__(
+        self, total: int, reused: int, results: Generator[R, None, None], kept: Keep[Any] | None
+    ) -> None:
+        self.total = total
+        self.reused = reused
+        self._results = results
+        self._kept = kept
+
+    def __next__(self) -> R:
+        return next(self._results)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up what has not ended; what is in the file stays there."""
+        self._results.close()
+        if self._kept is not None:
+            self._kept.close()
+
+
+def in_order(
+    wanted: Sequence[J],
+    waiting: Sequence[J],
+    ended: Generator[tuple[int, "Future[Any]"], None, None],
+    kept: Keep[J] | None,
+    outcome: Callable[[J, "Future[Any]"], tuple[Mapping[str, Any], bool]],
+    result: Callable[[J, Mapping[str, Any]], R],
+    progress: Callable[[R], object] | None,
+) -> InOrder[R]:
+    """Return the results of *wanted*: those that *kept* knows, and those of *waiting*, by index, as *ended* brings them.
+
+    *outcome* makes a document of an ended job, and says whether it is of an accident that another attempt may not have; *result* makes
+    of a document what is yielded, and told to *progress* as it comes.
+    """
+    known = {} if kept is None else dict(kept.known)
+    results = _results(wanted, known, waiting, ended, kept, outcome, result, progress or (lambda _: None))
+    return InOrder(len(wanted), len(known), results, kept)
+
+
+def _results(
+    wanted: Sequence[J],
+    known: Mapping[J, Mapping[str, Any]],
+    waiting: Sequence[J],
+    ended: Generator[tuple[int, "Future[Any]"], None, None],
+    kept: Keep[J] | None,
+    outcome: Callable[[J, "Future[Any]"], tuple[Mapping[str, Any], bool]],
+    result: Callable[[J, Mapping[str, Any]], R],
+    tell: Callable[[R], object],
+) -> Generator[R, None, None]:
+    ready = {job: result(job, document) for job, document in known.items()}
+    for found in ready.values():
+        tell(found)
+    with closing(ended), closing(kept) if kept is not None else nullcontext():
+        for due in wanted:
+            while due not in ready:
+                index, future = next(ended)
+                job = waiting[index]
+                document, again = outcome(job, future)
+                ready[job] = result(job, document)
+                try:
+                    if kept is not None:
+                        kept.add(job, document, again=again)
+                finally:  # a disk may be full
+                    tell(ready[job])
+            yield ready.pop(due)
+        if kept is not None:
+            kept.finish(wanted)
