@@ -169,6 +169,11 @@ class Tally:
         """The instructions and scalar accesses of the tasks that have ended: each takes time in Python, and is heard of by who watches."""
         return sum(self.counts) + self.scalars
 
+    @property
+    def vector_bytes(self) -> int:
+        """The bytes of the lines of the vector unit that its instructions took."""
+        return sum(self.lines) * VECTOR_BYTES
+
     def count(self, core: "Core") -> None:
         """Add the instructions and the traffic of *core*, where it counted them by itself."""
         mlu = core.mlu

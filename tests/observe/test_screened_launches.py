@@ -10,7 +10,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import CHOICE, available
 from mlusim.machine.native import screen
-from mlusim.machine.native.screening import LONG, TRIED, Screening
+from mlusim.machine.native.screening import LONG, TRIED, VECTORS, Screening
 from mlusim.observe.collect import collecting
 from mlusim.observe.initcheck import InitCheck
 from mlusim.observe.names import CHECKERS
@@ -291,6 +291,26 @@ def test_a_launch_that_may_be_long_is_tried_first(fresh, turns, engine):
 
     assert (engine, 1) == (launch.engine, told.begun)
     assert launch.instructions == launched(fresh, 1 << 15, beyond=turns, engine="python").instructions
+
+
+WIDE = """#include <bang.h>
+__nram__ float a[32768];
+__mlu_entry__ void Wide(float *out, int turns) {
+  __bang_write_zero(a, 32768);
+  for (int i = 0; i < turns; i++) __bang_add_scalar(a, a, 1.0f, 32768);
+  __memcpy(out, a, 1024, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize(("bytes_of_vectors", "engine"), [(VECTORS // 2, "python"), (VECTORS, "native")])
+def test_large_vectors_make_a_launch_long(tmp_path, bytes_of_vectors, engine):
+    (tmp_path / "wide.mlu").write_text(WIDE)
+    device = mlusim.Device("MLU370-X4")
+    given = device.empty(256, np.float32), LONG * bytes_of_vectors // (4 * 32768)
+    launch = device.launch(bangc.load(tmp_path / "wide.mlu")["Wide"], args=given, observe=["initcheck"])
+
+    assert engine == launch.engine
 
 
 def test_a_kernel_that_was_long_is_checked_in_c_from_then_on(fresh):

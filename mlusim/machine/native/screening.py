@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 
 LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler
 LONG = 20_000  # instructions and scalar accesses of an earlier launch of the kernel, from which on it does
+VECTORS = 1 << 13  # bytes of vectors, which take those who watch as long as one more instruction
 TRIED = 1 << 10  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
 _short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
@@ -182,7 +183,7 @@ class Screening:
             session.run()
         before.restore()
         before.end()
-        long = trial.spent or session.tally.length >= LONG
+        long = trial.spent or _is_long(session)
         if long:
             _long.add(self.request.kernel.native)
         else:
@@ -275,8 +276,12 @@ def note_watched(session: "Session") -> None:
     """Remember the kernel of a launch that was watched in Python and was long."""
     kernel = session.request.kernel
     native = getattr(kernel, "native", None)
-    if native is not None and session.native is None and session.tally.length >= LONG:
+    if native is not None and session.native is None and _is_long(session):
         _long.add(native)
+
+
+def _is_long(session: "Session") -> bool:
+    return session.tally.length + session.tally.vector_bytes // VECTORS >= LONG
 
 
 # Launches in C that checkers watch, whose tasks run on several cores of the host: a screen for each
