@@ -1,6 +1,7 @@
 """Launches that C runs for checkers: what is told is what the checkers tell in Python, and clean ones are left at that."""
 
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from screen_programs import compared, loaded
 import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import CHOICE, available
+from mlusim.engine.native.screen import HOW_WAITS, WINDOW, Suspicion
+from mlusim.isa.table import ISA
 from mlusim.machine.native import screen
 from mlusim.machine.native.screening import LONG, TRIED, VECTORS, Screening
 from mlusim.observe.collect import collecting
@@ -186,6 +189,16 @@ __mlu_func__ void Turn(float *out, const float *in, int kind) {
     case 12: for (int i = 0; i < 2100; i++) a[i & 1023] = i; __memcpy_async(b, in, 256, GDRAM2NRAM); __bang_add(a, b, b, 64); break;
   }
 }
+__mlu_entry__ void Moving(float *out, const float *in, int turns) {
+  for (int i = 0; i < turns; i++) {
+    __memcpy(a, in, 256, GDRAM2NRAM);
+    __memcpy_async(a + i, in, 64, GDRAM2NRAM);
+    a[i + 9] = 1;
+    out[i] = 2;
+    __memcpy(b, out + i, 64, GDRAM2NRAM);
+    __sync();
+  }
+}
 __mlu_entry__ void Turns(float *out, const float *in, int kind, int turns) {
   __bang_write_zero(a, 1024); __bang_write_zero(b, 1024);
   for (int i = 0; i < turns; i++) {
@@ -198,13 +211,13 @@ __mlu_entry__ void Turns(float *out, const float *in, int kind, int turns) {
 
 
 @pytest.fixture(scope="module")
-def turns(tmp_path_factory):
+def turning(tmp_path_factory):
     path = tmp_path_factory.mktemp("turns") / "turns.mlu"
     path.write_text(TURNS)
-    return bangc.load(path)["Turns"]
+    return bangc.load(path)
 
 
-def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turns):
+def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turning):
     """In C, but for two instructions of one line that could be one, also of two instances of a template, and for more between two waits than there is room for."""
     engines, counts = [], []
     for kind in range(1, 13):
@@ -217,7 +230,7 @@ def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turns):
                 kind,
                 10 * (kind < 12),
             )
-            launch = device.launch(turns, 2, args=given, observe=list(CHECKERS), engine=asked)
+            launch = device.launch(turning["Turns"], 2, args=given, observe=list(CHECKERS), engine=asked)
             told.append((launch.engine, launch.findings, launch.instructions, device.get(given[0]).tobytes()))
         (ran, *native), (_, *python) = told
         assert native == python, kind
@@ -244,6 +257,41 @@ def test_who_finds_nothing_hears_nothing_of_the_run_in_python(half, calls_of):
 
     assert told[0] == told[1]
     assert "racecheck-tasks-read-write" in str(told)
+
+
+def test_turns_that_are_elsewhere_in_each_memory_are_judged_as_one(turning):
+    told = []
+    for asked in ("native", "python"):
+        device = mlusim.Device("MLU370-X4")
+        given = device.put(np.zeros(256, np.float32)), device.put(np.ones(256, np.float32)), 20
+        launch = device.launch(turning["Moving"], args=given, observe=list(CHECKERS), engine=asked)
+        told.append((launch.engine, launch.findings))
+
+    assert ["native", "python"] == [ran for ran, _ in told]
+    assert told[0][1] == told[1][1]
+    assert [20, 20] == [finding.count for finding in launch.findings]
+
+
+def test_records_that_differ_are_kept_up_to_a_number():
+    """Each would take memory; equal ones are counted."""
+    window = np.zeros((), WINDOW)
+    core = SimpleNamespace(seat=SimpleNamespace(window=window), views=[None], place=None)
+    core.session = SimpleNamespace(native=SimpleNamespace(program=None))
+    kept = screen.Windows(most=2)
+
+    def ends(*waits):
+        kept.begins(core)
+        window["many"] = len(waits)
+        for place, row in enumerate(waits):
+            window["noted"][place] = place + 1, 0, list(ISA).index(row), HOW_WAITS, 0, 0, 0, -1, 0
+        kept.ends(core)
+
+    for waits in (["sync_io"], ["sync_move"], ["sync_io"]):
+        ends(*waits)
+    with pytest.raises(Suspicion):
+        ends("sync_io", "sync_move")
+
+    assert [2, 1] == [one.times for one in kept]
 
 
 def test_who_hears_of_the_beginning_only_hears_of_it_once(half):

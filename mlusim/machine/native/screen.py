@@ -179,9 +179,10 @@ ROWS = tuple(ISA)
 
 # What a core of a screened launch did between two waits for all, where C has found that it may be in no order.  Behind such a
 # wait nothing is in flight, so that what comes then has to do with nothing before.  A loop has the same window in each
-# turn, but for where off chip it is; it is judged once, and counted.
+# turn, but for where in its memories it is; it is judged once, and counted.
 
 PIPES = {WAITS[pipe]: pipe for pipe in (Pipe.IO, Pipe.MOVE)}
+MOST_WINDOWS = 2048  # that differ; beyond that Python runs the launch
 EACH = "copy", "strided"  # forms of which Python announces each call as a step of its own
 UNCLEAR = "gather", "discrete"  # forms that read a part of their operands when they are issued
 STREAMS = (Pipe.IO,), (Pipe.MOVE,), (Pipe.VECTOR, Pipe.TENSOR)
@@ -304,9 +305,10 @@ class _Reading:
 
 
 class Windows:
-    """The windows of a launch in which something may be in no order."""
+    """The windows of a launch in which something may be in no order; at *most* so many that differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_WINDOWS) -> None:
+        self._most = most
         self._found: dict[Any, Window] = {}
         self._open: NativeCore | None = None
 
@@ -326,17 +328,23 @@ class Windows:
         if window["unclear"]:
             raise Suspicion
         noted = window["noted"][: int(window["many"])].copy()
-        views = ((number, core.views[number]) for number in np.unique(noted["alloc"]).tolist())
+        numbers, which = np.unique(noted["alloc"], return_inverse=True)
+        views = ((number, core.views[number]) for number in numbers.tolist())
         memories = {number: view.allocation for number, view in views if view is not None}
-        key = noted.copy()
-        if not window["shared"]:  # where off chip it is has no part in what is in no order
+        # Bytes are in common in the same way wherever the window is in a memory; what is in order off chip has no part in it.
+        key, first = noted.copy(), np.full(len(numbers), np.iinfo(np.int64).max)
+        np.minimum.at(first, which, key["low"])
+        key["low"] -= first[which]
+        if not window["shared"]:
             far = [number for number, memory in memories.items() if memory.space is GDRAM]
             key["low"][np.isin(key["alloc"], far)] = 0
-        whole = key.tobytes(), *map(_told, memories.items())
+        whole = key.tobytes(), *((number, memory.space) for number, memory in memories.items())
         found = self._found.get(whole)
         if found is not None:
             found.times += 1
             return
+        if len(self._found) == self._most:
+            raise Suspicion
         stand_in = WindowCore(core.place)
         reading = _Reading(stand_in, core.session.native.program, memories)
         self._found[whole] = Window(stand_in, list(reading.happened(noted)))
@@ -344,14 +352,6 @@ class Windows:
     def __iter__(self) -> Iterator[Window]:
         """Yield those that differ, in the order in which they came."""
         yield from self._found.values()
-
-
-def _told(memory: tuple[int, Allocation]) -> tuple[Any, ...]:
-    """Return what tells the memory of a number from others: where it is, for each task has its own."""
-    number, allocation = memory
-    if allocation.space is GDRAM:
-        return number, allocation
-    return number, allocation.space, allocation.address, allocation.nbytes, allocation.site
 
 
 def note(
