@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.arch.catalog import find_board
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.memory.allocation import Allocation
@@ -180,6 +181,7 @@ class Layout(Presented, RegionMap):
 
 # -- layouts of what a kernel declares, without a plan -------------------------------------------------
 
+STACK = "stack"
 _PYTHON = re.compile(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
 _BANG = re.compile(r"__(?:nram|wram)__\s[^;=({]*?(\w+)\s*(?:\[[^;,]*)?[;=]")
 
@@ -194,10 +196,25 @@ def _written(file: str, line: int) -> str:
 def layout_of_regions(
     kernel: str, board: str, space: str, capacity: int, regions: Iterable[PlacedRegion]
 ) -> Layout:
-    """Return the layout of one memory, whose one stage has the name of the *space*."""
+    """Return the layout of one memory, whose one stage has the name of the *space*.
+
+    Where *capacity* is what a compiled kernel may declare, the stack's share is drawn at its end, as in a plan.
+    """
     found = tuple(regions)
     used = max((region.end for region in found), default=0)
-    return Layout(kernel, board, None, {}, capacity, (StageLayout(space, used, found),))
+    left = min(_reserve(board, space, capacity), capacity - used)
+    stack = (PlacedRegion(STACK, "bytes", left, capacity - left, left),) if left > 0 else ()
+    return Layout(kernel, board, None, {}, capacity, (StageLayout(space, used, (*found, *stack)),))
+
+
+def _reserve(board: str, space: str, capacity: int) -> int:
+    """Return the bytes of *space* that the stack has, where *capacity* is what a compiled kernel may declare on *board*."""
+    try:
+        arch = find_board(board).arch
+    except UsageError:  # a board of one's own
+        return 0
+    compiled, plain = arch.limits(compiled=True), arch.limits(compiled=False)
+    return compiled[space] - plain[space] if capacity == compiled.get(space) else 0
 
 
 def declared_region(allocation: Allocation, base: int) -> PlacedRegion:

@@ -10,12 +10,10 @@ from mlusim.arch.board import STACK_RESERVE
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError
-from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
+from mlusim.plan.layout import STACK, Layout, PlacedRegion, StageLayout
 
 if TYPE_CHECKING:
     from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray
-
-STACK = "stack"
 
 
 @frozen

@@ -151,7 +151,9 @@ def test_a_cell_of_bang_c():
         magic("twice", "this is no C")
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
     magic("", SOURCE)
-    assert shell.names["Twice"][4, "block"](x).dim == (4, 1, 1)
+    launch = shell.names["Twice"][4, "block"](x)
+    assert launch.dim == (4, 1, 1)
+    assert ">stack</text>" in launch._repr_html_()  # the same map as of a plan
     for line in ("--twice", "twice MLU370-X4 more"):
         with pytest.raises(UsageError, match="write %%mlu, %%mlu NAME"):
             magic(line, SOURCE)
