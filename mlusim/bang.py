@@ -69,7 +69,8 @@ from mlusim.isa.register import Register, vv_float, vv_half, vv_int16, vv_int32,
 from mlusim.isa.select import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE
 from mlusim.machine.kernel import kernel
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.direction import (
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import (
     GDRAM2GDRAM,
     GDRAM2LDRAM,
     GDRAM2NRAM,
@@ -96,7 +97,6 @@ from mlusim.memory.direction import (
     WRAM2SRAM,
     Direction,
 )
-from mlusim.memory.pointer import Ptr
 
 NFU_ALIGN_SIZE = 128  # bytes that a vector instruction processes in a cycle
 

@@ -16,7 +16,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parent.parent
 API = {
     "device": ("Devices and launches", ["mlusim.machine.device.Device", "mlusim.machine.device.DeviceTensor", "mlusim.machine.launch.Launch", "mlusim.machine.kernel"]),
-    "mlu": ("Inside a kernel", ["mlusim.machine.mlu.Mlu", "mlusim.memory.pointer.Ptr", "mlusim.memory.direction.Direction", "mlusim.arch.dtypes"]),
+    "mlu": ("Inside a kernel", ["mlusim.machine.mlu.Mlu", "mlusim.memory.pointer.Ptr", "mlusim.memory.space.Direction", "mlusim.arch.dtypes"]),
     "profile": ("Profiles", ["mlusim.report.profiled", "mlusim.time.profile.Profile", "mlusim.time.lines.Line"]),
     "observers": ("Observers and findings", ["mlusim.machine.hub.Observer", "mlusim.observe.finding.Finding"]),
     "plans": ("NRAM plans", ["mlusim.plan.plan.Plan", "mlusim.plan.declare", "mlusim.plan.layout.Layout"]),

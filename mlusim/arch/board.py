@@ -5,6 +5,7 @@ remark behind it, or a sentence that begins with "inferred".  Construction check
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from typing import Any, TypeVar
 
 from attrs import Attribute, field, fields, frozen
@@ -334,3 +335,16 @@ class Board(Presented):
         64 per cycle and core when the first input is half or int16, 32 for every other dtype.
         """
         return float((64 if dtype_name in _DOUBLE_RATE else 32) * self.cores * self.clock_hz)
+
+
+# -- the pipes of a core: the units that instructions are issued to ------------------------------------
+
+
+class Pipe(Enum):
+    """The pipes of a core; instructions of one pipe complete in order."""
+
+    SCALAR = "scalar"
+    VECTOR = "vector"
+    TENSOR = "tensor"
+    IO = "IO-DMA"
+    MOVE = "move-DMA"

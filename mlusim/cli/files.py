@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +11,14 @@ from mlusim.files.arrays import read_arrays
 from mlusim.files.paths import shown
 from mlusim.files.writing import Unwritten
 from mlusim.files.writing import write_text as write_text_file
-from mlusim.operators.spec import Operator
+
+if TYPE_CHECKING:
+    from mlusim.operators.spec import Operator
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
-def read_inputs(name: str, operator: Operator) -> Arrays:
+def read_inputs(name: str, operator: "Operator") -> Arrays:
     """Return the inputs of *operator* in the ``.npz`` file *name*; raises `UsageError` for one that holds anything else."""
     known = [one.name for one in operator.inputs]
 

@@ -20,7 +20,7 @@ from mlusim.isa.declare import Approximation, Intrinsic, Operand
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.lazy import lazy
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.direction import DIRECTIONS, Direction
+from mlusim.memory.space import DIRECTIONS, Direction
 from mlusim.near import near
 from mlusim.text_grid import facts, table
 

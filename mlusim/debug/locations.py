@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import condition, evaluate, names_of_code, parse, unknown_names

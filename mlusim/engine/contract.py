@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.polls import Polls
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access

@@ -12,8 +12,7 @@ from mlusim.engine.contract import Mlu
 from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.recipes.steps import LeaveOthers, Nothing
 from mlusim.isa.declare import Intrinsic
-from mlusim.memory.direction import DIRECTIONS, Direction
-from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
+from mlusim.memory.space import DIRECTIONS, GDRAM, NRAM, SRAM, WRAM, Direction
 
 
 def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:

@@ -7,8 +7,8 @@ from typing import Any
 from mlusim.engine.contract import Mlu
 from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.engine.recipes.steps import Note
-from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import View
+from mlusim.memory.space import Direction
 from mlusim.time.step_log import NotedLog
 
 

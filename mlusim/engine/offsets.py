@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.contract import Flight
 from mlusim.engine.refuse import foreign, no_pointer, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
-from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
-from mlusim.memory.space import SPACES, Space
+from mlusim.memory.space import DIRECTIONS, SPACES, Direction, Space
 from mlusim.time.copy_costs import LINE
 from mlusim.time.quantities import CopyLoad
 from mlusim.time.work import charge, charge_flight, scattered, transactions_of

@@ -5,19 +5,20 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from mlusim.arch.board import Arch
-from mlusim.arch.pipe import Pipe
-from mlusim.memory.direction import (
+from mlusim.arch.board import Arch, Pipe
+from mlusim.memory.space import (
     DIRECTIONS,
+    NRAM,
     NRAM2NRAM,
     ONE_D,
     ONE_D_ASYNC,
+    SRAM,
     THREE_D,
     TWO_D,
     TWO_D_ASYNC,
+    WRAM,
     Direction,
 )
-from mlusim.memory.space import NRAM, SRAM, WRAM
 
 Lanes = Mapping[Direction, Pipe]
 

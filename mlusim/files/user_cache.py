@@ -2,11 +2,13 @@
 
 import contextlib
 import os
+import stat
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlusim.files.ownership import own
+from mlusim.errors import Remark
 
 FOLDER = "MLUSIM_CACHE"  # names another directory, and
 OFF = "off"  # keeps nothing
@@ -52,3 +54,62 @@ def _named(environ: Mapping[str, str]) -> Path | None:
         return (base / "mlusim").absolute()
     except RuntimeError:  # there is no home directory
         return None
+
+
+# -- the owner of files that are kept to be run later: one that another user could have written is not read
+
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_said: set[Path] = set()
+
+
+class CacheWarning(Remark):
+    """A kept file or folder is not read, since others than the user can have written it."""
+
+
+def own(path: Path, within: Path | None = None) -> bool:
+    """Return whether *path* belongs to this user and no other may write it, and so do the folders above it up to *within*.
+
+    What does not exist is the user's own.  Otherwise a `CacheWarning` says which file or folder it is, once in a process.
+    """
+    if not hasattr(os, "getuid"):  # a system where files have no single owner
+        return True
+    for place in (path, *path.parents):
+        if not _own(place):
+            return False
+        if within is None or place == within:
+            return True
+    return True
+
+
+def read_own(path: Path, within: Path) -> bytes | None:
+    """Return the bytes of *path*, None where it or a folder above it up to *within* is not `own`.  Raises `OSError`."""
+    return path.read_bytes() if own(path, within) else None
+
+
+def make_own_folder(path: Path) -> None:
+    """Make *path*, and what is missing above it, for this user alone, whatever the umask.  Raises `OSError`."""
+    for place in (*reversed(path.parents), path):
+        if not place.exists():
+            place.mkdir(mode=0o700, exist_ok=True)
+
+
+def _own(place: Path) -> bool:
+    try:
+        state = place.stat()
+    except OSError:  # it does not exist, or cannot be read anyway
+        return True
+    if state.st_uid != os.getuid():
+        why, cure = f"belongs to another user (uid {state.st_uid})", "remove it"
+    elif state.st_mode & _OTHERS:
+        why, cure = f"may be written by others (mode {state.st_mode & 0o777:o})", f"`chmod go-w {place}`"
+    else:
+        return True
+    if place not in _said:
+        _said.add(place)
+        kind = "cache folder" if stat.S_ISDIR(state.st_mode) else "cached file"
+        warnings.warn(
+            f"the {kind} {place} is not read: it {why}; {cure}, or name another folder in MLUSIM_CACHE",
+            CacheWarning,
+            stacklevel=3,
+        )
+    return False

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, demand, intrinsic
 from mlusim.isa.elementwise import binary, with_scalar
 from mlusim.isa.parameters import Tile
-from mlusim.isa.rules import demand
 
 bang_eq = binary(
     "__bang_eq",

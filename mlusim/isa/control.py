@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import ml_dtypes
 import numpy as np
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.errors import shown_file
 from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic

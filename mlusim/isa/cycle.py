@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, intrinsic
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, intrinsic, multiple_of
 from mlusim.isa.elementwise import PREDICATES
 from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.parameters import Tile
 from mlusim.isa.rounding import narrow, odd_sum
-from mlusim.isa.rules import multiple_of
 
 
 def cycle(

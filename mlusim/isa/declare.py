@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, field, frozen
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import (
     DType,
     bfloat16,
@@ -42,12 +43,10 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
-from mlusim.arch.pipe import Pipe
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE, as_row_formula, names_in
 from mlusim.isa.parameters import Parameter, parameters_of, result_of
-from mlusim.memory.direction import Direction
-from mlusim.memory.space import NRAM, Space
+from mlusim.memory.space import NRAM, Direction, Space
 from mlusim.presenting import Presented
 
 
@@ -456,3 +455,40 @@ def _overlap(
         if operand.access == "read" and targets.intersection(operand.spaces)
     }
     return MappingProxyType(found)
+
+
+# -- the rules that rows can demand; each says in one sentence what is wrong and what is legal ---------
+
+
+def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()) -> OperandRule:
+    """*name* must be a multiple of *divisor* (a number or a parameter)."""
+    shown = f"{divisor} ({{{divisor}}})" if isinstance(divisor, str) else str(divisor)
+    return OperandRule(
+        # Of a divisor of 0 another rule speaks: this one must not divide by it.
+        f"{name} % {divisor} != 0"
+        if not isinstance(divisor, str)
+        else f"{divisor} > 0 and {name} % {divisor} != 0",
+        f"{name} = {{{name}}} is no multiple of {shown}",
+        f"multiples of {divisor}",
+        generations,
+    )
+
+
+def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -> OperandRule:
+    """*name* must lie in [low, high]."""
+    return OperandRule(
+        f"not {low} <= {name} <= {high}",
+        f"{name} = {{{name}}} is out of range",
+        f"{low} to {high}",
+        generations,
+    )
+
+
+def at_least(name: str, low: int) -> OperandRule:
+    """*name* must be *low* or more."""
+    return OperandRule(f"{name} < {low}", f"{name} = {{{name}}} is too small", f"{low} or more")
+
+
+def demand(fails: str, sentence: str, legal: str, generations: tuple[int, ...] = ()) -> OperandRule:
+    """Make any other rule: an expression that is true where it is broken, and its sentence."""
+    return OperandRule(fails, sentence, legal, generations)

@@ -8,10 +8,10 @@ pipe; a bit of *bitmask* that is 0 leaves its piece out: ``bitmask[i / 8] >> i %
 from collections.abc import Callable
 from typing import Any
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.isa.declare import Intrinsic, Offsets, intrinsic
 from mlusim.isa.parameters import Tile
-from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
+from mlusim.memory.space import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
 
 _PLAIN = "int size, mluMemcpyDirection_t direction, int stride, int count"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, float32, half, int32, uint64
-from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rounding import saturate

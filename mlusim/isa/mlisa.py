@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
-from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.extremes import ZEROS, maximum, minimum
 from mlusim.isa.parameters import FuseOp, Tile, TileOrValue, Unsigned, Value

@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, float32, half, int16, int32
-from mlusim.arch.pipe import Pipe
-from mlusim.isa.declare import ANY, Intrinsic, intrinsic
+from mlusim.isa.declare import ANY, Intrinsic, between, intrinsic, multiple_of
 from mlusim.isa.parameters import Tile, Value
-from mlusim.isa.rules import between, multiple_of
-from mlusim.memory.direction import Direction
-from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
+from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Direction, Space
 
 # Three dimensions of one side; the header has those of dst in front of those of src.
 _SIDE = "int {0}_stride0, int {0}_segnum1, int {0}_stride1, int {0}_segnum2"

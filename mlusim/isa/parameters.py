@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from attrs import frozen
 
-from mlusim.memory.direction import Direction
+from mlusim.memory.space import Direction
 
 NO_DEFAULT = inspect.Parameter.empty
 

@@ -15,9 +15,13 @@ from attrs import evolve, frozen
 
 from mlusim.arch.dtypes import DType, int8
 from mlusim.formula.python import to_python
+from mlusim.isa import fusion, pool, select
 from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.isa.parameters import NO_DEFAULT, Parameter
+from mlusim.isa.register import BYTES
 from mlusim.isa.table import ISA
+from mlusim.isa.vv import ELEMENTS
+from mlusim.memory.space import DIRECTIONS
 
 LEAD = "T"
 ASSEMBLY = "__mlisa_"  # how rows begin that are instructions of inline assembly
@@ -218,3 +222,39 @@ def _default(p: Parameter) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+# -- the C++ header: enumerators, registers, and a prototype of every form of every row ----------------
+#
+# It presupposes the types ``half`` and ``bfloat16_t`` and wants to be included once.
+
+MARK = "mlusim_intrinsic"  # the annotation of every prototype
+ANNOTATION = "__mlusim_intrinsic__"  # what carries it, before the type of each
+
+ENUMERATORS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "mluMemcpyDirection_t": {d.name: d.value for d in DIRECTIONS},
+        "mluFusionOp_t": {name: value for name, value in vars(fusion).items() if name.startswith("FUSION_")},
+        "mluCmp_t": {name: value for name, value in vars(select).items() if name.startswith("CMP_")},
+        "mluOverlap_t": {name: value for name, value in vars(pool).items() if name.startswith("OVERLAP_")},
+    }
+)
+
+
+def header_lines() -> Iterator[str]:
+    """Yield the header, line by line; each prototype is a line of its own."""
+    yield "#pragma once"
+    for name, values in ENUMERATORS.items():
+        yield f"typedef enum {{ {', '.join(f'{n} = {v}' for n, v in values.items())} }} {name};"
+    for dtype in ELEMENTS:
+        yield f"struct vv_{dtype.name} {{ unsigned char bytes[{BYTES}]; }};"
+    yield f'#define {ANNOTATION} __attribute__((device, annotate("{MARK}")))'
+    for prototype in all_prototypes():
+        text = str(prototype)
+        head, sep, rest = text.partition("> ") if text.startswith("template") else ("", "", text)
+        yield f"{head}{sep}{ANNOTATION} {rest};"
+
+
+def header_text() -> str:
+    """Return the header as one text."""
+    return "\n".join(header_lines()) + "\n"

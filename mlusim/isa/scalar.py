@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
-from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import ANY, Flow, Intrinsic, Refused, alias, intrinsic
 from mlusim.isa.parameters import Pointer, Tile, Value
 from mlusim.isa.rounding import WORDS, narrow

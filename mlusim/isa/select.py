@@ -12,9 +12,8 @@ import numpy as np
 
 from mlusim.arch.dtypes import uint8
 from mlusim.counted import plural
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, alias, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, alias, intrinsic, multiple_of
 from mlusim.isa.parameters import Comparison, Generation, Tile, TileOrValue, Unsigned
-from mlusim.isa.rules import multiple_of
 
 LINE = 128  # bytes
 GENERATION_OF_SHORT_HEADS = 3  # whose comparing filter puts four bytes in front of the elements

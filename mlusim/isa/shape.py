@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8, uint16, uint32, uint64
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Passes, intrinsic
+from mlusim.isa.declare import (
+    FLOATS,
+    NUMBERS,
+    Flow,
+    Intrinsic,
+    Passes,
+    at_least,
+    demand,
+    intrinsic,
+    multiple_of,
+)
+from mlusim.isa.factors import laid_out
 from mlusim.isa.parameters import Generation, Tile, Value
-from mlusim.isa.rules import at_least, demand, multiple_of
-from mlusim.isa.wram import laid_out
 from mlusim.memory.space import WRAM
 
 SOURCE = "vendor declaration header, shapes"

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int8, int16, int32, uint8
-from mlusim.isa.declare import Intrinsic, alias, intrinsic
+from mlusim.isa.declare import Intrinsic, alias, between, intrinsic
 from mlusim.isa.parameters import Tile
 from mlusim.isa.rounding import TO_WHOLE, WORDS, saturate
-from mlusim.isa.rules import between
 
 
 def to_int(spelling: str, source: DType, target: DType, mode: str, /, **properties: Any) -> Intrinsic:

@@ -1,8 +1,7 @@
 """Transposition of a matrix."""
 
-from mlusim.isa.declare import NUMBERS, Flow, Passes, intrinsic
+from mlusim.isa.declare import NUMBERS, Flow, Passes, at_least, demand, intrinsic
 from mlusim.isa.parameters import Tile
-from mlusim.isa.rules import at_least, demand
 
 _ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
 

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, float32, half, int16, int32, uint16, uint32
-from mlusim.arch.pipe import Pipe
-from mlusim.isa.declare import Cost, Intrinsic, Refused, intrinsic
+from mlusim.isa.declare import Cost, Intrinsic, Refused, demand, intrinsic
 from mlusim.isa.parameters import CType, Tile
 from mlusim.isa.register import BYTES, Register, source_of, target_of
-from mlusim.isa.rules import demand
 
 ELEMENTS = (float32, int32, uint32, half, int16, uint16)
 INTEGERS = (int32, uint32, int16, uint16)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.errors import shown_file
 from mlusim.formula.rows import ONE

@@ -6,9 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mlusim.arch.board import Board
+from mlusim.arch.board import Board, Pipe
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.refuse import foreign

@@ -9,7 +9,7 @@ from mlusim.errors import shown_file
 from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
-    from mlusim.arch.pipe import Pipe
+    from mlusim.arch.board import Pipe
     from mlusim.isa.declare import Flow, Intrinsic
     from mlusim.machine.observed import Core
 

@@ -10,8 +10,8 @@ from mlusim.arch.dtypes import DType
 from mlusim.isa.register import Register
 from mlusim.machine.announcer import Announcer
 from mlusim.machine.core import Core
-from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import Direction
 
 ElementType: TypeAlias = DType | type[Any] | np.dtype[Any] | str
 Count: TypeAlias = int | np.integer[Any]

@@ -27,9 +27,8 @@ from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_core
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
 from mlusim.machine.tally import Tally
 from mlusim.memory.allocation import Arena, Pool
-from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.regions import RegionMap
-from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
+from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 from mlusim.time.counters import COUNTS, TRAFFIC
 from mlusim.time.log import Log
 from mlusim.time.step_log import NotedLog, Table

@@ -12,8 +12,7 @@ from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Arena
-from mlusim.memory.direction import DIRECTIONS
-from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.memory.space import DIRECTIONS, GDRAM, NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, places_before
 from mlusim.time.log import END, CoreLog, Log, Rows
 from mlusim.time.quantities import CopyLoad

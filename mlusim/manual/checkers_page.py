@@ -4,9 +4,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlusim.arch.board import Arch
+from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.catalog import find_board
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.rows import REGISTERS, is_native
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.rows import is_native
 from mlusim.formula.python import to_python
 from mlusim.formula.rows import ONE

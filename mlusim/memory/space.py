@@ -1,4 +1,7 @@
-"""The five memory spaces of an MLU and where their addresses begin."""
+"""The five memory spaces of an MLU, where their addresses begin, and the directions of copies between them."""
+
+import functools
+from typing import Any
 
 from attrs import frozen
 
@@ -36,3 +39,125 @@ GDRAM_BASE = 0x10_0000_0000
 LDRAM_BASE = 0x4000_0000
 CODE_BASE = 0xF_0000_0000  # of functions whose address is taken; also inferred, nothing is loaded from there
 LDRAM_SIZE = 16 << 20  # bytes a core; inferred, the driver's stack limit is larger
+
+
+# -- the copy directions of BANG C, in the vendor's order and with the vendor's numbers ----------------
+
+
+@frozen(eq=False)
+class Direction:
+    """A copy direction token: ``SOURCE2DESTINATION``; ``value`` is the number in the vendor's enum."""
+
+    name: str
+    value: int
+    src: Space
+    dst: Space
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def off_chip(self) -> bool:
+        """True where the IO-DMA carries it: one side is GDRAM or LDRAM."""
+        return self.src in (GDRAM, LDRAM) or self.dst in (GDRAM, LDRAM)
+
+
+GDRAM2NRAM = Direction("GDRAM2NRAM", 0, GDRAM, NRAM)
+NRAM2GDRAM = Direction("NRAM2GDRAM", 1, NRAM, GDRAM)
+LDRAM2NRAM = Direction("LDRAM2NRAM", 2, LDRAM, NRAM)
+NRAM2LDRAM = Direction("NRAM2LDRAM", 3, NRAM, LDRAM)
+GDRAM2WRAM = Direction("GDRAM2WRAM", 4, GDRAM, WRAM)
+WRAM2GDRAM = Direction("WRAM2GDRAM", 5, WRAM, GDRAM)
+LDRAM2WRAM = Direction("LDRAM2WRAM", 6, LDRAM, WRAM)
+WRAM2LDRAM = Direction("WRAM2LDRAM", 7, WRAM, LDRAM)
+NRAM2NRAM = Direction("NRAM2NRAM", 8, NRAM, NRAM)
+NRAM2WRAM = Direction("NRAM2WRAM", 9, NRAM, WRAM)
+WRAM2NRAM = Direction("WRAM2NRAM", 10, WRAM, NRAM)
+GDRAM2SRAM = Direction("GDRAM2SRAM", 11, GDRAM, SRAM)
+SRAM2GDRAM = Direction("SRAM2GDRAM", 12, SRAM, GDRAM)
+LDRAM2SRAM = Direction("LDRAM2SRAM", 13, LDRAM, SRAM)
+SRAM2LDRAM = Direction("SRAM2LDRAM", 14, SRAM, LDRAM)
+SRAM2NRAM = Direction("SRAM2NRAM", 15, SRAM, NRAM)
+NRAM2SRAM = Direction("NRAM2SRAM", 16, NRAM, SRAM)
+SRAM2WRAM = Direction("SRAM2WRAM", 17, SRAM, WRAM)
+WRAM2SRAM = Direction("WRAM2SRAM", 18, WRAM, SRAM)
+GDRAM2GDRAM = Direction("GDRAM2GDRAM", 19, GDRAM, GDRAM)
+GDRAM2LDRAM = Direction("GDRAM2LDRAM", 20, GDRAM, LDRAM)
+LDRAM2GDRAM = Direction("LDRAM2GDRAM", 21, LDRAM, GDRAM)
+LDRAM2LDRAM = Direction("LDRAM2LDRAM", 22, LDRAM, LDRAM)
+SRAM2SRAM = Direction("SRAM2SRAM", 23, SRAM, SRAM)
+
+DIRECTIONS: tuple[Direction, ...] = (
+    GDRAM2NRAM,
+    NRAM2GDRAM,
+    LDRAM2NRAM,
+    NRAM2LDRAM,
+    GDRAM2WRAM,
+    WRAM2GDRAM,
+    LDRAM2WRAM,
+    WRAM2LDRAM,
+    NRAM2NRAM,
+    NRAM2WRAM,
+    WRAM2NRAM,
+    GDRAM2SRAM,
+    SRAM2GDRAM,
+    LDRAM2SRAM,
+    SRAM2LDRAM,
+    SRAM2NRAM,
+    NRAM2SRAM,
+    SRAM2WRAM,
+    WRAM2SRAM,
+    GDRAM2GDRAM,
+    GDRAM2LDRAM,
+    LDRAM2GDRAM,
+    LDRAM2LDRAM,
+    SRAM2SRAM,
+)
+
+# Which directions each form of the copy takes: the vendor declaration header.
+ONE_D = frozenset(DIRECTIONS) - {LDRAM2LDRAM}
+ONE_D_ASYNC = frozenset(
+    {
+        GDRAM2NRAM,
+        NRAM2GDRAM,
+        GDRAM2WRAM,
+        NRAM2WRAM,
+        WRAM2NRAM,
+        NRAM2NRAM,
+        SRAM2NRAM,
+        NRAM2SRAM,
+        SRAM2WRAM,
+        WRAM2SRAM,
+        GDRAM2SRAM,
+        SRAM2GDRAM,
+        GDRAM2LDRAM,
+        GDRAM2GDRAM,
+        SRAM2SRAM,  # inferred: the vendor's header lists the cluster-to-cluster form apart
+    }
+)
+TWO_D = frozenset(DIRECTIONS) - {LDRAM2WRAM, WRAM2GDRAM, WRAM2LDRAM, WRAM2SRAM, WRAM2NRAM}
+TWO_D_ASYNC = ONE_D_ASYNC - {WRAM2NRAM, WRAM2SRAM}
+THREE_D = frozenset(DIRECTIONS)  # from __BANG_ARCH__ 322 on
+
+
+def direction_of(number: Any) -> Any:
+    """Return the direction that an enumerator of ``mluMemcpyDirection_t`` means; what is none stays, for the row to refuse."""
+    return DIRECTIONS[number] if number in range(len(DIRECTIONS)) else number
+
+
+@functools.cache
+def grain(direction: Direction, generation: int, *, strided: bool) -> tuple[int, int, int]:
+    """Return the numbers of bytes of which the address of dst, that of src and the size must be multiples.
+
+    The vendor declaration header; that 5xx is as 3xx is inferred.
+    """
+    # On MLU2xx a copy inside NRAM belongs to the compute stream (decision 0016), and is aligned as vectors are.
+    if direction is NRAM2NRAM and generation == 2 and not strided:
+        return 64, 64, 128
+    if WRAM not in (direction.src, direction.dst):
+        return 1, 1, 1
+    size = 1 if strided else 64 if generation == 2 else 16
+    return (8, 1, size) if direction.dst is WRAM else (1, 8, size)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.counted import plural, with_article
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import (
@@ -24,8 +24,8 @@ from mlusim.errors import (
     WrongSpace,
     shown_file,
 )
+from mlusim.isa.factors import LANES, laid_out
 from mlusim.isa.tensor import FILTERS
-from mlusim.isa.wram import LANES, laid_out
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access

@@ -9,7 +9,7 @@ from attrs import asdict, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import DIRECTIONS
 from mlusim.report.quantities import percent
 from mlusim.time.log import SUMS
 from mlusim.time.quantities import SCALAR, TENSOR, TENSOR_CYCLES

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import DIRECTIONS
 from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count
 from mlusim.text_grid import table

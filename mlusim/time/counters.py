@@ -7,8 +7,7 @@ and lets cores that nothing watches write straight to the lists of the launch.
 
 from attrs import frozen
 
-from mlusim.memory.direction import DIRECTIONS
-from mlusim.memory.space import SPACES
+from mlusim.memory.space import DIRECTIONS, SPACES
 from mlusim.time.quantities import PLACES
 
 

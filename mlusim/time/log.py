@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.time import counters
 from mlusim.time.quantities import CopyLoad
 

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.arch.board import Arch
+from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.dtypes import DTYPES, DType
-from mlusim.arch.pipe import Pipe
-from mlusim.memory.direction import DIRECTIONS
-from mlusim.memory.space import GDRAM, LDRAM, SRAM
+from mlusim.memory.space import DIRECTIONS, GDRAM, LDRAM, SRAM
 from mlusim.time import copy_costs, quantities
 from mlusim.time.copy_costs import OFF_CHIP, ON_CHIP, UNIT, Charge
 from mlusim.time.quantities import EXPONENTIALS, FUNCTIONS, IO, MOVE, REDUCTIONS, CopyLoad

@@ -16,9 +16,8 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import UsageError
-from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.paths import shown
-from mlusim.files.user_cache import SWEPT, sweep_due, user_cache
+from mlusim.files.user_cache import SWEPT, make_own_folder, own, sweep_due, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import embedded
 from mlusim.toolkit.cncc import main

@@ -11,7 +11,7 @@ from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import prelude
-from mlusim.isa.header import header_text
+from mlusim.isa.prototypes import header_text
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.lib.libraries import LIBRARIES, build_libraries, kept_libraries
 

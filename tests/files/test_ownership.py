@@ -5,8 +5,7 @@ import warnings
 
 import pytest
 
-from mlusim.files.ownership import CacheWarning, make_own_folder, own, read_own
-from mlusim.files.user_cache import user_cache
+from mlusim.files.user_cache import CacheWarning, make_own_folder, own, read_own, user_cache
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
 

@@ -8,7 +8,7 @@ import mlusim
 from mlusim.bang import float32, half, int8, int32, kernel
 from mlusim.errors import MlusimError
 from mlusim.isa.table import ISA
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import DIRECTIONS
 from mlusim.observe.collect import _noting
 from mlusim.observe.names import CHECKERS
 

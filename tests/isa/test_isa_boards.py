@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 from isa_rows import BOARDS, LATER, MEMORY_ROWS, Sample, counts_of, dtype_cases, ids, large, on_core
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import float32
-from mlusim.arch.pipe import Pipe
 
 ARCHES = ((372, BOARDS[3]), (592, BOARDS[5]), (613, LATER))
 OWN_LAYOUT = {"bang_fcmpfilter"}  # 372 puts the count right in front of the elements

@@ -9,7 +9,7 @@ import pytest
 from isa_rows import BOARDS, DENSE_ROWS, MEMORY_ROWS, Sample, board_of, dtype_cases
 
 import mlusim
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, int8, kernel, uint8, uint32
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.memory.space import NRAM

@@ -5,8 +5,7 @@ import itertools
 import pytest
 from clang import cindex
 
-from mlusim.isa.header import header_text
-from mlusim.isa.prototypes import KEYWORDS, all_prototypes, forms, prototypes
+from mlusim.isa.prototypes import KEYWORDS, all_prototypes, forms, header_text, prototypes
 from mlusim.isa.table import ISA
 
 MODE = "-x cuda --cuda-host-only -nocudainc -nocudalib -std=c++17 -target x86_64-unknown-linux-gnu -Wno-unknown-cuda-version"

@@ -19,8 +19,7 @@ from mlusim.engine.native.build import (
     clean_cache,
     no_compiler,
 )
-from mlusim.files.ownership import CacheWarning
-from mlusim.files.user_cache import SWEPT
+from mlusim.files.user_cache import SWEPT, CacheWarning
 
 FAKE = """\
 import errno

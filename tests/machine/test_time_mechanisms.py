@@ -8,8 +8,8 @@ import pytest
 from attrs import evolve
 
 import mlusim
+from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import find_board
-from mlusim.arch.pipe import Pipe
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel, uint32
 from mlusim.time.copy_costs import UNIT
 from mlusim.time.quantities import IO, IO_STARTS, PLACES, TRANSACTIONS

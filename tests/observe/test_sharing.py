@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.machine.events import Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access

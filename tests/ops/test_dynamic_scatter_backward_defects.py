@@ -14,7 +14,7 @@ from mlusim import UNION1, Device
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, half, int32, kernel
 from mlusim.errors import Deadlock, OutOfBounds, UsageError, WrongSpace
 from mlusim.isa.table import find_intrinsic
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import DIRECTIONS
 from ops.dynamic_scatter_backward.kernel import (
     max_reduce_scatter_grad_kernel,
     max_reduce_traceback_scatter_idx_kernel,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlusim import UNION1, Device, Observer
-from mlusim.memory.direction import Direction
+from mlusim.memory.space import Direction
 from mlusim.operators.accuracy import judge
 from mlusim.operators.spec import Thresholds
 from ops.three_interpolate_backward.kernel import MLUUnion1ThreeInterpolateBackward

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.debug.run.milestones import Mark
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA

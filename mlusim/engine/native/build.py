@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlusim.errors import MlusimError, Remark
-from mlusim.files.ownership import make_own_folder, own
-from mlusim.files.user_cache import FOLDER, SWEPT, sweep_due, user_cache
+from mlusim.files.user_cache import FOLDER, SWEPT, make_own_folder, own, sweep_due, user_cache
 from mlusim.installing import install_command
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some

@@ -11,7 +11,7 @@ from mlusim.engine.recipes import copy_rows as at
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_rows import CopyForm, copy_of
 from mlusim.isa.table import ISA
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import DIRECTIONS
 from mlusim.time.copy_costs import FUNCTIONS, LINE_COPY, LOADED, OFF_CHIP, ON_CHIP, ROWS_LOAD, Charge
 
 Lines = Iterator[str]

@@ -5,15 +5,14 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.engine.native.loops import NAMES
 from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.isa.register import BYTES
 from mlusim.isa.table import ISA
 from mlusim.memory.allocation import POISON
-from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.pointer import REACH
-from mlusim.memory.space import SPACES
+from mlusim.memory.space import DIRECTIONS, SPACES
 from mlusim.time import copy_costs, counters, first_loads, log, quantities, work
 
 # The number of the space that variables with an address live in; it is no memory of the board.

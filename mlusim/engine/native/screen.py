@@ -11,7 +11,7 @@ from enum import Enum, IntFlag
 import numpy as np
 from attrs import frozen
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.isa.declare import Flow, Intrinsic, Operand
 from mlusim.memory.space import GDRAM
 

@@ -6,8 +6,7 @@ from types import MappingProxyType
 
 from mlusim.arch.dtypes import DType
 from mlusim.isa.declare import Intrinsic
-from mlusim.isa.factors import EXACT, TOGETHER
-from mlusim.isa.wram import beside
+from mlusim.isa.factors import EXACT, TOGETHER, beside
 
 Types = Mapping[str, DType]
 

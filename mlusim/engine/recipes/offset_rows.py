@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, uint32
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.recipes import steps
 from mlusim.isa.parameters import Parameter
-from mlusim.memory.direction import NRAM2NRAM, Direction
-from mlusim.memory.space import GDRAM, NRAM, Space
+from mlusim.memory.space import GDRAM, NRAM, NRAM2NRAM, Direction, Space
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic, Offsets

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import as_dtype
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_rows import Copy, copy_of
 from mlusim.engine.recipes.offset_rows import OffsetStep, offset_steps
 from mlusim.formula.python import to_python
 from mlusim.isa.register import BYTES as REGISTER
-from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
-from mlusim.memory.space import GDRAM
+from mlusim.memory.space import GDRAM, GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.time.work import VECTOR_BYTES
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import as_dtype
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.environment import asked_of_arguments, in_code
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, count_code, padded_count

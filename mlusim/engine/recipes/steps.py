@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 if TYPE_CHECKING:
+    from mlusim.arch.board import Pipe
     from mlusim.arch.dtypes import DType
-    from mlusim.arch.pipe import Pipe
     from mlusim.formula.expr import Expr
     from mlusim.isa.declare import CallStyle, Operand, OperandRule, Passes
     from mlusim.isa.parameters import Parameter
-    from mlusim.memory.direction import Direction
-    from mlusim.memory.space import Space
+    from mlusim.memory.space import Direction, Space
 
 # -- who runs it at all ------------------------------------------------------------------------------
 

@@ -9,8 +9,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from mlusim.files.ownership import make_own_folder, read_own
-from mlusim.files.user_cache import user_cache
+from mlusim.files.user_cache import make_own_folder, read_own, user_cache
 
 FOLDER = "bangc"
 """Holds what belongs to BANG C in the cache."""

@@ -6,9 +6,8 @@ from mlusim.arch.dtypes import int8, uint8, uint32
 from mlusim.errors import RuleFault, WrongSpace
 from mlusim.frontend.mluops.checks import Helper
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM, NRAM, Space
+from mlusim.memory.space import GDRAM, GDRAM2NRAM, NRAM, NRAM2GDRAM, NRAM2NRAM, Direction, Space
 
 # Bytes of a row in GDRAM up to which rows travel as one block; transfers are best from there on (vendor's common.h).
 SHORT = 512

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, uint8
-from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.dropped_calls import has_no_effect
 from mlusim.engine.native import layout
@@ -29,10 +29,9 @@ from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.direction import direction_of
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import GDRAM, Space
+from mlusim.memory.space import GDRAM, Space, direction_of
 from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.quantities import CopyLoad

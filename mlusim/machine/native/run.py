@@ -23,8 +23,7 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
-from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
-from mlusim.memory.space import WRAM
+from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction
 
 if TYPE_CHECKING:
     from mlusim.engine.routes import Lanes, Routes

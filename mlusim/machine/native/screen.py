@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from attrs import define
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.engine.native.screen import (
     HEAD,
     HOW_FLIES,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define
 
-from mlusim.arch.board import Arch, Board
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Arch, Board, Pipe
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.door import NUMBERS
 from mlusim.engine.native.screen import (

@@ -16,7 +16,7 @@ The rules, with the vendor's guide and the fixes in the vendor's kernels as thei
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from mlusim.arch.pipe import Pipe
+from mlusim.arch.board import Pipe
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import DIRECTIONS
 from mlusim.report.explain import Explanation, below_the_bar, explained, waves
 from mlusim.report.json_values import plain
 from mlusim.report.quantities import error, share, size, times, whole

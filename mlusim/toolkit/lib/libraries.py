@@ -11,8 +11,7 @@ from types import MappingProxyType
 
 from mlusim.errors import UsageError
 from mlusim.files.locking import changing
-from mlusim.files.ownership import make_own_folder, own
-from mlusim.files.user_cache import FOLDER, OFF, user_cache
+from mlusim.files.user_cache import FOLDER, OFF, make_own_folder, own, user_cache
 from mlusim.frontend.bangc import prelude
 
 SOURCES = Path(__file__).parent

@@ -23,8 +23,7 @@ from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.files.ownership import make_own_folder, own
-from mlusim.files.user_cache import user_cache
+from mlusim.files.user_cache import make_own_folder, own, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import embedded
 from mlusim.toolkit.cncc import main

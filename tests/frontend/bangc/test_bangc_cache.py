@@ -7,7 +7,7 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.files.ownership import CacheWarning
+from mlusim.files.user_cache import CacheWarning
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.cache import MOST_BYTES, MOST_FOLDERS
 from mlusim.frontend.bangc.making import made

@@ -18,23 +18,22 @@ from attrs import frozen
 
 from mlusim import isa
 from mlusim.arch.board import Board
-from mlusim.files.ownership import make_own_folder, own
-from mlusim.files.user_cache import user_cache
+from mlusim.files.user_cache import make_own_folder, own, user_cache
 from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
-    from mlusim.isa import header, prototypes
+    from mlusim.isa import prototypes
 else:
-    header, prototypes = lazy("mlusim.isa.header", "mlusim.isa.prototypes")
+    (prototypes,) = lazy("mlusim.isa.prototypes")
 
 FLAGS = (
     "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-w", "-ferror-limit=100",
     "-nostdinc", "-nostdinc++", "-fspell-checking",
     "-target", "x86_64-unknown-linux-gnu",  # the widths and signs of the vendor's hosts, whatever this machine is
 )  # fmt: skip
-_INCOMPLETE = 0x02 | 0x10  # a header, to be kept
+_INCOMPLETE = 0x02 | 0x10  # a prototypes, to be kept
 
 
 @frozen
@@ -104,7 +103,7 @@ def library_state() -> str:
 
 def _intrinsics() -> tuple[str, dict[int, str]]:
     """Return the header of the instruction set, and which row each of its lines declares."""
-    lines = list(header.header_lines())
+    lines = list(prototypes.header_lines())
     first = next(n for n, line in enumerate(lines) if line.startswith("#define") and prelude.MARK in line) + 2
     return "\n".join(lines) + "\n", {first + n: p.row for n, p in enumerate(prototypes.all_prototypes())}
 

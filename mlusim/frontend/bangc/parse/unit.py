@@ -33,7 +33,7 @@ from mlusim.frontend.bangc.parse.sources import (
 )
 from mlusim.frontend.bangc.parse.trial import bounded
 from mlusim.frontend.bangc.parse.type_reader import block
-from mlusim.isa.header import ANNOTATION
+from mlusim.isa.prototypes import ANNOTATION
 from mlusim.near import near
 
 # Errors of the compiler that stand in the body of one function: the file's other functions are good.

@@ -13,7 +13,7 @@ from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, refers
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import own_file
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import DIRECTIONS
 
 
 def value(c: Context, node: ir.Expr) -> ast.expr:

@@ -50,10 +50,9 @@ from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
 from mlusim.machine.events import Site, ValueChange
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.direction import DIRECTIONS, direction_of
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import CODE_BASE, GDRAM, LDRAM
+from mlusim.memory.space import CODE_BASE, DIRECTIONS, GDRAM, LDRAM, direction_of
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
