@@ -7,25 +7,8 @@ its value must be 0.
 from collections.abc import Callable
 
 from mlusim.errors import UsageError
+from mlusim.formula import expr as e
 from mlusim.formula.condition import ComparisonChain, Fact, Given, IfElse, Logic, Not, Word, is_condition
-from mlusim.formula.expr import (
-    ADD,
-    CEIL,
-    DIV,
-    DOWN,
-    MAX,
-    MIN,
-    MOD,
-    MUL,
-    SUB,
-    UP,
-    Amount,
-    BoardConst,
-    Expr,
-    Operation,
-    SizeOf,
-    Var,
-)
 
 SUPPORT = """\
 static inline int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) & ((a < 0) != (b < 0))); }
@@ -36,28 +19,28 @@ static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t either(int64_t a, int64_t b) { return a ? a : b; }
 enum { KIND_INT, KIND_UINT, KIND_FLOAT };
 """
-OPERATORS = {ADD: "+", SUB: "-", MUL: "*"}
-FUNCTIONS = {DIV: "floor_div", MOD: "floor_mod", CEIL: "ceil_div", MIN: "least", MAX: "most"}
+OPERATORS = {e.ADD: "+", e.SUB: "-", e.MUL: "*"}
+FUNCTIONS = {e.DIV: "floor_div", e.MOD: "floor_mod", e.CEIL: "ceil_div", e.MIN: "least", e.MAX: "most"}
 
 
-def c_leaf(leaf: Expr) -> str:
+def c_leaf(leaf: e.Expr) -> str:
     """Return a leaf as a C name: ``elem_count``, ``sizeof_src``, ``phase_dst``."""
-    if isinstance(leaf, Var | BoardConst):
+    if isinstance(leaf, e.Var | e.BoardConst):
         return leaf.name
-    if isinstance(leaf, SizeOf):
+    if isinstance(leaf, e.SizeOf):
         return f"sizeof_{leaf.type.name}"
     if isinstance(leaf, Fact):
         return f"{leaf.what}_{leaf.operand}"
     raise UsageError(f"{leaf!r} is no leaf of a formula")
 
 
-def to_c(expr: Expr, leaf: Callable[[Expr], str] = c_leaf) -> str:
+def to_c(expr: e.Expr, leaf: Callable[[e.Expr], str] = c_leaf) -> str:
     """Return the source of *expr*, every operation in parentheses; *leaf* writes what stands for itself."""
 
-    def c(part: Expr) -> str:
+    def c(part: e.Expr) -> str:
         return to_c(part, leaf)
 
-    if isinstance(expr, Amount):
+    if isinstance(expr, e.Amount):
         # A plain constant is an int of 32 bits, and sizes in bytes exceed them.
         return f"INT64_C({expr.value})"
     if isinstance(expr, Word):
@@ -74,7 +57,7 @@ def to_c(expr: Expr, leaf: Callable[[Expr], str] = c_leaf) -> str:
         return f"({' && '.join(f'({left} {sign} {right})' for sign, left, right in pairs)})"
     if isinstance(expr, Logic):
         return _logic(expr, [c(arg) for arg in expr.args])
-    return _call(expr, [c(arg) for arg in expr.args]) if isinstance(expr, Operation) else leaf(expr)
+    return _call(expr, [c(arg) for arg in expr.args]) if isinstance(expr, e.Operation) else leaf(expr)
 
 
 def _logic(expr: Logic, parts: list[str]) -> str:
@@ -87,14 +70,14 @@ def _logic(expr: Logic, parts: list[str]) -> str:
     return text
 
 
-def _call(expr: Operation, parts: list[str]) -> str:
+def _call(expr: e.Operation, parts: list[str]) -> str:
     text, *others = parts
     for part in others:
         if expr.op in OPERATORS:
             text = f"({text} {OPERATORS[expr.op]} {part})"
-        elif expr.op is UP:
+        elif expr.op is e.UP:
             text = f"(ceil_div({text}, {part}) * {part})"
-        elif expr.op is DOWN:
+        elif expr.op is e.DOWN:
             text = f"(floor_div({text}, {part}) * {part})"
         else:
             text = f"{FUNCTIONS[expr.op]}({text}, {part})"

@@ -3,45 +3,34 @@
 from collections.abc import Callable
 
 from mlusim.errors import UsageError
+from mlusim.formula import expr as e
 from mlusim.formula.condition import ComparisonChain, Fact, Given, IfElse, Logic, Not, Word
-from mlusim.formula.expr import (
-    ADD,
-    CEIL,
-    DIV,
-    DOWN,
-    MAX,
-    MIN,
-    MOD,
-    MUL,
-    SUB,
-    UP,
-    Amount,
-    BoardConst,
-    Expr,
-    Operation,
-    SizeOf,
-    Var,
-)
 
-Leaf = Callable[[Expr], str]
+Leaf = Callable[[e.Expr], str]
 """How a variable, a sizeof or a fact is written."""
 
 CHOICE, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)  # how tightly each binds
-SIGNS = {ADD: ("+", SUM), SUB: ("-", SUM), MUL: ("*", PRODUCT), DIV: ("//", PRODUCT), MOD: ("%", PRODUCT)}
+SIGNS = {
+    e.ADD: ("+", SUM),
+    e.SUB: ("-", SUM),
+    e.MUL: ("*", PRODUCT),
+    e.DIV: ("//", PRODUCT),
+    e.MOD: ("%", PRODUCT),
+}
 
 
-def plain_leaf(leaf: Expr) -> str:
+def plain_leaf(leaf: e.Expr) -> str:
     """Return a leaf as the rows write it: ``elem_count``, ``sizeof(T)``, ``phase(dst)``."""
-    if isinstance(leaf, Var | BoardConst):
+    if isinstance(leaf, e.Var | e.BoardConst):
         return leaf.name
-    if isinstance(leaf, SizeOf):
+    if isinstance(leaf, e.SizeOf):
         return f"sizeof({leaf.type.name})"
     if isinstance(leaf, Fact):
         return f"{leaf.what}({leaf.operand})"
     raise UsageError(f"{leaf!r} is no leaf of a formula")
 
 
-def to_python(expr: Expr, leaf: Leaf = plain_leaf) -> str:
+def to_python(expr: e.Expr, leaf: Leaf = plain_leaf) -> str:
     """Return the source of *expr*; *leaf* writes what stands for itself."""
     return _Source(leaf).text(expr)[0]
 
@@ -50,18 +39,18 @@ class _Source:
     def __init__(self, leaf: Leaf) -> None:
         self.leaf = leaf
 
-    def at(self, expr: Expr, level: int) -> str:
+    def at(self, expr: e.Expr, level: int) -> str:
         """Return the source of *expr*, in parentheses where it binds less tightly than *level*."""
         text, own = self.text(expr)
         return text if own >= level else f"({text})"
 
-    def text(self, expr: Expr) -> tuple[str, int]:
+    def text(self, expr: e.Expr) -> tuple[str, int]:
         """Return the source of *expr*, and how tightly it binds."""
-        if isinstance(expr, Amount):
+        if isinstance(expr, e.Amount):
             return str(expr.value), ATOM if expr.value >= 0 else SIGN  # -2 binds as its sign does
         if isinstance(expr, Word):
             return repr(expr.word), ATOM
-        if isinstance(expr, Operation):
+        if isinstance(expr, e.Operation):
             return self._call(expr)
         if isinstance(expr, Given):
             return f"{self.leaf(expr.name)} is not None", COMPARE
@@ -79,28 +68,28 @@ class _Source:
         found = self.leaf(expr)
         return found, COMPARE if " " in found else ATOM
 
-    def _not(self, arg: Expr) -> tuple[str, int]:
+    def _not(self, arg: e.Expr) -> tuple[str, int]:
         text, own = self.text(arg)
         for word, opposite in ((" is not ", " is "), (" is ", " is not ")):
             if word in text and own == COMPARE and not isinstance(arg, ComparisonChain):
                 return text.replace(word, opposite), COMPARE
         return f"not {self.at(arg, NOT)}", NOT
 
-    def _call(self, expr: Operation) -> tuple[str, int]:
-        if expr.op in (MIN, MAX):
+    def _call(self, expr: e.Operation) -> tuple[str, int]:
+        if expr.op in (e.MIN, e.MAX):
             return f"{expr.op.name}({', '.join(self.at(a, CHOICE) for a in expr.args)})", ATOM
         left, right = expr.args
-        if expr.op is CEIL:
+        if expr.op is e.CEIL:
             return self._rounded_up(left, right), SIGN
-        if expr.op is UP:
+        if expr.op is e.UP:
             return f"{self._rounded_up(left, right)} * {self.at(right, SIGN)}", PRODUCT
-        if expr.op is DOWN:
+        if expr.op is e.DOWN:
             return f"{self.at(left, PRODUCT)} // {self.at(right, SIGN)} * {self.at(right, SIGN)}", PRODUCT
         sign, own = SIGNS[expr.op]
         # The right side keeps its parentheses in a - (b - c).
         return f"{self.at(left, own)} {sign} {self.at(right, own + 1)}", own
 
-    def _rounded_up(self, left: Expr, right: Expr) -> str:
+    def _rounded_up(self, left: e.Expr, right: e.Expr) -> str:
         # The sign binds to the first factor, and -a * b is -(a * b): a product needs no parentheses behind it.
-        product = not isinstance(left, Operation) or left.op is MUL
+        product = not isinstance(left, e.Operation) or left.op is e.MUL
         return f"-(-{self.at(left, PRODUCT if product else ATOM)} // {self.at(right, SIGN)})"

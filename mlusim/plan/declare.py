@@ -12,33 +12,22 @@ from attrs import field, frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
-from mlusim.formula.expr import (
-    PAD_UP,
-    Amount,
-    ElementType,
-    Expr,
-    SizeOf,
-    Unit,
-    as_expr,
-    maximum,
-    nbytes,
-    walk,
-)
+from mlusim.formula import expr
 from mlusim.plan.units import unit
 
 
-def _size(value: Any) -> Expr:
-    return as_expr(value)
+def _size(value: Any) -> expr.Expr:
+    return expr.as_expr(value)
 
 
-def _optional(value: Any) -> Expr | None:
-    return None if value is None else as_expr(value)
+def _optional(value: Any) -> expr.Expr | None:
+    return None if value is None else expr.as_expr(value)
 
 
-def _in_bytes(value: Any) -> Expr:
+def _in_bytes(value: Any) -> expr.Expr:
     """Return an alignment: a plain integer is a number of bytes."""
     # The size counts elements where it has no unit; alignments of the hardware are in bytes.
-    return value if isinstance(value, Expr) else nbytes(value)
+    return value if isinstance(value, expr.Expr) else expr.nbytes(value)
 
 
 def _names(value: "Region | str | Iterable[Region | str]") -> tuple[str, ...]:
@@ -61,25 +50,25 @@ class Region:
     """
 
     name: str = field()
-    size: Expr = field(converter=_size)
-    dtype: DType | ElementType
+    size: expr.Expr = field(converter=_size)
+    dtype: DType | expr.ElementType
     meaning: str = ""
-    align: Expr = field(default=nbytes(1), converter=_in_bytes, kw_only=True)
-    at: Expr | None = field(default=None, converter=_optional, kw_only=True)
+    align: expr.Expr = field(default=expr.nbytes(1), converter=_in_bytes, kw_only=True)
+    at: expr.Expr | None = field(default=None, converter=_optional, kw_only=True)
     reuses: tuple[str, ...] = field(default=(), converter=_names, kw_only=True)
-    touches: Expr | None = field(default=None, converter=_optional, kw_only=True)
+    touches: expr.Expr | None = field(default=None, converter=_optional, kw_only=True)
 
     @name.validator
     def _is_a_name(self, _: object, value: str) -> None:
         if not value.isidentifier() or value.startswith("_"):
             raise UsageError(f"{value!r} cannot name a region; use an identifier, the pointer's name")
 
-    def in_bytes(self, size: Expr) -> Expr:
+    def in_bytes(self, size: expr.Expr) -> expr.Expr:
         """*size* as bytes: multiplied by the sizeof of the region's dtype unless it is bytes already."""
-        return size if unit(size) is Unit.BYTES else size * SizeOf(self.dtype)
+        return size if unit(size) is expr.Unit.BYTES else size * expr.SizeOf(self.dtype)
 
     @property
-    def bytes(self) -> Expr:
+    def bytes(self) -> expr.Expr:
         """The region's size in bytes."""
         return self.in_bytes(self.size)
 
@@ -102,8 +91,8 @@ class RegionBounds:
     """The bounds of a region, as formulas of bytes: first byte and the byte behind its last."""
 
     region: Region
-    offset: Expr
-    end: Expr
+    offset: expr.Expr
+    end: expr.Expr
     kept: bool = False
 
 
@@ -113,28 +102,28 @@ class StagePlaces:
 
     name: str
     places: tuple[RegionBounds, ...]
-    used: Expr
+    used: expr.Expr
 
 
-def _outermost(ends: Sequence[Expr]) -> Expr:
+def _outermost(ends: Sequence[expr.Expr]) -> expr.Expr:
     # Sizes are never negative: max(a, a + b) is a + b, and the formula that is shown stays short.
     """Return the maximum of *ends*, without those from which another is reached by adding to them."""
     distinct = list(dict.fromkeys(ends))
-    inside = {part for end in distinct for part in list(walk(end))[1:]}
+    inside = {part for end in distinct for part in list(expr.walk(end))[1:]}
     last = [end for end in distinct if end not in inside]
-    return last[0] if len(last) == 1 else maximum(*last)
+    return last[0] if len(last) == 1 else expr.maximum(*last)
 
 
-def _offset(region: Region, cursor: Expr, alive: dict[str, RegionBounds]) -> Expr:
+def _offset(region: Region, cursor: expr.Expr, alive: dict[str, RegionBounds]) -> expr.Expr:
     if region.at is not None:
         return region.in_bytes(region.at)
     if region.reuses:
         return alive[region.reuses[0]].offset
     # The start of a buffer has every alignment, and an alignment of 1 needs no rounding.
-    return cursor if region.align == nbytes(1) or cursor == _START else PAD_UP(cursor, region.align)
+    return cursor if region.align == expr.nbytes(1) or cursor == _START else expr.PAD_UP(cursor, region.align)
 
 
-_START = Amount(0, Unit.BYTES)
+_START = expr.Amount(0, expr.Unit.BYTES)
 
 
 def _check_names(stage: Stage, earlier: dict[str, RegionBounds]) -> None:

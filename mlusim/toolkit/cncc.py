@@ -23,7 +23,7 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError
 from mlusim.lazy import lazy
-from mlusim.toolkit import device_text, embedded
+from mlusim.toolkit import embedded, record
 from mlusim.toolkit.compiler import Compiler, host_compiler
 from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
@@ -382,7 +382,7 @@ class CompilerDriver:
         if code:
             return code
         made = assembly.read_text(encoding="utf-8")
-        text = device_text.written(
+        text = record.text_of(
             device_code.text_of(self._source(path)), made, path, [b.arch.name for b in self.boards]
         )
         if "-S" in command.modes:

@@ -1,19 +1,288 @@
-"""Host functions of a module by name, called from Python: compiled by ``cncc``, in a process whose simulator this one is."""
+"""Host functions of a module by name, called from Python: values as bytes, in a process whose simulator this one is."""
 
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from attrs import frozen
+import numpy as np
+from attrs import define, field, frozen
+from ml_dtypes import bfloat16
 
+from mlusim.arch.dtypes import DType
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.module import Module
+from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
+from mlusim.host.status import Status
 from mlusim.machine.device import Device
+from mlusim.machine.kernel import Kind
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.toolkit.given import GivenArguments, result_of
+from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.host_calls import HostCalls, host_functions
+from mlusim.toolkit.server.called import CallAnswer, CallBytes, CalledSession
+
+# Values of Python as bytes for host functions, and what these return as values of Python.
+
+# cnrtFunctionType_t by unions.
+_KINDS: Mapping[int, int] = MappingProxyType({0: 1, 1: 4, 2: 8, 4: 16, 8: 32, 16: 64})
+_DTYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "half": "HALF", "bfloat16": "BFLOAT16", "float": "FLOAT", "double": "DOUBLE", "float64": "DOUBLE",
+        "complex64": "COMPLEX_FLOAT", "bool": "BOOL",
+        **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    }
+)  # fmt: skip
+_FORMATS: Mapping[tuple[str, int], str] = MappingProxyType(
+    {
+        ("bool", 1): "?", ("float", 2): "e", ("float", 4): "f", ("float", 8): "d",
+        **{("int", n): "bhiq"[k] for k, n in enumerate((1, 2, 4, 8))},
+        **{("uint", n): "BHIQ"[k] for k, n in enumerate((1, 2, 4, 8))},
+    }
+)  # fmt: skip
+
+
+@define(eq=False)
+class GivenArguments:
+    """The arguments of one call of *function*, whose pointers of the device *session* knows; *forms* are those of the module."""
+
+    session: CalledSession
+    forms: Sequence[ir.TranslationUnit]
+    function: ir.Function
+    pieces: list[bytes] = field(factory=list)
+    links: list[tuple[int, int, int]] = field(factory=list)
+    arrays: list[tuple[int, "np.ndarray[Any, Any]"]] = field(factory=list)
+
+    def call(self, symbol: str, given: Sequence[Any]) -> CallBytes:
+        """Return the call with the arguments *given*.  Raises `UsageError` for what does not fit."""
+        arguments = [self._argument(p, a) for p, a in zip(self.function.parameters, given, strict=True)]
+        return CallBytes(symbol, self.pieces, arguments, self.links)
+
+    def store(self, answer: CallAnswer) -> None:
+        """Give the caller's arrays what the function has stored there."""
+        for number, array in self.arrays:
+            content = np.frombuffer(answer.pieces[number], np.uint8)
+            if content.tobytes() != array.tobytes():
+                array[...] = content.view(array.dtype).reshape(array.shape)
+
+    def _argument(self, parameter: ir.Local, given: object) -> int:
+        kind = parameter.type
+        if isinstance(kind, t.Pointer) and kind.reference:
+            if isinstance(given, np.ndarray):
+                return self._array(parameter, kind.to, given)
+            kind = kind.to
+        content, links = self._value(parameter, kind, given)
+        return self._piece(content, links)
+
+    def _piece(self, content: bytes, links: Sequence[tuple[int, int]] = ()) -> int:
+        number = len(self.pieces)
+        self.pieces.append(content)
+        self.links += [(number, offset, to) for offset, to in links]
+        return number
+
+    def _unfit(self, parameter: ir.Local, given: object, wanted: str) -> UsageError:
+        what = f"{parameter.spelling} {parameter.source_name} of {self.function.name}"
+        return UsageError(f"{what} is given {given!r:.80}; it takes {wanted}")
+
+    def _value(
+        self, parameter: ir.Local, kind: t.Type, given: object
+    ) -> tuple[bytes, Sequence[tuple[int, int]]]:
+        """Return the bytes of a value, and where in them addresses of pieces belong."""
+        if isinstance(kind, t.Arithmetic):
+            return self._number(parameter, kind, given), ()
+        if isinstance(kind, t.Record):
+            return self._record(parameter, kind, given)
+        if isinstance(kind, t.Pointer):
+            return self._pointer(parameter, kind.to, given)
+        raise self._unfit(parameter, given, "nothing that Python could give")
+
+    # -- numbers and records ---------------------------------------------------------------------
+
+    def _names(self, kind: str) -> Mapping[str, int] | None:
+        return next((f.enumerations[kind] for f in self.forms if kind in f.enumerations), None)
+
+    def _number(self, parameter: ir.Local, kind: t.Arithmetic, given: object) -> bytes:
+        names = self._names(kind.name)
+        if isinstance(given, Kind) and names is not None:
+            given = _KINDS[given.unions]
+        elif isinstance(given, str) and names is not None:
+            if given not in names:
+                raise self._unfit(parameter, given, f"one of {', '.join(names)}")
+            given = names[given]
+        value = given.item() if isinstance(given, np.generic) else given
+        if not isinstance(value, int | float) or (isinstance(value, float) and kind.whole):
+            wanted = "a number" if kind.kind == "float" else "an integer"
+            raise self._unfit(
+                parameter, given, wanted if names is None else f"{wanted} or one of {', '.join(names)}"
+            )
+        if kind.whole and kind.kind != "bool" and not kind.low <= value <= kind.high:
+            raise self._unfit(parameter, given, f"{kind.low} to {kind.high}")
+        return packed(kind, value)
+
+    def _record(
+        self, parameter: ir.Local, kind: t.Record, given: object
+    ) -> tuple[bytes, Sequence[tuple[int, int]]]:
+        members = kind.paired(given)
+        if members is None:
+            raise self._unfit(parameter, given, kind.as_tuple)
+        content, links = bytearray(kind.size), []
+        for member, value in members:
+            name = f"{parameter.source_name}.{member.name}"
+            part = ir.Local(member.name, name, member.type, str(member.type), parameter.span)
+            some, more = self._value(part, member.type, value)
+            content[member.offset : member.offset + len(some)] = some
+            links += [(member.offset + offset, to) for offset, to in more]
+        return bytes(content), links
+
+    # -- pointers --------------------------------------------------------------------------------
+
+    def _pointer(
+        self, parameter: ir.Local, to: t.Type, given: object
+    ) -> tuple[bytes, Sequence[tuple[int, int]]]:
+        if isinstance(given, DeviceTensor):
+            given = given.ptr
+        if isinstance(given, Ptr):
+            return struct.pack("<Q", self.session.lend(given)), ()
+        if given is None or (isinstance(given, int) and not isinstance(given, bool)):  # True is no address
+            return struct.pack("<Q", given or 0), ()
+        if isinstance(given, Handle):
+            piece = self._object(to, handle_fields(given))
+        elif isinstance(given, TensorDescriptor):
+            piece = self._object(to, self._descriptor_fields(parameter, given))
+        elif isinstance(given, str) and isinstance(to, t.Arithmetic) and to.size == 1:
+            piece = self._piece(given.encode("utf-8", "surrogateescape") + b"\0")
+        elif isinstance(given, np.ndarray):
+            piece = self._array(parameter, to, given)
+        else:
+            raise self._unfit(parameter, given, "a device tensor, a pointer, a NumPy array or None")
+        return bytes(8), [(0, piece)]
+
+    def _array(self, parameter: ir.Local, to: t.Type, given: "np.ndarray[Any, Any]") -> int:
+        wanted = numpy_type(to)
+        # Integers of one size have the same bytes, with a sign or without; bools are integers of one byte.
+        same = wanted is None or (
+            given.dtype.kind in "biu" and wanted.kind in "iu" and given.dtype.itemsize == wanted.itemsize
+        )
+        if not same and wanted != given.dtype:
+            raise self._unfit(parameter, f"an array of {given.dtype}", f"an array of {wanted}")
+        number = self._piece(given.tobytes())
+        if given.flags.writeable:
+            self.arrays.append((number, given))
+        return number
+
+    def _object(self, to: t.Type, values: Mapping[str, Any]) -> int:
+        """Return a record with these members; those that it lacks are left out."""
+        name = getattr(to, "name", "")
+        known = [to, *(form.records.get(name) for form in self.forms)]
+        record = next((r for r in known if isinstance(r, t.Record) and r.fields), None)
+        if record is None:
+            return self._piece(bytes(256))  # nothing looks into it: no file that was loaded knows what it has
+        content = bytearray(record.size)
+        for member in record.fields:
+            value = values.get(member.name)
+            if value is None:
+                continue
+            listed = list(value) if isinstance(member.type, t.Array) else [value]
+            one = member.type.of if isinstance(member.type, t.Array) else member.type
+            for n, item in enumerate(listed):
+                some = packed(one, item)
+                at = member.offset + n * len(some)
+                content[at : at + len(some)] = some
+        return self._piece(bytes(content))
+
+    def _descriptor_fields(self, parameter: ir.Local, given: TensorDescriptor) -> dict[str, Any]:
+        size = given.dtype.size if isinstance(given.dtype, DType) else np.dtype(given.dtype).itemsize
+        strides = given.strides or _dense(given.shape)
+        word = _DTYPES.get(str(given.dtype), str(given.dtype).upper())
+        return {
+            "dim": len(given.shape),
+            "dims": given.shape,
+            "strides": strides,
+            "dtype": self._enumerator(parameter, "mluOpDataType_t", f"MLUOP_DTYPE_{word}"),
+            "onchip_dtype": 0,
+            "layout": self._enumerator(parameter, "mluOpTensorLayout_t", f"MLUOP_LAYOUT_{given.layout}"),
+            "total_element_num": given.size,
+            "total_tensor_size": given.size * size,
+        }
+
+    def _enumerator(self, parameter: ir.Local, kind: str, name: str) -> int:
+        names = self._names(kind) or {}
+        if names and name not in names:
+            raise self._unfit(parameter, name, f"what {kind} has: {', '.join(names)}")
+        return names.get(name, 0)
+
+
+def packed(kind: t.Type, value: object) -> bytes:
+    """Return the bytes of a number of type *kind*, or of an address."""
+    if not isinstance(kind, t.Arithmetic):
+        return struct.pack("<Q", value)
+    if kind == t.BFLOAT16:
+        return np.asarray(value, bfloat16).tobytes()
+    return struct.pack("<" + _FORMATS[kind.kind, kind.size], value)
+
+
+def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
+    """Return the type of NumPy of elements of *kind*; None where any will do."""
+    if not isinstance(kind, t.Arithmetic):
+        return None
+    if kind == t.BFLOAT16:
+        half: np.dtype[Any] = np.dtype(bfloat16)
+        return half
+    found: np.dtype[Any] = np.dtype(_FORMATS[kind.kind, kind.size])
+    return found
+
+
+def handle_fields(handle: Handle) -> dict[str, Any]:
+    """Return the fields that the vendor's context has of a board."""
+    board = handle.board
+    arch = board.arch
+    return {
+        "queue": 0,
+        "arch": arch.bang_arch,
+        "cluster_num": board.clusters,
+        "core_num_per_cluster": arch.cores_per_cluster,
+        "nram_size": arch.max_nram,
+        "wram_size": arch.max_wram,
+        "sram_size": arch.max_sram,
+        "capability_cluster_num": board.clusters,
+        "capability_job_limit": _KINDS[max((n for n in _KINDS if n <= board.max_union), default=0)],
+        "clock_rate": board.clock_mhz * 1000,  # kHz, as the driver has it
+    }
+
+
+def _dense(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def result_of(function: ir.Function, value: bytes, session: CalledSession) -> Any:
+    """Return the result of a host function: a `Status` where it is one, a number, a pointer or an address, a structure as a tuple."""
+    kind = function.result
+    found = _read(kind, value, session)
+    if isinstance(kind, t.Arithmetic) and kind.name == "mluOpStatus_t":
+        return {s.value: s for s in Status}.get(found, found)
+    return found
+
+
+def _read(kind: t.Type, value: bytes, session: CalledSession) -> Any:
+    if isinstance(kind, t.Void):
+        return None
+    if isinstance(kind, t.Record):
+        return tuple(_read(f.type, value[f.offset :], session) for f in kind.fields)
+    if isinstance(kind, t.Array):
+        return tuple(_read(kind.of, value[n * kind.of.size :], session) for n in range(kind.count))
+    if isinstance(kind, t.Arithmetic):
+        if kind == t.BFLOAT16:
+            return float(np.frombuffer(value, bfloat16, 1)[0])
+        return struct.unpack_from("<" + _FORMATS[kind.kind, kind.size], value)[0]
+    (address,) = struct.unpack_from("<Q", value)
+    return session.pointing(address) or address or None
 
 
 class HostFunctions(Mapping[str, "HostFunction"]):

@@ -1,4 +1,4 @@
-"""The record about device code that ``cncc`` embeds in an object.
+"""Device code as ``cncc`` keeps it: the record in an object, and the text of ``-S --bang-device-only``, which ``cnas`` reads.
 
 A record is data: reading one runs nothing of it.  Behind a head of JSON are the forms of the file, one for each architecture.
 """
@@ -9,10 +9,12 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 import mlusim
+from mlusim.errors import UsageError
 from mlusim.frontend.bangc import form_data, ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.form_data import Translated
@@ -156,3 +158,51 @@ def _reached(node: object, variables: dict[str, ir.Global]) -> Iterator[str]:
             yield one.symbol
         elif isinstance(one, ir.Dispatch):
             yield from one.targets.values()
+
+
+# The text that ``cncc -S --bang-device-only`` writes and ``cnas`` reads: the device's form for people, and
+# an assembly for the linker.
+#
+# Every line of the form is a comment of the assembly, so that the text as a whole is one.
+
+MARK = "// cncc of mlusim wrote this: device code of "
+END = "// end of device code"
+_HEAD = re.compile(re.escape(MARK) + r"(?P<source>.*) for (?P<architectures>[\w, ]+)")
+_LAUNCHED = re.compile(rf"^\s*\.set\s+(\S+?),\s*\S*{STUB}", re.MULTILINE)
+_GLOBAL = re.compile(r"^\t\.globl\t(\S+).*\n", re.MULTILINE)
+
+
+@frozen
+class DeviceText:
+    """A text that was read: the source that it was made of, and the architectures of its code."""
+
+    source: str
+    architectures: tuple[str, ...]
+
+
+def text_of(form: str, assembly: str, source: str, architectures: Sequence[str]) -> str:
+    """Return the text of *source*: its *form*, then the *assembly* of the host's side without the host's own functions and variables."""
+    listing = "".join(f"{_comment(line)}\n" for line in form.splitlines())
+    names = set(_LAUNCHED.findall(assembly))
+    launching = _GLOBAL.sub(lambda g: g[0] if STUB in g[1] or g[1] in names else "", assembly)
+    return f"{MARK}{Path(source).name} for {', '.join(architectures)}\n//\n{listing}\n{launching}{END}\n"
+
+
+def _comment(line: str) -> str:
+    return line if line.startswith("//") else f"// {line}".rstrip()
+
+
+def read_text(path: Path) -> DeviceText:
+    """Return the source and architectures of the text in the file *path*.
+
+    Raises `UsageError` for a file that is none, or not whole; `OSError`.
+    """
+    content = path.read_bytes()
+    head = _HEAD.fullmatch(content.partition(b"\n")[0].decode(errors="replace"))
+    if head is None:
+        raise UsageError(
+            f"{path} was not written by `cncc -S --bang-device-only` of mlusim; write it from its .mlu with that command"
+        )
+    if not content.endswith(f"{END}\n".encode()):
+        raise UsageError(f"{path} is not whole; write it again with `cncc -S --bang-device-only`")
+    return DeviceText(head["source"], tuple(head["architectures"].split(", ")))

@@ -7,7 +7,7 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.toolkit.lib.libraries import INCLUDE, LIBRARIES
-from mlusim.toolkit.server.attributes import ATTRIBUTES
+from mlusim.toolkit.server.protocol import ATTRIBUTES
 from mlusim.toolkit.server.queues import NativeQueue
 
 HEADERS = {"cnrt": "cnrt.h", "cndrv": "cn_api.h", "cndev": "cndev.h", "cnpapi": "cnpapi.h"}

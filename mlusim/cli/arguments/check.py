@@ -3,21 +3,7 @@
 from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import (
-    WHERE_CHECKED,
-    add_answer,
-    add_call_arguments,
-    add_coverage,
-    add_engine,
-    add_function,
-    add_inputs,
-    add_jobs,
-    add_limit,
-    add_program,
-    add_reference,
-    add_threads,
-    whole,
-)
+from mlusim.cli.arguments import shared
 from mlusim.machine.limits import USUAL
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.programs.argument_forms import SEED
@@ -43,28 +29,28 @@ FORMATS = ("text", "json", "sarif", "junit")
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim check``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "PROGRAM",
         "an operator, a script that launches kernels, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
         "words for the script, main() or pytest; behind -- all are",
     )
-    add_call_arguments(parser)
-    add_function(parser)
-    add_reference(parser)
+    shared.add_call_arguments(parser)
+    shared.add_function(parser)
+    shared.add_reference(parser)
     _add_selection(parser)
     _add_schedules(parser)
     # Notes are opt-in: a run is judged by its errors, and a remark, such as an idle sync, is none.
     add("--notes", action="store_true", help="report remarks too, which fail no run")
     add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
-    add_answer(parser, FORMATS)
-    add_jobs(parser)
+    shared.add_answer(parser, FORMATS)
+    shared.add_jobs(parser)
     # Kept beside --format, because the other verbs have --json.
     add("--json", action="store_true", help="the same as --format json")
-    add_engine(parser, WHERE_CHECKED)
-    add_threads(parser)
-    add_limit(parser, USUAL)
-    add_coverage(parser)
+    shared.add_engine(parser, shared.WHERE_CHECKED)
+    shared.add_threads(parser)
+    shared.add_limit(parser, USUAL)
+    shared.add_coverage(parser)
     parser.epilog = EXAMPLES
 
 
@@ -85,7 +71,7 @@ def _add_selection(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="one case of the operator or of cases.toml; without it all but the long ones",
     )
-    add_inputs(parser)
+    shared.add_inputs(parser)
     add(
         "--board",
         metavar="B",
@@ -96,9 +82,14 @@ def _add_selection(parser: ArgumentParser) -> None:
 def _add_schedules(parser: ArgumentParser) -> None:
     """Declare in which schedules the program runs, and the files that keep one."""
     add = parser.add_argument
-    add("--seed", metavar="N", type=whole, help=f"explore another legal schedule, and {SEED}")
+    add("--seed", metavar="N", type=shared.whole, help=f"explore another legal schedule, and {SEED}")
     add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
-    add("--schedules", metavar="N", type=whole, help="compare what N other schedules give, no two alike")
+    add(
+        "--schedules",
+        metavar="N",
+        type=shared.whole,
+        help="compare what N other schedules give, no two alike",
+    )
     add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
     add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
     add("--trust", action="store_true", help="with --replay, the script that the file names may run")

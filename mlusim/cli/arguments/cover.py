@@ -2,14 +2,7 @@
 
 from argparse import ArgumentParser
 
-from mlusim.cli.arguments.shared import (
-    add_call,
-    add_call_arguments,
-    add_engine,
-    add_limit,
-    add_program,
-    add_schedule,
-)
+from mlusim.cli.arguments import shared
 from mlusim.machine.limits import USUAL
 
 EXAMPLES = """examples:
@@ -22,7 +15,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim cover``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "PROGRAM",
         "a script, an operator, BANG C files, a native program or what starts some, a test, or a record of --keep",
@@ -32,12 +25,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--lcov", metavar="F.info", help="write a tracefile of lcov")
     add("--html", metavar="F.html", help="write a page with the sources")
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_call(parser)
-    add_schedule(parser)
-    add_engine(
+    shared.add_call(parser)
+    shared.add_schedule(parser)
+    shared.add_engine(
         parser,
         "what executes the kernels and counts their lines: auto takes C for kernels of BANG C (default: auto)",
     )
-    add_call_arguments(parser)
-    add_limit(parser, USUAL)
+    shared.add_call_arguments(parser)
+    shared.add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

@@ -2,15 +2,7 @@
 
 from argparse import ArgumentParser
 
-from mlusim.cli.arguments.shared import (
-    add_call,
-    add_call_arguments,
-    add_checkers,
-    add_engine,
-    add_program,
-    add_schedule,
-    whole,
-)
+from mlusim.cli.arguments import shared
 
 TRUST = "code in the file may run: the script that it holds or names, the sources that it names, conditions of its breakpoints"
 EXAMPLES = """examples:
@@ -26,23 +18,26 @@ on is shown, and Ctrl-C stops it where it is."""
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim debug``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "OP|SCRIPT.py|FILE.mlu|cases.toml",
         "an operator, a script that launches kernels, or BANG C",
         "arguments of the script",
     )
-    add_call_arguments(parser)
-    add_call(parser)
-    add_checkers(parser)
-    add_schedule(parser)
-    add_engine(
+    shared.add_call_arguments(parser)
+    shared.add_call(parser)
+    shared.add_checkers(parser)
+    shared.add_schedule(parser)
+    shared.add_engine(
         parser,
         "what runs the kernels up to the place of interest, where Python takes over: auto takes C for kernels of BANG C, "
         "native the kernel.mlu of an operator too (default: auto)",
     )
     add(
-        "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
+        "--history",
+        metavar="MIB",
+        type=shared.whole,
+        help="MiB of tensors kept of earlier launches (default: 1024)",
     )
     add("--replay", metavar="F", help="stand at the place of a recording that the command `record` has made")
     add("--trust", action="store_true", help=f"with --replay, {TRUST}")

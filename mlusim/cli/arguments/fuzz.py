@@ -3,22 +3,8 @@
 from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.arguments import shared
 from mlusim.cli.arguments.judge import seconds
-from mlusim.cli.arguments.shared import (
-    WHERE_CHECKED,
-    add_boards,
-    add_coverage,
-    add_dask,
-    add_engine,
-    add_function,
-    add_jobs,
-    add_limit,
-    add_program,
-    add_source_arguments,
-    add_threads,
-    whole,
-    workers,
-)
 from mlusim.machine.limits import Limit, limit_in
 from mlusim.programs.argument_forms import HELP, REAL_FORMS
 
@@ -37,7 +23,7 @@ USUAL = limit_in("seconds=60", Limit(growth=1 << 30))
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim fuzz``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "PROGRAM",
         "a BANG C file, a Python file with a kernel, an operator, or cases.toml",
@@ -59,30 +45,30 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"{HELP}, as `mlusim check` takes them; {REAL_FORMS}, of floats; | separates alternatives, the simplest first; "
         "of an operator in place of what it declares",
     )
-    add_source_arguments(parser)
-    add_function(parser)
+    shared.add_source_arguments(parser)
+    shared.add_function(parser)
     add("--reference", metavar="module:function", help="what the outputs of the kernel are compared with")
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
-    add_boards(parser, DEFAULT_BOARDS[0], "boards to draw from")
+    shared.add_boards(parser, DEFAULT_BOARDS[0], "boards to draw from")
     add(
         "--seconds",
         metavar="S",
         type=seconds,
         help=f"seconds of the clock for the search, kept calls aside (default without --runs: {USUAL_SECONDS:g})",
     )
-    add("--runs", metavar="N", type=workers, help="calls to draw, at most")
-    add("--seed", metavar="N", type=whole, help="draw other calls (default: 0, or that of the case)")
+    add("--runs", metavar="N", type=shared.workers, help="calls to draw, at most")
+    add("--seed", metavar="N", type=shared.whole, help="draw other calls (default: 0, or that of the case)")
     add(
         "--corpus",
         metavar="DIR",
         help="the folder that keeps failing calls, tried first, and how far the search came (default: FILE.fuzz beside the first file)",
     )
     add("--restart", action="store_true", help="begin with the first draw, wherever the last search ended")
-    add_engine(parser, WHERE_CHECKED)
-    add_threads(parser)
-    add_jobs(parser, "1")
-    add_dask(parser, files=True)
+    shared.add_engine(parser, shared.WHERE_CHECKED)
+    shared.add_threads(parser)
+    shared.add_jobs(parser, "1")
+    shared.add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, USUAL)
-    add_coverage(parser)
+    shared.add_limit(parser, USUAL)
+    shared.add_coverage(parser)
     parser.epilog = EXAMPLES

@@ -4,14 +4,7 @@ import math
 from argparse import ArgumentParser, ArgumentTypeError
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import (
-    add_dask,
-    add_jobs,
-    add_kept_output,
-    add_source_arguments,
-    whole,
-    workers,
-)
+from mlusim.cli.arguments import shared
 from mlusim.machine.limits import number_in
 
 EXAMPLES = """examples:
@@ -60,19 +53,25 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="cases of the reference (default: all)",
     )
     _add_call(parser)
-    add_source_arguments(parser)
-    add("--draws", metavar="N", type=workers, default=2, help="draws of inputs for each case (default: 2)")
+    shared.add_source_arguments(parser)
+    add(
+        "--draws",
+        metavar="N",
+        type=shared.workers,
+        default=2,
+        help="draws of inputs for each case (default: 2)",
+    )
     add(
         "--seed",
         metavar="N",
-        type=whole,
+        type=shared.whole,
         help="draw the same inputs again (default: others each time, told in the verdicts)",
     )
     add("--seconds", metavar="S", type=seconds, default=60.0, help="time for one candidate (default: 60)")
     add("--memory", metavar="M", type=size, default=2 << 30, help="memory of one candidate (default: 2GiB)")
-    add_kept_output(parser, "verdict")
-    add_jobs(parser, "one per CPU")
-    add_dask(parser, files=True)
+    shared.add_kept_output(parser, "verdict")
+    shared.add_jobs(parser, "one per CPU")
+    shared.add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES
 

@@ -2,19 +2,7 @@
 
 from argparse import ArgumentParser
 
-from mlusim.cli.arguments.shared import (
-    add_call,
-    add_call_arguments,
-    add_checkers,
-    add_coverage,
-    add_engine,
-    add_gate,
-    add_limit,
-    add_program,
-    add_schedule,
-    add_threads,
-    whole,
-)
+from mlusim.cli.arguments import shared
 from mlusim.machine.limits import USUAL
 
 EXAMPLES = """examples:
@@ -31,7 +19,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim profile``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "PROGRAM",
         "a script, an operator, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
@@ -40,16 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--lines", action="store_true", help="all lines of the kernels, and every launch by itself")
     add("--trace", metavar="F.json", help="write a trace for Perfetto or chrome://tracing")
     add("--html", metavar="F.html", help="write a page with the source; needs the extra mlusim[report]")
-    add("--launch", metavar="N", type=whole, help="the Nth launch alone, from 1")
-    add_checkers(parser)
-    add_call(parser)
-    add_schedule(parser)
-    add_call_arguments(parser)
-    add_engine(
+    add("--launch", metavar="N", type=shared.whole, help="the Nth launch alone, from 1")
+    shared.add_checkers(parser)
+    shared.add_call(parser)
+    shared.add_schedule(parser)
+    shared.add_call_arguments(parser)
+    shared.add_engine(
         parser,
         "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
     )
-    add_threads(parser)
+    shared.add_threads(parser)
     parser.set_defaults(where_it_can=True)
     add(
         "--what-if",
@@ -58,8 +46,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="the time on these boards as well: re-timed, or run there where the architecture is another",
     )
-    add_gate(parser)
+    shared.add_gate(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, USUAL)
-    add_coverage(parser)
+    shared.add_limit(parser, USUAL)
+    shared.add_coverage(parser)
     parser.epilog = EXAMPLES

@@ -2,19 +2,7 @@
 
 from argparse import ArgumentParser
 
-from mlusim.cli.arguments.shared import (
-    add_call,
-    add_call_arguments,
-    add_checkers,
-    add_coverage,
-    add_engine,
-    add_jobs,
-    add_limit,
-    add_program,
-    add_reference,
-    add_schedule,
-    add_threads,
-)
+from mlusim.cli.arguments import shared
 from mlusim.machine.limits import USUAL
 
 EXAMPLES = """examples:
@@ -30,29 +18,29 @@ EXAMPLES = """examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim run``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "PROGRAM",
         "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program, or cases.toml",
         "more files, and words for the script or main(); behind -- all are",
     )
-    add_call_arguments(parser)
-    add_reference(parser)
-    add_call(parser, "one case; without it and --inputs, all cases")
+    shared.add_call_arguments(parser)
+    shared.add_reference(parser)
+    shared.add_call(parser, "one case; without it and --inputs, all cases")
     add(
         "--policy",
         metavar="NAME",
         help="a policy of the operator, as its order of growing tiles; `mlusim ops OP` lists them",
     )
     add("--save", metavar="F.npz", help="write the outputs, of several cases as CASE/OUTPUT")
-    add_checkers(parser)
+    shared.add_checkers(parser)
     add("--trace", metavar="F.json", help="write a trace of the launches for Perfetto or chrome://tracing")
     add("--lines", action="store_true", help="the time of each line of the kernels")
-    add_schedule(parser)
-    add_engine(parser)
-    add_threads(parser)
-    add_jobs(parser)
+    shared.add_schedule(parser)
+    shared.add_engine(parser)
+    shared.add_threads(parser)
+    shared.add_jobs(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, USUAL)
-    add_coverage(parser)
+    shared.add_limit(parser, USUAL)
+    shared.add_coverage(parser)
     parser.epilog = EXAMPLES

@@ -3,21 +3,7 @@
 from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import (
-    add_boards,
-    add_call_arguments,
-    add_dask,
-    add_draws,
-    add_engine,
-    add_jobs,
-    add_kept_output,
-    add_limit,
-    add_param,
-    add_program,
-    add_reference,
-    add_threads,
-    workers,
-)
+from mlusim.cli.arguments import shared
 from mlusim.machine.limits import USUAL
 
 EXAMPLES = """examples:
@@ -32,18 +18,18 @@ exit codes: 0 a candidate fits and is right, 1 none does, 2 usage"""
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim tune``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "FILE",
         "BANG C files with the kernel or a main, a native program, or a TOML file of cases",
         "more files, or arguments of the program",
     )
-    add_param(parser)
+    shared.add_param(parser)
     add("--case", metavar="NAME", help="of a file of cases, where it holds several")
-    add_call_arguments(parser)
-    add_reference(parser)
-    add_draws(parser)
-    add_boards(parser, DEFAULT_BOARDS[0])
+    shared.add_call_arguments(parser)
+    shared.add_reference(parser)
+    shared.add_draws(parser)
+    shared.add_boards(parser, DEFAULT_BOARDS[0])
     add(
         "--objective",
         choices=("time", "io", "compute"),
@@ -56,18 +42,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="try --trials candidates of a large space in place of all: drawn; drawn, of which the best third goes on to a larger call; "
         "or proposed by Optuna from the results so far",
     )
-    add("--trials", metavar="N", type=workers, help="candidates of a search; --seed draws others")
+    add("--trials", metavar="N", type=shared.workers, help="candidates of a search; --seed draws others")
     add(
         "--rungs",
         metavar="NAME=V,V,...",
         help="of halving: what makes a call larger, the smallest value first, as n=1024,4096",
     )
     add("--html", metavar="F.html", help="write a page with a chart")
-    add_kept_output(parser, "candidate")
-    add_engine(parser)
-    add_threads(parser)
-    add_jobs(parser)
-    add_dask(parser, files=True)
+    shared.add_kept_output(parser, "candidate")
+    shared.add_engine(parser)
+    shared.add_threads(parser)
+    shared.add_jobs(parser)
+    shared.add_dask(parser, files=True)
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, USUAL)
+    shared.add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

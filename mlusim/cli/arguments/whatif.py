@@ -3,17 +3,7 @@
 from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.arguments.shared import (
-    add_boards,
-    add_call_arguments,
-    add_draws,
-    add_engine,
-    add_inputs,
-    add_limit,
-    add_param,
-    add_program,
-    add_threads,
-)
+from mlusim.cli.arguments import shared
 from mlusim.machine.limits import USUAL
 
 EXAMPLES = """examples:
@@ -27,27 +17,27 @@ EXAMPLES = """examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim what-if``."""
     add = parser.add_argument
-    add_program(
+    shared.add_program(
         parser,
         "PROGRAM",
         "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program or cases.toml",
         "words for the script or main(); behind -- all are",
     )
-    add_call_arguments(parser)
-    add_param(parser)
-    add_draws(parser)
+    shared.add_call_arguments(parser)
+    shared.add_param(parser)
+    shared.add_draws(parser)
     add("--case", metavar="NAME", help="one of its cases, or of the file's (default there: all)")
-    add_inputs(parser)
+    shared.add_inputs(parser)
     add("--policy", metavar="P", help="a policy of the operator; `mlusim ops OP` lists them")
-    add_boards(parser, "all of them")
+    shared.add_boards(parser, "all of them")
     add(
         "--from",
         metavar="B",
         dest="base",
         help=f"the board of the recorded run (default: {DEFAULT_BOARDS[0]})",
     )
-    add_engine(parser)
-    add_threads(parser)
+    shared.add_engine(parser)
+    shared.add_threads(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, USUAL)
+    shared.add_limit(parser, USUAL)
     parser.epilog = EXAMPLES

@@ -13,20 +13,8 @@ from attrs import define, evolve, field, frozen
 from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import ir, scalars
+from mlusim.frontend.bangc import c_syntax, ir, scalars
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_syntax import (
-    CallOf,
-    Foreign,
-    Item,
-    MemberAccess,
-    Name,
-    NoExpression,
-    NotInScope,
-    Prefix,
-    Tree,
-    parse_c,
-)
 from mlusim.frontend.bangc.c_values import (
     RegisterAddress,
     Typed,
@@ -76,11 +64,13 @@ class Macro:
         """Return the text of an invocation.  Raises `NoExpression` for a count of arguments or an operator that it does not take."""
         parameters = self.parameters or ()
         if len(arguments) != len(parameters) or "..." in parameters:
-            raise NoExpression(
+            raise c_syntax.NoExpression(
                 f"{self.name} takes {len(parameters)} {plural(len(parameters), 'argument')}, not {len(arguments)}"
             )
         if "#" in self.body:
-            raise NoExpression(f"{self.name} joins or quotes tokens, which the debugger does not expand")
+            raise c_syntax.NoExpression(
+                f"{self.name} joins or quotes tokens, which the debugger does not expand"
+            )
         given = dict(zip(parameters, arguments, strict=True))
         # Macros in it are expanded when the text is evaluated.
         return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: given.get(word[0], word[0]), self.body)
@@ -127,21 +117,21 @@ class Assignment:
     make: Callable[[], None]
 
 
-def assignment(target: Tree, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
+def assignment(target: c_syntax.Tree, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
     """*given* as the next value of *target*, converted to its type as C does; nothing is stored yet.
 
     *bind* gives a local of the frame a value.  Raises `NoExpression` or `UsageError` for what is no variable, element or
     member, and for a value of another type; `Foreign` for what is no variable of the source.
     """
     match target:
-        case Name():
+        case c_syntax.Name():
             return _variable(target.text, given, scope, bind)
-        case Item() | Prefix(op="*"):
+        case c_syntax.Item() | c_syntax.Prefix(op="*"):
             element = value_of(target, scope)
             return _through(element.place, given, element)
-        case MemberAccess():
+        case c_syntax.MemberAccess():
             return _member(target, given, scope)
-    raise NoExpression("only a variable, an element or a member is given a value")
+    raise c_syntax.NoExpression("only a variable, an element or a member is given a value")
 
 
 def in_cell(raw: object, kind: t.Type, local: ir.Local | None) -> bool:
@@ -153,7 +143,7 @@ def in_cell(raw: object, kind: t.Type, local: ir.Local | None) -> bool:
 def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
     held, local = scope.find(name), scope.local(name)
     if local is None and all(g.name != name for g in scope.module.globals.values()):
-        raise Foreign(f"{name} is no variable of the source")
+        raise c_syntax.Foreign(f"{name} is no variable of the source")
     space = scope.frame.f_globals if local is None else scope.frame.f_locals
     raw = space[name if local is None else local.name]
     reference = local is not None and isinstance(local.type, t.Pointer) and local.type.reference
@@ -188,7 +178,7 @@ def _through(pointer: Any, given: Typed, target: Typed) -> Assignment:
     return Assignment(evolve(target, value=value), put)
 
 
-def _member(target: MemberAccess, given: Typed, scope: "FrameNames") -> Assignment:
+def _member(target: c_syntax.MemberAccess, given: Typed, scope: "FrameNames") -> Assignment:
     found, base = value_of(target, scope), value_of(target.base, scope).value
     if isinstance(found.type, t.Record):
         return _through(found.value, given, found)
@@ -208,10 +198,12 @@ def _fit(given: Typed, target: Typed) -> Any:
     if isinstance(to, t.Record) and isinstance(given.type, t.Record) and to.name == given.type.name:
         return given.value
     if isinstance(to, t.Array):
-        raise NoExpression(f"{target.text} is an array; give its elements values, as {target.text}[0]")
+        raise c_syntax.NoExpression(
+            f"{target.text} is an array; give its elements values, as {target.text}[0]"
+        )
     if isinstance(to, t.Pointer) and isinstance(given.type, t.Arithmetic) and given.number == 0:
         return _null(to)
-    raise NoExpression(f"{target.text} has type {to}, and the value {given.type}")
+    raise c_syntax.NoExpression(f"{target.text} has type {to}, and the value {given.type}")
 
 
 def _pointer(given: Typed, to: t.Pointer, target: Typed) -> Any:
@@ -221,7 +213,7 @@ def _pointer(given: Typed, to: t.Pointer, target: Typed) -> Any:
         return _null(to)
     assert isinstance(given.type, t.Pointer)
     if given.type.to != to.to and not isinstance(to.to, t.Void):
-        raise NoExpression(f"{target.text} has type {to}, and the value {given.type}; cast it")
+        raise c_syntax.NoExpression(f"{target.text} has type {to}, and the value {given.type}; cast it")
     return given.value
 
 
@@ -364,11 +356,11 @@ class FrameNames:
         held = self.frame.f_locals
         return {name: held[v.name] for name, v in self._meant.items() if v.name in held}
 
-    def value_of(self, tree: Tree) -> Typed:
+    def value_of(self, tree: c_syntax.Tree) -> Typed:
         """Return the value of *tree* here."""
         return value_of(tree, self)
 
-    def assignment(self, tree: Tree, value: Typed, bind: Bind) -> Assignment:
+    def assignment(self, tree: c_syntax.Tree, value: Typed, bind: Bind) -> Assignment:
         """Return the assignment of *value* to *tree*, a variable, an element or a member."""
         return assignment(tree, value, self, bind)
 
@@ -383,7 +375,7 @@ class FrameNames:
         if local is not None:
             raw = self.frame.f_locals.get(local.name, _NOTHING)
             if raw is _NOTHING:
-                raise NotInScope(f"{name} has no value yet")
+                raise c_syntax.NotInScope(f"{name} has no value yet")
             value = raw.v if in_cell(raw, local.type, local) else raw
             return _held(value, local.type, local.source_name)
         value = self.frame.f_globals.get(name)
@@ -398,7 +390,7 @@ class FrameNames:
         """Return what *name* is that is no variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""
         lines = sorted({v.span.line for v in self.names.written.get(name, ())})
         if lines:
-            raise NotInScope(self._out_of_scope(name, lines))
+            raise c_syntax.NotInScope(self._out_of_scope(name, lines))
         macro = self.macro(name)
         if macro is not None and macro.parameters is None and macro.body:
             return self.value_of(self._parsed(macro.expanded()))
@@ -407,8 +399,8 @@ class FrameNames:
             return number
         if self.functions(name):
             made = " and ".join(dict.fromkeys(function_type(f) for f in self.functions(name)))
-            raise NoExpression(f"{name} is a function, {made}; call it with its arguments")
-        raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
+            raise c_syntax.NoExpression(f"{name} is a function, {made}; call it with its arguments")
+        raise c_syntax.Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
 
     def _out_of_scope(self, name: str, lines: Sequence[int]) -> str:
         where = " and of line ".join(map(str, lines))
@@ -427,7 +419,7 @@ class FrameNames:
                 return Typed(numbers[plain], self.type_called(kind) or t.INT32)
         return None
 
-    def call(self, tree: CallOf) -> Typed:
+    def call(self, tree: c_syntax.CallOf) -> Typed:
         """Return what a function of the source returns, or an invocation of a macro means.  Raises `Foreign` where there is neither."""
         if any(f.name == tree.name for f in self.module.functions.values()) or self.macro(tree.name) is None:
             found = called(tree.name, [self.value_of(a) for a in tree.arguments], self)
@@ -435,15 +427,15 @@ class FrameNames:
                 return found
         macro = self.macro(tree.name)
         if macro is None or macro.parameters is None:
-            raise Foreign(f"the source has no function {tree.name!r}; `info functions` lists them")
+            raise c_syntax.Foreign(f"the source has no function {tree.name!r}; `info functions` lists them")
         return self.value_of(self._parsed(macro.expanded(tree.texts)))
 
     def macro(self, name: str) -> Macro | None:
         """Return the macro called *name* as it is defined where the frame is."""
         return macro_at(self.module, name, self.frame.f_code.co_filename, self.frame.f_lineno)
 
-    def _parsed(self, text: str) -> Tree:
-        return parse_c(text, self.is_type)
+    def _parsed(self, text: str) -> c_syntax.Tree:
+        return c_syntax.parse_c(text, self.is_type)
 
     def local(self, name: str) -> ir.Local | None:
         """Return the local that *name* means here."""
@@ -503,15 +495,15 @@ class Scopes:
             if not lines:
                 return None
             where = f"line {line}" if line is not None else f"the first line of {found.function.name}"
-            raise NotInScope(
+            raise c_syntax.NotInScope(
                 f"{name} of line {' and of line '.join(map(str, lines))} is not in scope at {where}"
             )
 
         try:
-            static_type(parse_c(text, outside.is_type), of)
-        except Foreign:
+            static_type(c_syntax.parse_c(text, outside.is_type), of)
+        except c_syntax.Foreign:
             return ""
-        except NoExpression as reason:
+        except c_syntax.NoExpression as reason:
             return str(reason)
         return ""
 

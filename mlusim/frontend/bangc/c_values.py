@@ -8,25 +8,8 @@ from attrs import frozen
 
 from mlusim.counted import plural, with_article
 from mlusim.errors import UsageError, shown_file
-from mlusim.frontend.bangc import ir, scalars
+from mlusim.frontend.bangc import c_syntax, ir, scalars
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_syntax import (
-    SCALARS,
-    CallOf,
-    Cast,
-    Choice,
-    CSizeOf,
-    Foreign,
-    Infix,
-    Item,
-    MemberAccess,
-    Name,
-    NoExpression,
-    Number,
-    Prefix,
-    Tree,
-    TypeName,
-)  # fmt: skip
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.runtime.layouts import NULL, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
@@ -126,30 +109,30 @@ def _number(value: Any, kind: t.Type) -> Any:
 # -- the type of a tree, before there is a value ------------------------------------------------------
 
 
-def static_type(tree: Tree, of: Callable[[str], t.Type | None]) -> t.Type | None:
+def static_type(tree: c_syntax.Tree, of: Callable[[str], t.Type | None]) -> t.Type | None:
     """Return the type of *tree*, whose variables have the types that *of* returns; None where it is not known.
 
     Raises `NoExpression` for what no value of those types allows: a member that there is not, an element of a number, a record as an operand.
     """
     match tree:
-        case Number():
+        case c_syntax.Number():
             return tree.type
-        case Name():
+        case c_syntax.Name():
             found = of(tree.text)
             return found.to if isinstance(found, t.Pointer) and found.reference else found
-        case Prefix():
+        case c_syntax.Prefix():
             return _prefix_type(tree.op, static_type(tree.operand, of))
-        case Infix():
+        case c_syntax.Infix():
             _operand(static_type(tree.left, of), tree.op)
             _operand(static_type(tree.right, of), tree.op)
-        case Choice():
+        case c_syntax.Choice():
             _operand(static_type(tree.test, of), "?")
             static_type(tree.then, of)
             static_type(tree.other, of)
-        case Item():
+        case c_syntax.Item():
             static_type(tree.index, of)
             return _element_type(static_type(tree.base, of), "[]")
-        case MemberAccess():
+        case c_syntax.MemberAccess():
             return _member_type(tree, static_type(tree.base, of))
     return None
 
@@ -160,12 +143,12 @@ def _prefix_type(op: str, kind: t.Type | None) -> t.Type | None:
     return _element_type(kind, "*") if op == "*" else _operand(kind, op)
 
 
-def _member_type(tree: MemberAccess, kind: t.Type | None) -> t.Type | None:
+def _member_type(tree: c_syntax.MemberAccess, kind: t.Type | None) -> t.Type | None:
     kind = kind.to if tree.arrow and isinstance(kind, t.Pointer) else kind
     if isinstance(kind, t.Record):
         return _member(kind, tree.name).type
     if isinstance(kind, t.Arithmetic | t.Array | t.Pointer):
-        raise NoExpression(f"a value of type {kind} has no member {tree.name}")
+        raise c_syntax.NoExpression(f"a value of type {kind} has no member {tree.name}")
     return None
 
 
@@ -173,13 +156,13 @@ def _element_type(kind: t.Type | None, what: str) -> t.Type | None:
     if isinstance(kind, t.Array | t.Pointer):
         return kind.of if isinstance(kind, t.Array) else kind.to
     if isinstance(kind, t.Arithmetic | t.Record):
-        raise NoExpression(f"a value of type {kind} is not a pointer, as {what} wants")
+        raise c_syntax.NoExpression(f"a value of type {kind} is not a pointer, as {what} wants")
     return None
 
 
 def _operand(kind: t.Type | None, op: str) -> t.Type | None:
     if isinstance(kind, t.Record):
-        raise NoExpression(
+        raise c_syntax.NoExpression(
             f"{op} takes numbers and pointers, and this is a {kind.name}; name one of its members"
         )
     return None
@@ -188,41 +171,41 @@ def _operand(kind: t.Type | None, op: str) -> t.Type | None:
 # -- the value of a tree ----------------------------------------------------------------------------
 
 
-def value_of(tree: Tree, scope: "FrameNames") -> Typed:
+def value_of(tree: c_syntax.Tree, scope: "FrameNames") -> Typed:
     """Return the value of *tree*.  Raises `NoExpression` or `UsageError` with the reason where it has none."""
     match tree:
-        case Number():
+        case c_syntax.Number():
             return Typed(tree.value, tree.type)
-        case Name():
+        case c_syntax.Name():
             return scope.find(tree.text)
-        case Prefix():
+        case c_syntax.Prefix():
             return _prefix(tree, scope)
-        case Infix():
+        case c_syntax.Infix():
             return _infix(tree, scope)
-        case Choice():
+        case c_syntax.Choice():
             chosen = tree.then if _truth(value_of(tree.test, scope)) else tree.other
             return value_of(chosen, scope)
-        case Cast() | CSizeOf():
+        case c_syntax.Cast() | c_syntax.CSizeOf():
             return _of_type(tree, scope)
-        case Item():
+        case c_syntax.Item():
             index = decayed(value_of(tree.index, scope))
             return _item(decayed(value_of(tree.base, scope)), index, "[]")
-        case MemberAccess():
+        case c_syntax.MemberAccess():
             return _part(tree, scope)
-        case CallOf():
+        case c_syntax.CallOf():
             return scope.call(tree)
 
 
-def _of_type(tree: Cast | CSizeOf, scope: "FrameNames") -> Typed:
-    if isinstance(tree, Cast):
+def _of_type(tree: c_syntax.Cast | c_syntax.CSizeOf, scope: "FrameNames") -> Typed:
+    if isinstance(tree, c_syntax.Cast):
         return _cast(value_of(tree.operand, scope), named_type(tree.type, scope))
     what = tree.what
-    kind = named_type(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
+    kind = named_type(what, scope) if isinstance(what, c_syntax.TypeName) else value_of(what, scope).type
     # A size_t, of 8 bytes as pointers are: sizeof makes the arithmetic around it unsigned.
     return Typed(kind.size, t.UINT64)
 
 
-def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:
+def _prefix(tree: c_syntax.Prefix, scope: "FrameNames") -> Typed:
     if tree.op == "&":
         return _address(value_of(tree.operand, scope))
     given = decayed(value_of(tree.operand, scope))
@@ -235,12 +218,12 @@ def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:
     value = scalars.converted(given.number, kind)
     if tree.op == "~":
         if not kind.whole:
-            raise NoExpression(f"~ takes an integer, and {given.type} is none")
+            raise c_syntax.NoExpression(f"~ takes an integer, and {given.type} is none")
         return Typed(scalars.wrap(~value, kind), kind)
     return Typed(scalars.converted(-value if tree.op == "-" else value, kind), kind)
 
 
-def _infix(tree: Infix, scope: "FrameNames") -> Typed:
+def _infix(tree: c_syntax.Infix, scope: "FrameNames") -> Typed:
     left = decayed(value_of(tree.left, scope))
     if tree.op in ("&&", "||"):
         # The right side is not evaluated where the left one decides, as in C++.
@@ -259,7 +242,7 @@ def _infix(tree: Infix, scope: "FrameNames") -> Typed:
         if tree.op in scalars.COMPARE:
             return Typed(scalars.compare(tree.op, x, y), t.BOOL)
         if within.kind == "float" and scalars.BINARY[tree.op].real is None:
-            raise NoExpression(f"{tree.op} takes integers, and {within} is none")
+            raise c_syntax.NoExpression(f"{tree.op} takes integers, and {within} is none")
         made = scalars.compute(tree.op, x, y, within)
     if made is None:
         raise UsageError(f"{left.number} {tree.op} {right.number} is undefined in C")
@@ -278,7 +261,7 @@ def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
     if op == "+" and isinstance(right.type, t.Pointer) and not both:
         left, right = right, left
     if both or op not in "+-" or not isinstance(left.type, t.Pointer):
-        raise NoExpression(f"{op} takes no pointers")
+        raise c_syntax.NoExpression(f"{op} takes no pointers")
     count = int(right.number) * _leaves(left.type.to)
     return Typed(left.value + count if op == "+" else left.value - count, left.type)
 
@@ -327,7 +310,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
         raise UsageError(f"{base.value.text} is kept in a register, and nothing is beside it")
     text = f"{base.text}[{index.number}]" if what == "[]" else f"*{base.text}"
     if isinstance(kind, t.Void):
-        raise NoExpression("a void * has no elements; cast it")
+        raise c_syntax.NoExpression("a void * has no elements; cast it")
     place = base.value + index.number * _leaves(kind) if index.number else base.value
     if isinstance(kind, t.Array):
         return Typed(place, kind, place, text)
@@ -338,7 +321,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     return Typed(base.value[index.number], kind, place, text)
 
 
-def _part(tree: MemberAccess, scope: "FrameNames") -> Typed:
+def _part(tree: c_syntax.MemberAccess, scope: "FrameNames") -> Typed:
     base = value_of(tree.base, scope)
     kind = base.type
     if tree.arrow and isinstance(kind, t.Pointer):
@@ -359,7 +342,7 @@ def _member(kind: t.Record, name: str) -> t.Field:
     """Return the member called *name*.  Raises `NoExpression` where there is none."""
     found = next((f for f in kind.fields if f.name == name), None)
     if found is None:
-        raise NoExpression(
+        raise c_syntax.NoExpression(
             f"{kind.name} has no member {name}; its members: {', '.join(f.name for f in kind.fields)}"
         )
     return found
@@ -373,24 +356,24 @@ def _address(given: Typed) -> Typed:
     if given.place is not None:
         return Typed(given.place, t.Pointer(given.type))
     if not given.text:
-        raise NoExpression("& takes a variable, an element or a member")
+        raise c_syntax.NoExpression("& takes a variable, an element or a member")
     return Typed(RegisterAddress(given.text, str(given.type), given.value), t.Pointer(given.type))
 
 
-def named_type(name: TypeName, scope: "FrameNames") -> t.Type:
+def named_type(name: c_syntax.TypeName, scope: "FrameNames") -> t.Type:
     """Return the type called *name*.  Raises `NoExpression` where there is none."""
     words = name.name
     # C++ takes the words of a type in any order; one order is enough for the table.
     ordered = " ".join(sorted(words.split(), key=lambda w: w not in ("signed", "unsigned")))
-    plain = ordered.removeprefix("signed ") if ordered not in SCALARS else ordered
+    plain = ordered.removeprefix("signed ") if ordered not in c_syntax.SCALARS else ordered
     kind: t.Type | None = (
         t.VOID
         if words == "void"
-        else SCALARS.get(plain.removesuffix(" int") if plain not in SCALARS else plain)
+        else c_syntax.SCALARS.get(plain.removesuffix(" int") if plain not in c_syntax.SCALARS else plain)
     )
     kind = kind or scope.type_called(words)
     if kind is None:
-        raise NoExpression(f"{words} is no type that the debugger knows")
+        raise c_syntax.NoExpression(f"{words} is no type that the debugger knows")
     for _ in range(name.stars):
         kind = t.Pointer(kind)
     return kind
@@ -403,7 +386,7 @@ def _cast(given: Typed, to: t.Type) -> Typed:
             return Typed(scalars.converted(_address_value(given), to), to)
         return Typed(scalars.converted(given.number, to) if _scalar(given, "a cast") else None, to)
     if not isinstance(to, t.Pointer) or not isinstance(given.type, t.Pointer):
-        raise NoExpression(f"{given.type} is not cast to {to} here")
+        raise c_syntax.NoExpression(f"{given.type} is not cast to {to} here")
     # A void * and null keep their value: there is nothing to see them as.
     if isinstance(to.to, t.Void) or given.value is None or isinstance(given.value, RegisterAddress):
         return Typed(given.value, to, None, given.text)
@@ -412,9 +395,9 @@ def _cast(given: Typed, to: t.Type) -> Typed:
     return Typed(given.value.cast(seen) if caster is None else caster(given.value), to, None, given.text)
 
 
-def _refused(given: Typed, reason: str) -> NoExpression:
+def _refused(given: Typed, reason: str) -> c_syntax.NoExpression:
     """Return the error for *given*; `Foreign` where it is a value of Python, which Python may accept."""
-    return Foreign(reason) if isinstance(given.type, t.Void) else NoExpression(reason)
+    return c_syntax.Foreign(reason) if isinstance(given.type, t.Void) else c_syntax.NoExpression(reason)
 
 
 def _truth(given: Typed) -> bool:
@@ -454,14 +437,14 @@ def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | No
     fitting = [f for f in every if len(f.parameters) == len(given)]
     if not fitting:
         counts = " or ".join(dict.fromkeys(str(len(f.parameters)) for f in every))
-        raise NoExpression(
+        raise c_syntax.NoExpression(
             f"{name} takes {counts} {plural(len(every[0].parameters), 'argument')}, not {len(given)}"
         )
     best = min(_distance(f, given) for f in fitting)
     chosen = [f for f in fitting if _distance(f, given) == best]
     if len(chosen) > 1:
         where = ", ".join(f"{shown_file(f.span.file)}:{f.span.line}" for f in chosen)
-        raise NoExpression(f"{name} may be any of the functions at {where}; cast the arguments")
+        raise c_syntax.NoExpression(f"{name} may be any of the functions at {where}; cast the arguments")
     function = chosen[0]
     # Its text decides, not a trial: what a call has changed in the machine could not be taken back.
     reason = _effect(function, scope.module, set())
@@ -504,7 +487,9 @@ def _argument(given: Typed, parameter: ir.Local) -> Any:
     same = isinstance(kind, t.Pointer) and isinstance(given.type, t.Pointer)
     if same and not reference and (kind == given.type or isinstance(kind.to, t.Void)):  # type: ignore[union-attr]
         return NULL if given.value is None else given.value
-    raise NoExpression(f"parameter {name} has type {parameter.spelling}, and the value {given.type}; cast it")
+    raise c_syntax.NoExpression(
+        f"parameter {name} has type {parameter.spelling}, and the value {given.type}; cast it"
+    )
 
 
 # -- which functions change nothing ------------------------------------------------------------------

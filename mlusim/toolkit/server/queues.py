@@ -1,8 +1,231 @@
-"""Queues and notifiers: the clock of each queue is the predicted time of its launches, worked out when it is asked for."""
+"""Queues and notifiers: the clock of each queue, and which work is in order: what is touched before anything has waited for it.
 
-from attrs import define, field
+Work runs here when it is given to a queue; on a card it runs later.  Work of one queue is in order.  Between queues,
+and between a queue and the host, only waits and notifiers put anything in order.
+"""
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from attrs import define, field, frozen
+
+from mlusim.engine.native.screen import CHANGES, READS, WRITES, Screened
+from mlusim.machine.hub import Observer
 from mlusim.machine.launch import Launch
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access, ByteRuns
+from mlusim.memory.given import allocations
+from mlusim.memory.space import GDRAM
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Screen
+
+
+MOST = 4096  # pieces of work that are held against what follows; of more, the oldest are forgotten
+MANY = 4096  # accesses of a launch that are kept apart before they are joined
+Clock = dict[int, int]  # the last piece of work of each queue that is over
+# By allocation of the device; None: memory of the host, by address.
+Bytes = Mapping[Allocation | None, ByteRuns]
+
+
+@frozen
+class Touched:
+    """The bytes that a piece of work reads and writes."""
+
+    reads: Bytes = field(factory=dict)
+    writes: Bytes = field(factory=dict)
+
+
+@frozen(eq=False)
+class QueueWork:
+    """A launch, a copy or a set: *what* it is, the queue, its number there and the address from which it was given."""
+
+    what: str
+    queue: int
+    number: int
+    caller: int
+    touched: Touched
+
+
+class QueueClash(NamedTuple):
+    """A clash of work that is about to be done with bytes of *first*, which nothing has waited for.
+
+    *does* is "reads" or "writes"; *first_wrote* tells whether *first* writes them.  *allocation* None: memory of the host.
+    """
+
+    first: QueueWork
+    does: str
+    first_wrote: bool
+    allocation: Allocation | None
+    low: int
+    high: int
+
+
+@define(eq=False)
+class QueueOrder:
+    """The work that the host knows to be over, and what it has given to queues since."""
+
+    _host: Clock = field(factory=dict)
+    _queues: dict[int, Clock] = field(factory=dict)
+    _works: dict[Any, QueueWork] = field(factory=dict)
+
+    def clashes(self, queue: int, touched: Touched) -> Iterator[QueueClash]:
+        """Return the works that *touched*, by work that *queue* is about to be given, is not in order with: the first bytes of each."""
+        known = self._known(queue)
+        for work in self._works.values():
+            if work.number > known.get(work.queue, 0):
+                clash = _between(work, touched)
+                if clash is not None:
+                    yield clash
+
+    def give(self, what: str, queue: int, caller: int, touched: Touched) -> None:
+        """Note work of *queue*."""
+        clock = self._queues[queue] = self._known(queue)
+        clock[queue] = number = clock.get(queue, 0) + 1
+        key = queue, caller, _key(touched.reads), _key(touched.writes)
+        # Where this is not in order with something, that was not either, and is told once.
+        self._works.pop(key, None)
+        self._works[key] = QueueWork(what, queue, number, caller, touched)
+        if len(self._works) > MOST:
+            del self._works[next(iter(self._works))]
+
+    def waited(self, queue: int) -> None:
+        """Note that the host has waited for all of *queue*."""
+        self.met(self._queues.get(queue, {}))
+
+    def met(self, clock: Clock) -> None:
+        """Note that the host has waited for what a notifier with *clock* was placed behind."""
+        _join(self._host, clock)
+        over = [key for key, w in self._works.items() if w.number <= self._host.get(w.queue, 0)]
+        for key in over:
+            del self._works[key]
+
+    def place(self, queue: int) -> Clock:
+        """Return the clock of a notifier that is placed in *queue* now."""
+        return self._known(queue)
+
+    def queue_waits(self, queue: int, clock: Clock) -> None:
+        """Let *queue* wait for what a notifier with *clock* was placed behind."""
+        self._queues[queue] = _join(self._known(queue), clock)
+
+    def unwaited(self) -> list[QueueWork]:
+        """Return the last work of each queue that the host has not waited for."""
+        return list({work.queue: work for work in self._works.values()}.values())
+
+    def _known(self, queue: int) -> Clock:
+        return _join(dict(self._queues.get(queue, {})), self._host)
+
+
+class TouchedGdram(Observer):
+    """Hears which bytes of GDRAM a launch reads and writes."""
+
+    name = "touched"
+    screens = Screened.RACE  # then C keeps all accesses to what is shared
+
+    def __init__(self) -> None:
+        self._reads, self._writes = GatheredAccesses(), GatheredAccesses()
+
+    def effect(self, effect: Any) -> bool:
+        """Note what is of GDRAM; a step that is done again touches the same."""
+        for gathered, accesses in ((self._reads, effect.reads), (self._writes, effect.writes)):
+            for access in accesses:
+                if access.allocation.space is GDRAM:
+                    gathered.add(access)
+        return True
+
+    def screen_begin(self, launch: Any, screen: "Screen") -> bool:
+        """Return whether C keeps all that is read: not of memory that no kernel stores to."""
+        del screen
+        return all(allocation.writable for allocation in allocations(launch.request))
+
+    def screened(self, screen: "Screen") -> None:
+        """Take over what C has kept."""
+        for allocation, rows in screen.shared():
+            if allocation.space is GDRAM:
+                for gathered, kinds in ((self._reads, (READS, CHANGES)), (self._writes, (CHANGES, WRITES))):
+                    found = rows[np.isin(rows[:, 2], kinds)]
+                    gathered.add_runs(allocation, ByteRuns.joined(found[:, 0], found[:, 1]))
+
+    def repeats(self, kernel: object) -> bool:
+        """Answer that what is given no memory touches none."""
+        del kernel
+        return True
+
+    @property
+    def touched(self) -> Touched:
+        """Return the bytes that the launch touched."""
+        return Touched(self._reads.joined(), self._writes.joined())
+
+
+@define(eq=False)
+class GatheredAccesses:
+    """Accesses, joined when they have become many."""
+
+    _few: list[Access] = field(factory=list)
+    _runs: dict[Allocation | None, ByteRuns] = field(factory=dict)
+
+    def add(self, access: Access) -> None:
+        """Note one more access."""
+        self._few.append(access)
+        if len(self._few) > MANY:
+            self.joined()
+
+    def add_runs(self, allocation: Allocation, runs: ByteRuns) -> None:
+        """Note the bytes *runs* of *allocation*."""
+        held = self._runs.get(allocation)
+        if len(runs.lows):
+            self._runs[allocation] = runs if held is None else held | runs
+
+    def joined(self) -> Bytes:
+        """Return all accesses, joined where they meet."""
+        for allocation, runs in _runs(self._few).items():
+            self.add_runs(allocation, runs)
+        self._few.clear()
+        return self._runs
+
+
+def bytes_at(allocation: Allocation | None, low: int, nbytes: int) -> Bytes:
+    """Return the *nbytes* bytes from *low* on of *allocation*; None: of the host, from an address on."""
+    return {allocation: ByteRuns(np.array([low], np.int64), np.array([low + nbytes], np.int64))}
+
+
+def _runs(accesses: Iterable[Access]) -> dict[Allocation, ByteRuns]:
+    by: dict[Allocation, list[Access]] = {}
+    for access in accesses:
+        by.setdefault(access.allocation, []).append(access)
+    return {allocation: ByteRuns.of(held) for allocation, held in by.items()}
+
+
+def _join(clock: Clock, other: Clock) -> Clock:
+    """Let *clock* know what *other* knows, too."""
+    for queue, number in other.items():
+        clock[queue] = max(number, clock.get(queue, 0))
+    return clock
+
+
+def _key(touched: Bytes) -> tuple[Any, ...]:
+    return tuple(
+        (allocation, runs.lows.tobytes(), runs.highs.tobytes()) for allocation, runs in touched.items()
+    )
+
+
+def _between(work: QueueWork, touched: Touched) -> QueueClash | None:
+    """Return the first bytes that both touch and at least one of them writes."""
+    for firsts, wrote, seconds, does in (
+        (work.touched.writes, True, touched.reads, "reads"),
+        (work.touched.writes, True, touched.writes, "writes"),
+        (work.touched.reads, False, touched.writes, "writes"),
+    ):
+        for allocation, runs in seconds.items():
+            both = firsts[allocation] & runs if allocation in firsts else None
+            if both is not None and len(both.lows):
+                return QueueClash(work, does, wrote, allocation, int(both.lows[0]), int(both.highs[0]))
+    return None
+
+
+# Queues and notifiers: the clock of each queue is the predicted time of its launches, worked out when it
+# is asked for.
 
 MOST_PENDING = 256  # launches of a queue whose time is not worked out yet
 

@@ -28,13 +28,19 @@ from mlusim.near import near
 from mlusim.observe.finding import Finding
 from mlusim.observe.rules import RULES
 from mlusim.toolkit.server.arguments import ArgumentReader
-from mlusim.toolkit.server.attributes import ATTRIBUTES
 from mlusim.toolkit.server.closed_library import ClosedLibrary, status_of
 from mlusim.toolkit.server.memory import MappedMemory, Piece
 from mlusim.toolkit.server.places import Places
-from mlusim.toolkit.server.protocol import CODES, OPS, ProgramReply, ProgramRequest
-from mlusim.toolkit.server.queue_order import QueueClash, QueueOrder, Touched, TouchedGdram, bytes_at
-from mlusim.toolkit.server.queues import NativeNotifier, NativeQueue
+from mlusim.toolkit.server.protocol import ATTRIBUTES, CODES, OPS, ProgramReply, ProgramRequest
+from mlusim.toolkit.server.queues import (
+    NativeNotifier,
+    NativeQueue,
+    QueueClash,
+    QueueOrder,
+    Touched,
+    TouchedGdram,
+    bytes_at,
+)
 
 ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
     CODES[f"cnrtError{name}"]

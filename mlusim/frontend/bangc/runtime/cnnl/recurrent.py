@@ -4,15 +4,7 @@ import numpy as np
 from attrs import define
 
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc.runtime.cnnl.tensors import (
-    Argument,
-    Array,
-    Descriptor,
-    StandInDevice,
-    numbers,
-    store,
-    values,
-)
+from mlusim.frontend.bangc.runtime.cnnl import tensors
 
 _SIGMOID, _TANH = 0, 2  # of cnnlActivationMode_t
 _NTC, _TNC = 0, 1  # of cnnlSeqDataLayout_t
@@ -29,7 +21,7 @@ class _Sequence:
 
 
 def set_gru(
-    desc: Descriptor,
+    desc: tensors.Descriptor,
     algo: int,
     mode: int,
     direction: int,
@@ -44,7 +36,7 @@ def set_gru(
         raise Unsupported(
             "the stand-in of a GRU takes CNNL_GRU_MODE_V2, CNNL_GRU_FORWARD and null pointers behind the bias only"
         )
-    if numbers(gates, 1) != [_SIGMOID] or numbers(new, 1) != [_TANH]:
+    if tensors.numbers(gates, 1) != [_SIGMOID] or tensors.numbers(new, 1) != [_TANH]:
         raise Unsupported(
             "the stand-in of a GRU takes a sigmoid for the gates and a tanh for the new state only"
         )
@@ -52,18 +44,25 @@ def set_gru(
     return 0
 
 
-def set_sequence(desc: Descriptor, layout: int, dtype: int, rank: int, dims: object, *given: object) -> int:
+def set_sequence(
+    desc: tensors.Descriptor, layout: int, dtype: int, rank: int, dims: object, *given: object
+) -> int:
     """``cnnlSetSeqDataDescriptor``: three axes, sequences of equal lengths."""
     count, lengths, _fill = given
     if layout not in (_NTC, _TNC) or rank != 3 or count or lengths is not None:
         raise Unsupported(
             "the stand-ins take sequences in the layouts NTC and TNC only, without lengths of their own"
         )
-    desc.values.update(layout=layout, tensor=_Sequence(3, dtype, numbers(dims, 3)))
+    desc.values.update(layout=layout, tensor=_Sequence(3, dtype, tensors.numbers(dims, 3)))
     return 0
 
 
-def gru(driver: StandInDevice, _handle: Argument, desc: Descriptor, *given: Argument) -> int:
+def gru(
+    driver: tensors.StandInDevice,
+    _handle: tensors.Argument,
+    desc: tensors.Descriptor,
+    *given: tensors.Argument,
+) -> int:
     """``cnnlGru_v2``: for each layer filters and biases of r, z and n, of the input and then of the state.
 
     Numbers are in double precision, and rounded where they are stored: no accumulation order of the closed library is known.
@@ -92,14 +91,14 @@ def gru(driver: StandInDevice, _handle: Argument, desc: Descriptor, *given: Argu
         raise Unsupported(
             "the stand-in of a GRU takes null pointers only behind its descriptor and behind the first state"
         )
-    steps = _in_time(x_seq, values(x_seq.values["tensor"], x).astype(np.float64))
-    states = values(h_desc, h).astype(np.float64)  # layers, directions, sequences, channels
+    steps = _in_time(x_seq, tensors.values(x_seq.values["tensor"], x).astype(np.float64))
+    states = tensors.values(h_desc, h).astype(np.float64)  # layers, directions, sequences, channels
     ends = states.copy()
     for layer in range(desc.values["layers"]):
         which = range(2 * _GATES * layer, 2 * _GATES * (layer + 1))
-        filters = [values(w_descs[n], w[n]).astype(np.float64) for n in which]
+        filters = [tensors.values(w_descs[n], w[n]).astype(np.float64) for n in which]
         biases = [
-            values(b_descs[n], b[n]).astype(np.float64).reshape(-1)
+            tensors.values(b_descs[n], b[n]).astype(np.float64).reshape(-1)
             if desc.values["biased"]
             else np.zeros(len(filters[0]))
             for n in which
@@ -107,16 +106,18 @@ def gru(driver: StandInDevice, _handle: Argument, desc: Descriptor, *given: Argu
         steps = _layer(steps, states[layer, 0], filters, biases)
         ends[layer, 0] = steps[-1]
     if end:
-        store(driver, end_desc, end, ends)
-    return store(driver, y_seq.values["tensor"], y, _in_time(y_seq, steps))
+        tensors.store(driver, end_desc, end, ends)
+    return tensors.store(driver, y_seq.values["tensor"], y, _in_time(y_seq, steps))
 
 
-def _in_time(desc: Descriptor, array: Array) -> Array:
+def _in_time(desc: tensors.Descriptor, array: tensors.Array) -> tensors.Array:
     """Swap the axes of a sequence where the first is not that of time."""
     return array.swapaxes(0, 1) if desc.values["layout"] == _NTC else array
 
 
-def _layer(steps: Array, state: Array, filters: list[Array], biases: list[Array]) -> Array:
+def _layer(
+    steps: tensors.Array, state: tensors.Array, filters: list[tensors.Array], biases: list[tensors.Array]
+) -> tensors.Array:
     """Return the states of one layer behind each step."""
     given = [steps @ filters[gate].T + biases[gate] for gate in range(_GATES)]
     result = np.empty((*steps.shape[:2], state.shape[-1]))

@@ -7,19 +7,8 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.errors import Unsupported
+from mlusim.frontend.bangc.runtime.cnnl import tensors
 from mlusim.frontend.bangc.runtime.cnnl.places import put
-from mlusim.frontend.bangc.runtime.cnnl.tensors import (
-    Argument,
-    Array,
-    Descriptor,
-    StandInDevice,
-    dtype_of,
-    numbers,
-    scalar,
-    shape_of,
-    store,
-    values,
-)
 
 _NCHW, _NHWC = 0, 1  # of cnnlTensorLayout_t
 _MAX, _WITH_PADDING, _WITHOUT_PADDING = range(3)  # of cnnlPoolingMode_t
@@ -34,14 +23,16 @@ class _Window:
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
 
-    def padded(self, picture: Array, fill: float) -> Array:
+    def padded(self, picture: tensors.Array, fill: float) -> tensors.Array:
         """Return pictures, channels last, with *fill* around them."""
         top, bottom, left, right = self.pad
         if not any(self.pad):
             return picture
         return np.pad(picture, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
 
-    def taps(self, picture: Array, rows: int, columns: int) -> Iterator[tuple[int, int, Array]]:
+    def taps(
+        self, picture: tensors.Array, rows: int, columns: int
+    ) -> Iterator[tuple[int, int, tensors.Array]]:
         """Yield for each place of the window its row and column, and what it sees of padded pictures.
 
         Raises `Unsupported` for more results than there are places of the window.
@@ -61,7 +52,7 @@ class _Window:
                 yield y, x, picture[:, top : bottom : self.stride[0], left : right : self.stride[1]]
 
 
-def _pictures(desc: Argument, array: Array) -> Array:
+def _pictures(desc: tensors.Argument, array: tensors.Array) -> tensors.Array:
     """View a tensor with its channels last.  Raises `Unsupported` for other tensors than four axes in NCHW or NHWC."""
     if int(desc.dim) != 4 or int(desc.layout) not in (_NCHW, _NHWC):
         raise Unsupported("a stand-in of cnnl takes pictures of four axes, in the layout NCHW or NHWC")
@@ -69,17 +60,24 @@ def _pictures(desc: Argument, array: Array) -> Array:
 
 
 def _scaled(
-    driver: StandInDevice, result: Array, alpha: object, beta: object, desc: Argument, y: Argument
+    driver: tensors.StandInDevice,
+    result: tensors.Array,
+    alpha: object,
+    beta: object,
+    desc: tensors.Argument,
+    y: tensors.Argument,
 ) -> int:
     """Store ``alpha * result + beta * y``: pictures with channels last, in the layout of the output."""
-    if alpha is not None and scalar(alpha) != 1:
-        result = result * scalar(alpha)
-    if beta is not None and scalar(beta):
-        result = result + scalar(beta) * _pictures(desc, values(desc, y))
-    return store(driver, desc, y, result.transpose(0, 3, 1, 2) if int(desc.layout) == _NCHW else result)
+    if alpha is not None and tensors.scalar(alpha) != 1:
+        result = result * tensors.scalar(alpha)
+    if beta is not None and tensors.scalar(beta):
+        result = result + tensors.scalar(beta) * _pictures(desc, tensors.values(desc, y))
+    return tensors.store(
+        driver, desc, y, result.transpose(0, 3, 1, 2) if int(desc.layout) == _NCHW else result
+    )
 
 
-def set_pooling(desc: Descriptor, mode: int, propagates: int, *given: Argument) -> int:
+def set_pooling(desc: tensors.Descriptor, mode: int, propagates: int, *given: tensors.Argument) -> int:
     """``cnnlSetPooling2dDescriptor_v2``: the window, paddings of the four sides, strides, dilations."""
     height, width, top, bottom, left, right, *steps = map(int, given[:10])
     window = _Window((height, width), (top, bottom, left, right), tuple(steps[:2]), tuple(steps[2:]))
@@ -88,9 +86,9 @@ def set_pooling(desc: Descriptor, mode: int, propagates: int, *given: Argument) 
 
 
 def pool(
-    driver: StandInDevice,
+    driver: tensors.StandInDevice,
     _handle: object,
-    desc: Descriptor,
+    desc: tensors.Descriptor,
     alpha: object,
     x_desc: object,
     x: object,
@@ -99,9 +97,9 @@ def pool(
     """``cnnlPoolingForward_v2``: the largest or the mean of each window; sums in double precision, rounded once."""
     beta, _extra, y_desc, y, *_work = given
     mode, window = desc.values["mode"], desc.values["window"]
-    pictures = _pictures(x_desc, values(x_desc, x))
+    pictures = _pictures(x_desc, tensors.values(x_desc, x))
     # For the shape alone: one byte is seen under all of it.
-    shape = _pictures(y_desc, np.broadcast_to(np.int8(0), shape_of(y_desc))).shape
+    shape = _pictures(y_desc, np.broadcast_to(np.int8(0), tensors.shape_of(y_desc))).shape
     if mode == _MAX:
         larger: Any = np.maximum if desc.values["propagates"] else np.fmax  # fmax leaves NaN out
         result = np.full(shape, -np.inf)
@@ -120,32 +118,45 @@ def pool(
 
 
 def set_convolution(
-    desc: Descriptor, rank: int, pad: object, stride: object, dilation: object, groups: int, _dtype: int
+    desc: tensors.Descriptor,
+    rank: int,
+    pad: object,
+    stride: object,
+    dilation: object,
+    groups: int,
+    _dtype: int,
 ) -> int:
     """``cnnlSetConvolutionDescriptor``: paddings are of the top, the bottom, the left and the right."""
     if rank != 4:
         raise Unsupported(f"the stand-in of a convolution takes tensors of 4 axes, not of {rank}")
     desc.values.update(
-        pad=tuple(numbers(pad, 4)),
-        stride=tuple(numbers(stride, 2)),
-        dilation=tuple(numbers(dilation, 2)),
+        pad=tuple(tensors.numbers(pad, 4)),
+        stride=tuple(tensors.numbers(stride, 2)),
+        dilation=tuple(tensors.numbers(dilation, 2)),
         groups=groups,
     )
     return 0
 
 
 def convolve(
-    driver: StandInDevice, _handle: object, desc: Descriptor, _algo: int, alpha: object, *given: object
+    driver: tensors.StandInDevice,
+    _handle: object,
+    desc: tensors.Descriptor,
+    _algo: int,
+    alpha: object,
+    *given: object,
 ) -> int:
     """``cnnlConvolutionForward``: sums in double precision, rounded once."""
     x_desc, x, w_desc, w, bias_desc, bias, _work, _size, beta, y_desc, y = given
     pictures, filters = (
-        _pictures(x_desc, values(x_desc, x)),
-        _pictures(w_desc, values(w_desc, w)).astype(np.float64),
+        _pictures(x_desc, tensors.values(x_desc, x)),
+        _pictures(w_desc, tensors.values(w_desc, w)).astype(np.float64),
     )
     set_, groups = desc.values, desc.values["groups"]
     window = _Window(filters.shape[1:3], set_["pad"], set_["stride"], set_["dilation"])
-    number, rows, columns, channels = _pictures(y_desc, np.broadcast_to(np.int8(0), shape_of(y_desc))).shape
+    number, rows, columns, channels = _pictures(
+        y_desc, np.broadcast_to(np.int8(0), tensors.shape_of(y_desc))
+    ).shape
     each, own = filters.shape[3], channels // groups
     if filters.shape[0] != channels or each * groups != pictures.shape[3] or own * groups != channels:
         raise Unsupported(
@@ -154,7 +165,7 @@ def convolve(
         )
     result = np.zeros((number, rows, columns, channels))
     if bias:
-        result += values(bias_desc, bias).reshape(-1)
+        result += tensors.values(bias_desc, bias).reshape(-1)
     for n in range(number):  # one picture at a time: doubles of all would take eight times their memory
         for v, u, seen in window.taps(
             window.padded(pictures[n : n + 1].astype(np.float64), 0), rows, columns
@@ -173,14 +184,19 @@ def convolve(
 
 
 def set_deformed(
-    desc: Descriptor, rank: int, pad: object, stride: object, dilation: object, *given: Argument
+    desc: tensors.Descriptor,
+    rank: int,
+    pad: object,
+    stride: object,
+    dilation: object,
+    *given: tensors.Argument,
 ) -> int:
     """``cnnlSetDCNDescriptor``: paddings are of the top, the bottom, the left and the right."""
     axes = rank - 2
     groups = {"deformable": int(given[0]), "convolution": int(given[1])}
-    steps = {"stride": numbers(stride, axes), "dilation": numbers(dilation, axes)}
+    steps = {"stride": tensors.numbers(stride, axes), "dilation": tensors.numbers(dilation, axes)}
     # Of the top and the left: the output's sizes say the rest.
-    desc.values.update(pad=numbers(pad, 2 * axes)[::2], **steps, **groups)
+    desc.values.update(pad=tensors.numbers(pad, 2 * axes)[::2], **steps, **groups)
     return 0
 
 
@@ -191,10 +207,12 @@ class _Tap:
     at: tuple[int, int]
     channels: slice
     number: int  # among the taps of all groups
-    corners: list[tuple[Array, Array, Array, Array, Array]]  # row, column, weight, slopes along both axes
-    mask: Argument
+    corners: list[
+        tuple[tensors.Array, tensors.Array, tensors.Array, tensors.Array, tensors.Array]
+    ]  # row, column, weight, slopes along both axes
+    mask: tensors.Argument
 
-    def read(self, picture: Array, which: int) -> Array:
+    def read(self, picture: tensors.Array, which: int) -> tensors.Array:
         """Return the sum of the pixels, each times its weight (2) or a slope (3, 4)."""
         first = np.arange(len(picture))[:, None, None]
         near = (picture[first, c[0], c[1], self.channels] * c[which][..., None] for c in self.corners)
@@ -202,7 +220,9 @@ class _Tap:
         return np.asarray(found)
 
 
-def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tuple[Array, ...]]:
+def _corners(
+    row: tensors.Array, column: tensors.Array, shape: tuple[int, int]
+) -> Iterator[tuple[tensors.Array, ...]]:
     """Yield the four pixels around each place; those outside weigh nothing."""
     height, width = shape
     top, left = np.floor(row).astype(np.int64), np.floor(column).astype(np.int64)
@@ -218,7 +238,11 @@ def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tupl
 
 
 def _taps(
-    desc: Descriptor, picture: Array, offset: Array, mask: Argument, kernel: tuple[int, int]
+    desc: tensors.Descriptor,
+    picture: tensors.Array,
+    offset: tensors.Array,
+    mask: tensors.Argument,
+    kernel: tuple[int, int],
 ) -> Iterator[_Tap]:
     groups, (high, wide) = desc.values["deformable"], kernel
     part = picture.shape[-1] // groups
@@ -238,7 +262,8 @@ def _taps(
 def _given(*pairs: object) -> list[Any]:
     """Return the tensors in double precision; None for one that is absent."""
     return [
-        values(d, p).astype(np.float64) if p else None for d, p in zip(pairs[::2], pairs[1::2], strict=True)
+        tensors.values(d, p).astype(np.float64) if p else None
+        for d, p in zip(pairs[::2], pairs[1::2], strict=True)
     ]
 
 
@@ -253,7 +278,9 @@ def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[
             yield made, slice(low - group * each, high - group * each), slice(low - start, high - start)
 
 
-def convolve_deformed(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
+def convolve_deformed(
+    driver: tensors.StandInDevice, _handle: object, desc: tensors.Descriptor, *given: object
+) -> int:
     """``cnnlDCNForward``; mask and bias may be absent."""
     picture, offset, mask, weight, bias = _given(*given[:10])
     _work, _size, out_desc, out = given[10:]
@@ -263,10 +290,12 @@ def convolve_deformed(driver: StandInDevice, _handle: object, desc: Descriptor, 
         read = tap.read(picture, 2) * tap.mask
         for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
             result[..., made] += read[..., own] @ weight[made, tap.at[0], tap.at[1], inner].T
-    return store(driver, out_desc, out, result)
+    return tensors.store(driver, out_desc, out, result)
 
 
-def deformed_data_gradient(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
+def deformed_data_gradient(
+    driver: tensors.StandInDevice, _handle: object, desc: tensors.Descriptor, *given: object
+) -> int:
     """``cnnlDCNBackwardData``: the gradients of the picture, the offsets and the mask."""
     picture, offset, mask, weight, grad = _given(*given[:10])
     _work, _size, *results = given[10:]
@@ -287,21 +316,23 @@ def deformed_data_gradient(driver: StandInDevice, _handle: object, desc: Descrip
             np.add.at(found[0][..., tap.channels], (first, row, column), back * share[..., None])
     for n, result in enumerate(found):
         if result is not None and results[2 * n + 1]:
-            store(driver, results[2 * n], results[2 * n + 1], result)
+            tensors.store(driver, results[2 * n], results[2 * n + 1], result)
     return 0
 
 
-def deformed_weight_gradient(driver: StandInDevice, _handle: object, desc: Descriptor, *given: object) -> int:
+def deformed_weight_gradient(
+    driver: tensors.StandInDevice, _handle: object, desc: tensors.Descriptor, *given: object
+) -> int:
     """``cnnlDCNBackwardWeight``: the gradients of the filters and of the bias."""
     picture, offset, mask, grad = _given(*given[:8])
     _work, _size, weight_desc, weight, bias_desc, bias = given[8:]
-    result = np.zeros(shape_of(weight_desc))
-    outputs, high, wide, _ = shape_of(weight_desc)
+    result = np.zeros(tensors.shape_of(weight_desc))
+    outputs, high, wide, _ = tensors.shape_of(weight_desc)
     for tap in _taps(desc, picture, offset, mask, (high, wide)):
         read = tap.read(picture, 2) * tap.mask
         for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
             flat = grad[..., made].reshape(-1, made.stop - made.start)
             result[made, tap.at[0], tap.at[1], inner] += flat.T @ read[..., own].reshape(len(flat), -1)
     if bias:
-        put(driver, bias, grad.sum((0, 1, 2)).astype(dtype_of(bias_desc)))
-    return store(driver, weight_desc, weight, result)
+        put(driver, bias, grad.sum((0, 1, 2)).astype(tensors.dtype_of(bias_desc)))
+    return tensors.store(driver, weight_desc, weight, result)
