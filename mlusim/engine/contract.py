@@ -33,25 +33,18 @@ class Announced(Protocol):
 
 
 class Announcer(Protocol):
-    """Tells the observers of one core what its instructions do; there is none while nothing listens."""
+    """Tells the observers of one core what its instructions do, as `machine.announcer.Announcer`; there is none while nothing listens."""
 
     def row(
         self, row: "Intrinsic", frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
-    ) -> Announced | None:
-        """Announce a dense instruction, which *frame* called, unless every observer has learned what it wants of it."""
-
+    ) -> Announced | None: ...
     def copy(
         self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
-    ) -> Any:
-        """Announce a blocking effect."""
-
+    ) -> Any: ...
     def flight(
         self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
-    ) -> Any:
-        """Announce the issue of an asynchronous effect."""
-
-    def retire(self, effect: object) -> None:
-        """Announce that the bytes have changed."""
+    ) -> Any: ...
+    def retire(self, effect: object) -> None: ...
 
 
 @define(eq=False)
@@ -69,36 +62,25 @@ class Flight:
 
 
 class Core(Port, Protocol):
-    """The core that an instruction runs on, as the engine sees it."""
+    """The core that an instruction runs on, as the engine sees it; `machine.core.Core` says what each member is."""
 
     pending: int
     source: Any
     source_at: int
     log: Any  # the log of its work, row by row; None where time is not predicted
     polls: Polls  # the record of its loads of shared memory
+    away: dict[
+        tuple[View, int], View
+    ]  # SRAM of other clusters, by the core's view of its own and their number
 
     @property
-    def cluster(self) -> Any:
-        """The cluster that shares SRAM with it; None for a Block task."""
-
+    def cluster(self) -> Any: ...  # None for a Block task
     @property
-    def union(self) -> Any:
-        """The cores that may meet it at a barrier."""
-
-    # SRAM of other clusters, by the core's view of its own and their number.
-    away: dict[tuple[View, int], View]
-
-    def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
-        """Return a pointer into *allocation* that accounts to the core."""
-
-    def fly(self, flight: Flight, load: CopyLoad) -> None:
-        """Take an asynchronous effect, which lands when the schedule says so."""
-
-    def settle(self, pipe: Pipe) -> None:
-        """Let what is in flight on *pipe* come before a blocking effect on it."""
-
-    def atomic_step(self, unchanged: bool) -> None:
-        """Let the others run after an atomic that they may spin on."""
+    def union(self) -> Any: ...
+    def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr: ...
+    def fly(self, flight: Flight, load: CopyLoad) -> None: ...
+    def settle(self, pipe: Pipe) -> None: ...
+    def atomic_step(self, unchanged: bool) -> None: ...
 
 
 class Mlu(Protocol):
@@ -109,10 +91,8 @@ class Mlu(Protocol):
     lines: list[int]
     spare: list[int]
     traffic: list[int]
-
-    @property
-    def core(self) -> Core:
-        """The core that executes the instruction."""
-
     watch: Any
     directions: Any  # the copies that the core has, as `engine.routes.Routes`
+
+    @property
+    def core(self) -> Core: ...

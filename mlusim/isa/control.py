@@ -24,26 +24,19 @@ class Control(Protocol):
 
     def wait(
         self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
-    ) -> None:
-        """Wait for the named pipes, or for all; *waiting* are those that wait, *route* the copies that are meant."""
+    ) -> None: ...
 
-    def wait_inside(self, name: str) -> None:
-        """Wait for the asynchronous copies from NRAM to NRAM."""
+    def wait_inside(self, name: str) -> None: ...
 
-    def barrier(self, name: str, scope: str) -> None:
-        """Meet the other cores of *scope*."""
+    def barrier(self, name: str, scope: str) -> None: ...
 
-    def half_barrier(self, name: str, scope: str, ident: int, count: int, *, waits: bool) -> None:
-        """Arrive at a barrier in two halves, or wait for it."""
+    def half_barrier(self, name: str, scope: str, ident: int, count: int, *, waits: bool) -> None: ...
 
-    def say(self, text: str) -> None:
-        """Pass the printed text to the launch's output."""
+    def say(self, text: str) -> None: ...
 
-    def lock(self, name: str, key: tuple[int, int]) -> None:
-        """Take a mutex of the device."""
+    def lock(self, name: str, key: tuple[int, int]) -> None: ...
 
-    def unlock(self, name: str, key: tuple[int, int]) -> None:
-        """Release a mutex of the device."""
+    def unlock(self, name: str, key: tuple[int, int]) -> None: ...
 
 
 def _row(

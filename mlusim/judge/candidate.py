@@ -405,9 +405,9 @@ class CalledSubject(Protocol):
     name: str
     parameters: Sequence[ir.Local]
 
-    def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> dict[str, LeftOutput]:
-        """Call it; return its outputs by name, where ``returns`` is true."""
-        ...
+    def call(
+        self, device: Device, facts: Mapping[str, Any], arguments: list[Any]
+    ) -> dict[str, LeftOutput]: ...
 
 
 class _KernelSubject:

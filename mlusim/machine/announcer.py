@@ -42,11 +42,9 @@ class Core(Announced, Protocol):
     """The core that is announced."""
 
     @property
-    def session(self) -> Session:
-        """The launch that the core belongs to."""
+    def session(self) -> Session: ...
 
-    def land_one(self, pipe: Pipe) -> None:
-        """Land the oldest effect in flight on *pipe*."""
+    def land_one(self, pipe: Pipe) -> None: ...
 
 
 @define(eq=False)

@@ -64,26 +64,19 @@ class Owner(Protocol):
     shared_rows: tuple[int, ...]
     shared_directions: tuple[int, ...]
 
-    def counters(self) -> tuple[list[int], list[int]]:
-        """Return the lists in which a core counts its instructions, and the bytes it copies by direction."""
+    def counters(self) -> tuple[list[int], list[int]]: ...
 
-    def make_mlu(self, core: Any) -> Any:
-        """Make the object that the kernel of *core* is handed."""
+    def make_mlu(self, core: Any) -> Any: ...
 
-    def make_log(self, core: Any) -> Log | None:
-        """Return the log of *core*; None where time is not predicted."""
+    def make_log(self, core: Any) -> Log | None: ...
 
-    def watches(self, core: Any) -> tuple[Any, Any]:
-        """Return the announcers of intrinsics and of scalar accesses of *core*; None where nothing listens."""
+    def watches(self, core: Any) -> tuple[Any, Any]: ...
 
-    def lone_cluster(self, core: Any) -> Any:
-        """Return the cluster that a lone Block task of compiled code has for itself; None: it has none."""
+    def lone_cluster(self, core: Any) -> Any: ...
 
-    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
-        """Return fresh memories for one core."""
+    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]: ...
 
-    def core_directions(self, *, memory_core: bool) -> Routes:
-        """Return the copy directions that a core of this launch has."""
+    def core_directions(self, *, memory_core: bool) -> Routes: ...
 
 
 NOTHING = CopyLoad()

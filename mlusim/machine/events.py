@@ -50,11 +50,9 @@ class ValueChange(NamedTuple):
 class Follower(Protocol):
     """The follower of a scalar without a value, through what is computed from it, for an observer."""
 
-    def used(self, what: str) -> None:
-        """*what*, as "a test" or "an address", depends on it."""
+    def used(self, what: str) -> None: ...
 
-    def handed(self, name: str) -> None:
-        """Note that the next *name* of the core, an instruction or "scalar store", is given it as a value."""
+    def handed(self, name: str) -> None: ...
 
 
 class Site(NamedTuple):

@@ -41,36 +41,26 @@ class Kernel(Protocol):
     """A kernel: its name, and the function where it has one."""
 
     @property
-    def name(self) -> str:
-        """The name by which launches and findings call the kernel."""
-
+    def name(self) -> str: ...
     @property
-    def body(self) -> Callable[..., Any]:
-        """The function that is called for each task."""
-
+    def body(self) -> Callable[..., Any]: ...
     @property
-    def on_stack(self) -> "tuple[StackVariable, ...]":
-        """The local variables on the stack that are alive at once, where they take most."""
-
+    def on_stack(
+        self,
+    ) -> "tuple[StackVariable, ...]": ...  # the local variables that are alive at once where they take most
     @property
-    def compiled(self) -> bool:
-        """True where it is one of BANG C."""
+    def compiled(self) -> bool: ...  # whether it is one of BANG C
 
 
 class Request(Protocol):
     """The request for a launch."""
 
     @property
-    def kernel(self) -> Kernel:
-        """The kernel that runs."""
-
+    def kernel(self) -> Kernel: ...
     @property
-    def arguments(self) -> tuple[Any, ...]:
-        """The arguments of the kernel, behind ``mlu``."""
-
+    def arguments(self) -> tuple[Any, ...]: ...  # those of the kernel, behind ``mlu``
     @property
-    def options(self) -> "LaunchOptions":
-        """The options that it was made with: seed, effects, layout."""
+    def options(self) -> "LaunchOptions": ...
 
 
 class Launch(Protocol):
@@ -79,8 +69,7 @@ class Launch(Protocol):
     board: "Board"
 
     @property
-    def request(self) -> Request:
-        """The request for the launch."""
+    def request(self) -> Request: ...
 
 
 class Cluster(Protocol):
@@ -91,29 +80,21 @@ class Cluster(Protocol):
 
 
 class Union(Protocol):
-    """The cores that may meet at a barrier."""
+    """The cores that may meet at a barrier, or the lone core of a Block task."""
 
     @property
-    def block(self) -> bool:
-        """True where it is the lone core of a Block task."""
-
+    def block(self) -> bool: ...  # whether it is the core of a Block task
     @property
-    def clusters(self) -> Sequence[Cluster]:
-        """The clusters that it consists of."""
-
+    def clusters(self) -> Sequence[Cluster]: ...
     @property
-    def cores(self) -> "Sequence[Core]":
-        """The cores of its clusters, or the lone core of a Block task."""
-
-    def finished(self) -> bool:
-        """Return whether every core of it has ended."""
+    def cores(self) -> "Sequence[Core]": ...
+    def finished(self) -> bool: ...  # whether every core of it has ended
 
 
 class Steps(Protocol):
     """The steps of a core."""
 
-    def mark(self) -> "list[Step]":
-        """Return the steps since the last mark, announced or not, each once."""
+    def mark(self) -> "list[Step]": ...  # those since the last mark, announced or not, each once
 
 
 class Mlu(Protocol):
@@ -126,8 +107,7 @@ class Placed(Protocol):
     """The plans of a core's buffers."""
 
     @property
-    def live(self) -> "tuple[Placement, ...]":
-        """The plans that are in force."""
+    def live(self) -> "tuple[Placement, ...]": ...  # those that are in force
 
 
 class Core(Protocol):
@@ -138,74 +118,41 @@ class Core(Protocol):
     place: "TaskPlace"  # which task it runs, and where
 
     @property
-    def mlu(self) -> Mlu:
-        """The object that its kernel was handed."""
-
+    def mlu(self) -> Mlu: ...
     @property
-    def session(self) -> Launch:
-        """The launch that the core belongs to."""
-
+    def session(self) -> Launch: ...
     @property
-    def placements(self) -> Placed:
-        """The plans of its buffers."""
-
+    def placements(self) -> Placed: ...
     @property
-    def union(self) -> Union:
-        """The cores that may meet it at a barrier."""
-
+    def union(self) -> Union: ...
     @property
-    def cluster(self) -> Cluster | None:
-        """Its cluster; None for a Block task."""
-
+    def cluster(self) -> Cluster | None: ...  # None for a Block task
     @property
-    def flights(self) -> "Iterable[Flight]":
-        """Its asynchronous effects that have not landed."""
-
+    def flights(self) -> "Iterable[Flight]": ...  # its asynchronous effects that have not landed
     @property
-    def arenas(self) -> "Mapping[Space, Arena]":
-        """The memories that belong to this core alone."""
-
-    def site(self) -> tuple[str, int]:
-        """Return the file and line of the kernel statement that it is at."""
+    def arenas(self) -> "Mapping[Space, Arena]": ...  # the memories that belong to this core alone
+    def site(self) -> tuple[str, int]: ...  # the file and line of the kernel statement that it is at
 
 
 class Screen(Protocol):
-    """The record that a launch in C has kept for checkers (`mlusim.machine.native.screen`)."""
+    """The record that a launch in C has kept for checkers; `mlusim.machine.native.screen.Screen` says what each member is."""
 
-    def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None:
-        """Take the values from the bytes of the tensor *allocation* that have none: *tell* writes which to what it is given."""
-
-    def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
-        """Yield the tensors that were passed to `lack`, and their flags now."""
-
-    def stored(self, allocation: "Allocation") -> bool:
-        """Return whether something was stored to a tensor that was passed to `lack`."""
-
-    def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None":
-        """Return the last and the furthest store of each place there; None where they are not known."""
-
+    def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None: ...
+    def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
+    def stored(self, allocation: "Allocation") -> bool: ...
+    def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
     @property
-    def met(self) -> Sequence[tuple[int, ...]]:
-        """In their order: a task that begins, ``()``, and the tasks that met at a barrier, by their numbers."""
-
-    def unordered(self) -> "Iterator[Any]":
-        """Yield what cores did between two waits for all where something may be in no order (`machine.native.screen.Window`)."""
-
-    def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
-        """Yield each memory that is shared, and the accesses to it: low, high, kind and segment of each in a row."""
+    def met(self) -> Sequence[tuple[int, ...]]: ...
+    def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
+    def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
 
 
 class LaunchResult(Protocol):
     """The result of a launch; `mlusim.machine.launch.Launch` has more."""
 
     @property
-    def kernel(self) -> str:
-        """The name by which launches and findings call the kernel."""
-
+    def kernel(self) -> str: ...  # its name
     @property
-    def time_us(self) -> float:
-        """The predicted hardware time, in us."""
-
+    def time_us(self) -> float: ...
     @property
-    def findings(self) -> tuple[Any, ...]:
-        """The findings of the observers."""
+    def findings(self) -> tuple[Any, ...]: ...

@@ -11,7 +11,6 @@ _STRUCTURES = (tuple, list)
 class _Request(Protocol):
     @property
     def kernel(self) -> Any: ...
-
     @property
     def arguments(self) -> tuple[Any, ...]: ...
 

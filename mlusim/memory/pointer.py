@@ -64,20 +64,15 @@ class Port(Protocol):
     loads: list[int]
     stores: list[int]
 
-    def scalar_load(self, view: "View", index: int) -> None:
-        """Account for a scalar load, before it happens."""
+    def scalar_load(self, view: "View", index: int) -> None: ...
 
-    def scalar_store(self, view: "View", index: int, value: object) -> None:
-        """Account for a scalar store, before it happens."""
+    def scalar_store(self, view: "View", index: int, value: object) -> None: ...
 
-    def region_at(self, allocation: Allocation, offset: int) -> str:
-        """Return how a pointer names the region of the plan that byte *offset* is in; empty where there is none."""
+    def region_at(self, allocation: Allocation, offset: int) -> str: ...
 
-    def placed(self, allocation: Allocation, start: int, plan: object) -> None:
-        """Note that the regions of *plan* lie from byte *start* of *allocation* on."""
+    def placed(self, allocation: Allocation, start: int, plan: object) -> None: ...
 
-    def blame(self, fault: Fault) -> Fault:
-        """Add the task, the file and the line to *fault*."""
+    def blame(self, fault: Fault) -> Fault: ...
 
 
 class View:

@@ -59,15 +59,12 @@ class FunctionCall(Protocol):
     """A function of the kernel that has been called: its uses of pointers, and the line that it is at."""
 
     @property
-    def uses(self) -> FunctionUses:
-        """Its uses of pointers."""
+    def uses(self) -> FunctionUses: ...  # its uses of pointers
 
     @property
-    def line(self) -> int:
-        """The line that it is at."""
+    def line(self) -> int: ...
 
-    def held(self, root: Root) -> Held | None:
-        """Return what the variable *root* holds; None where that is no place in memory."""
+    def held(self, root: Root) -> Held | None: ...
 
 
 class CalledFunction:

@@ -21,17 +21,9 @@ class Program(Protocol):
     """A program: its name, and a way to run it with observers."""
 
     @property
-    def name(self) -> str:
-        """The name of the program, in sentences."""
-        ...
-
-    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Return the arrays of the host that `diff` may name."""
-        ...
-
-    def run(self, observe: Iterable[Any]) -> Any:
-        """Run it once; every launch takes *observe*."""
-        ...
+    def name(self) -> str: ...
+    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]: ...
+    def run(self, observe: Iterable[Any]) -> Any: ...
 
 
 @frozen

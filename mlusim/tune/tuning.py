@@ -132,23 +132,18 @@ class TriedTask(Protocol):
     """The part that all candidates of a run share, whatever is run: one call of a kernel, or a whole program."""
 
     @property
-    def sources(self) -> str:
-        """A word for the sources of mlusim and, behind a hyphen, for those that are tried."""
+    def sources(self) -> str: ...
 
     @property
-    def board(self) -> str:
-        """The board where none is named."""
+    def board(self) -> str: ...
 
     @property
-    def criterion(self) -> Criterion:
-        """The criterion of right results."""
+    def criterion(self) -> Criterion: ...  # the criterion of right results
 
     @property
-    def first(self) -> Settings | None:
-        """The settings that others are compared with."""
+    def first(self) -> Settings | None: ...
 
-    def tried(self, job: "TuneJob") -> dict[str, Any]:
-        """Return the document of one candidate, here and now."""
+    def tried(self, job: "TuneJob") -> dict[str, Any]: ...
 
 
 @frozen

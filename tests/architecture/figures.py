@@ -124,6 +124,21 @@ def lines_of_protocols():
     ]
 
 
+def methods_without_docstring():
+    """Return the public methods without a docstring; those of a protocol have theirs where they are implemented."""
+    return [
+        f"{path}:{m.lineno} {n.name}.{m.name}"
+        for path, n in nodes()
+        if isinstance(n, ast.ClassDef)
+        and not n.name.startswith("_")
+        and not any("Protocol" in ast.unparse(base) for base in n.bases)
+        for m in n.body
+        if isinstance(m, ast.FunctionDef) and not m.name.startswith("_") and not ast.get_docstring(m)
+        if not {"overload", "override"} & {ast.unparse(d).rpartition(".")[2] for d in m.decorator_list}
+        if not any("setter" in ast.unparse(d) for d in m.decorator_list)
+    ]
+
+
 @cache
 def docstrings():
     """Return each docstring with its place."""
@@ -239,6 +254,7 @@ FIGURES = {
     "rows outside of recipes": rows_by_hand,
     "lines with `: Any`": untyped,
     "lines of protocols": lines_of_protocols,
+    "public methods without a docstring, those of protocols apart": methods_without_docstring,
     "docstrings that begin with a question word": questions,
     "docstrings of three words or fewer": short_docstrings,
     "files of 100 lines or more without a comment": few_comments,

@@ -1,7 +1,7 @@
 """The commands that move: forwards, backwards, to a moment."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mlusim.debug import verbs
 from mlusim.debug.console.command import BACK, RUNNING, Command
@@ -15,16 +15,8 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
 
 
-class CountedVerb(Protocol):
-    """A verb that takes a count, and whether lines of any task count."""
-
-    def __call__(self, session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
-        """Move to the place that the command names."""
-        ...
-
-
-def _counted(verb: CountedVerb) -> "Callable[[CommandContext, str], str]":
-    """Return the command of a verb with ``[N] [all]``."""
+def _counted(verb: "Callable[..., Stop]") -> "Callable[[CommandContext, str], str]":
+    """Return the command of a verb that takes a session, a count, and whether lines of any task count: ``[N] [all]``."""
 
     def command(console: "CommandContext", words: str) -> str:
         count, everyone = _count_all(words)

@@ -110,9 +110,7 @@ def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> 
 class Counting(Protocol):
     """A run that counts its moments."""
 
-    def unheard(self) -> None:
-        """Count a moment of which nothing is announced."""
-        ...
+    def unheard(self) -> None: ...
 
 
 class DozingAnnouncer:

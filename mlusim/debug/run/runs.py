@@ -17,9 +17,7 @@ from mlusim.errors import UsageError
 class RunListener(Protocol):
     """An observer that listens to a run beside the debugger, and is told which run it is."""
 
-    def begin(self, run: LaunchRun) -> None:
-        """Listen to the launches of *run*."""
-        ...
+    def begin(self, run: LaunchRun) -> None: ...
 
 
 LOOKBACK = 256  # moments before a stop that are watched, so that there is a history

@@ -27,8 +27,7 @@ class WrittenMethod(Protocol):
     number: int
     at: Mapping[str, int]
 
-    def expression(self, o: "Operand", formula: "Expr") -> str:
-        """Render a formula of the row in terms of the generated code."""
+    def expression(self, o: "Operand", formula: "Expr") -> str: ...
 
 
 def _count(writer: WrittenMethod, step: steps.Count) -> Lines:

@@ -82,8 +82,7 @@ class NativeProgram:
 class Words(Protocol):
     """How a front end names pointers for the words of a kernel's arguments."""
 
-    def pointer(self, pointer: object) -> int:
-        """Return the word of a pointer of this core."""
+    def pointer(self, pointer: object) -> int: ...
 
 
 @functools.cache
@@ -253,23 +252,15 @@ class NativeForm(Protocol):
 
     def loaded(
         self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = ..., *, covered: bool = ...
-    ) -> Loaded | None:
-        """Return the kernel's C for *arch*, compiled by *compiler*, or by the one there is, and loaded, for one launch; None where something in it has none."""
+    ) -> Loaded | None: ...
 
     @property
-    def constants(self) -> tuple[bool, ...]:
-        """For each parameter, whether it is written as a pointer to what is const; a kernel may store there all the same."""
+    def constants(self) -> tuple[bool, ...]: ...
 
-    def words(self, core: NativeCore, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
-        """Return the arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
+    def words(
+        self, core: NativeCore, arguments: Sequence[Any], words: Words
+    ) -> tuple[list[int], list[int]]: ...
 
-    def fault(self, why: int, *given: int) -> Fault:
-        """Make the fault for a place where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
+    def fault(self, why: int, *given: int) -> Fault: ...
 
-    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """Make a pointer that leads to no memory of the board, for Python to refuse.
-
-        It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
-        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,
-        which a store does not change; they are "" for what may change.
-        """
+    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any: ...

@@ -152,26 +152,19 @@ class Looks(Protocol):
 
     knows_declarations: bool  # whether it keeps something of memory on the chip from its declaration on
 
-    def begin(self, core: "NativeCore") -> None:
-        """A task begins on *core*."""
+    def begin(self, core: "NativeCore") -> None: ...
 
-    def again(self, core: "NativeCore") -> None:
-        """A further task begins on *core*, with the declarations of the one before."""
+    def again(self, core: "NativeCore") -> None: ...
 
-    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
-        """Return the address of what C keeps of *allocation* on *core*, 0 for nothing, and its number."""
+    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]: ...
 
-    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
-        """Let Python execute *row*, which has no C, or is *native* and has none for what it is *given*; raises `Suspicion`."""
+    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None: ...
 
-    def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
-        """Python has executed *row*; raises `Suspicion` where that has to be known better."""
+    def executed(self, core: "NativeCore", row: "Intrinsic") -> None: ...
 
-    def allows(self, given: Sequence[Any]) -> bool:
-        """Return whether Python may do something with what is *given*."""
+    def allows(self, given: Sequence[Any]) -> bool: ...
 
-    def suspected(self, core: "NativeCore", why: int) -> None:
-        """C has called for the record, to have room in it (0) or otherwise; raises `Suspicion` where that ends the launch."""
+    def suspected(self, core: "NativeCore", why: int) -> None: ...
 
 
 ON_CHIP = (NRAM, WRAM, SRAM)

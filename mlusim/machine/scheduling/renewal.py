@@ -22,9 +22,7 @@ class Planned(Protocol):
     name: str
     key: Hashable  # equal for plans with equal values
 
-    def layout(self, board: Board) -> RegionMap:
-        """Return the plan's regions on *board*."""
-        ...
+    def layout(self, board: Board) -> RegionMap: ...
 
 
 class Placements:

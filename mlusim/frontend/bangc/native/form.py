@@ -88,7 +88,10 @@ class BangForm:
         *,
         covered: bool = False,
     ) -> Loaded | None:
-        """Return the compiled program for one launch on *arch*; None where something in it has no C."""
+        """Return the kernel's C for *arch*, compiled by *compiler*, or by the one there is, and loaded, for one launch.
+
+        None where something in it has no C.
+        """
         program = self.program(arch, mode, covered=covered)
         return None if program is None else Loaded(self, program, compiler)
 
@@ -258,7 +261,12 @@ class BangForm:
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """Return a pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
+        """Return a pointer to no memory of the board, for Python to refuse: an address, or a variable that is kept in a register.
+
+        It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
+        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,
+        which a store does not change; they are "" for what may change.
+        """
         if element == LITERAL:
             return TextPointer.at(literal_bytes(words), offset, SIZED[size])
         if number == 0:
@@ -267,7 +275,7 @@ class BangForm:
 
     @staticmethod
     def fault(why: int, *given: int) -> Fault:
-        """Return the error for an operation that C leaves undefined."""
+        """Return the fault for an operation that C leaves undefined: *why* is a number of `scalars.h`, which says what is *given*."""
         return FAULTS[why](*given)
 
 

@@ -16,9 +16,7 @@ from mlusim.memory.pointer import Ptr
 class StandInDevice(Protocol):
     """Notes which bytes got values."""
 
-    def filled(self, pointer: Ptr, nbytes: int) -> None:
-        """Note that a stand-in gave these bytes values."""
-        ...
+    def filled(self, pointer: Ptr, nbytes: int) -> None: ...
 
 
 Array = np.ndarray[Any, Any]
