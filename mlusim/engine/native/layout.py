@@ -186,12 +186,6 @@ def _declaration(name: str, fields: Any) -> Iterator[str]:
     yield f"}} {name};"
 
 
-_COUNTED = (
-    "SCALAR", "VECTOR", "TENSOR", "IO", "MOVE", "TENSOR_CYCLES", "IO_STARTS", "TRANSACTIONS", "STALLS", "MOVE_STARTS", "LINES",
-    "SRAM_BYTES", "ATOMICS", "FUNCTIONS", "TRANSPOSED", "SEGMENTS", "EXPONENTIALS", "REDUCTIONS",
-)  # fmt: skip
-
-
 def preamble() -> str:
     """Render the C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
     constants: dict[str, int] = {
@@ -208,7 +202,9 @@ def preamble() -> str:
         "POISON": POISON, "TASK_PLACES": counters.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS,
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
-    constants |= {f"W_{name}": getattr(quantities, name) for name in _COUNTED}
+    constants |= {
+        f"W_{name}": place for name, place in vars(quantities).items() if name.isupper() and name != "PLACES"
+    }
     constants |= {d.name: d.value for d in DIRECTIONS}
     constants |= {name: number for number, name in enumerate(NAMES.values())}
     text = ["#include <stdint.h>", "#include <stddef.h>", f"#define REACH INT64_C({REACH})"]
