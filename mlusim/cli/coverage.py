@@ -1,4 +1,4 @@
-"""``mlusim isa --coverage``: the vendor's names and the tests that execute them."""
+"""``mlusim isa --coverage``: the vendor's names, and what they are here."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ def show_coverage(name: str | None, *, json: bool) -> None:
     if json:
         emit({"names": [_document(found) for found in names]})
         return
-    shown = table("name", "uses", "here", "", "executed by", fold=("executed by",))
+    shown = table("name", "uses", "here", "")
     for found in names:
         row = row_of(found)
         here = f"mlu.{row.name}" if row is not None else f"{found.bare}(mlu, ...)"
-        shown.add_row(found.spelling, found.uses, here, row.certainty if row is not None else "-", found.test)
+        shown.add_row(found.spelling, found.uses, here, row.certainty if row is not None else "-")
     console = output()
     console.print(shown)
     used = sum(bool(found.uses) for found in names)
@@ -43,5 +43,4 @@ def _document(name: VendorName) -> dict[str, Any]:
         "used": bool(name.uses),
         "uses": int(name.uses) if name.uses.isdecimal() else None,
         "certainty": None if row is None else row.certainty,
-        "test": name.test,
     }

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from executed_names import listed_tests
 
 import mlusim.bang
 from mlusim.engine import issue
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer, attending
-from mlusim.manual.coverage import vendor_names
 
 TESTS = Path(__file__).parents[1]
 HELPERS = {
@@ -157,10 +157,9 @@ def function_of(item):
 def main():
     """Run the listed tests and print what they executed, what they noticed and what failed."""
     listed = {}
-    for name in vendor_names():
-        listed.setdefault(name.test, set()).add(
-            name.bare if name.bare in ISA or name.bare in HELPERS else f"{name.bare}_"
-        )
+    for spelling, test in listed_tests().items():
+        bare = spelling.lstrip("_")
+        listed.setdefault(test, set()).add(bare if bare in ISA or bare in HELPERS else f"{bare}_")
     recorder = Recorder(listed)
     nodes = [str(TESTS / test) for test in listed]
     with contextlib.redirect_stdout(io.StringIO()):
