@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         args.program, *args.arguments = args.operator
         args = applied(args, one_case(args))
         args.operator = [args.program, *args.arguments]
-    answers = plan_source.answers(args) if is_source(args.operator[0]) else _of_operator(args)
+    answers = plan_source.answers(args, form) if is_source(args.operator[0]) else _of_operator(args)
     deliver(answers, form=form, file=args.output, title=f"The plan of {args.operator[0]}")
     return 0 if all(a.good for a in answers) else 1
 

@@ -34,6 +34,7 @@ from mlusim.text_grid import table
 
 T = TypeVar("T")
 OF_PLANS = ("set", "dtype")
+DRAWN = ("svg", "html")
 NOTE = (
     "Inferred from this launch: a variable that holds one place throughout each task has a part of its array, and what "
     "moves belongs to the variable that it is computed from."
@@ -52,8 +53,11 @@ TESTED = (
 )
 
 
-def answers(args: argparse.Namespace) -> list[PlanAnswer]:
-    """Return how the kernel divides its arrays, on each board; it is not good where one part overwrites what another holds."""
+def answers(args: argparse.Namespace, form: str) -> list[PlanAnswer]:
+    """Return how the kernel divides its arrays, on each board; it is not good where one part overwrites what another holds.
+
+    In a *form* with pictures the largest value has one too, which the search alone does not need.
+    """
     unfit = next((o for o in OF_PLANS if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
         raise UsageError(
@@ -62,8 +66,9 @@ def answers(args: argparse.Namespace) -> list[PlanAnswer]:
     args.program, *args.arguments = args.operator
     boards = boards_in(args.board, DEFAULT_BOARDS[:1])
     if args.max:
-        found = _on_each(args, boards, lambda call: largest_value(call, args.max.removeprefix("-D")))
-        return [_largest(one, last=one is found[-1]) for one in found]
+        name = args.max.removeprefix("-D")
+        found = _on_each(args, boards, lambda call: largest_value(call, name, carved=form in DRAWN))
+        return [_largest(one, last=one is found[-1], form=form) for one in found]
     if args.frontier:
         x, y = (name.removeprefix("-D") for name in frontier_names(args.frontier))
         fronts = _on_each(args, boards, lambda call: frontier_of(Shapes(call), x, y))
@@ -215,8 +220,11 @@ def _line(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
-def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
-    """Return the largest value on one board, and what fails above it; the *last* says how it was found."""
+def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> PlanAnswer:
+    """Return the largest value on one board, and what fails above it; the *last* says how it was found.
+
+    In a *form* with pictures it has the division at the largest value.
+    """
     if isinstance(one, dict):
         return PlanAnswer(_refused(one), one, good=False)
     begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
@@ -243,11 +251,24 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool) -> PlanAnswer:
     for failure in one.below:
         style = "" if failure.kind == "check" else "bold red"
         lines.append(_line(f"  below it, {name} = {failure.value:,} {failure.told}", style))
+    if one.uncarved:
+        lines.append(_line(f"  the division there is not drawn: {one.uncarved}"))
+    found = f"{SAMPLED} {_branching(one)}"
+    picture = _picture(one, [line.plain for line in lines], found, form)
     lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
     # Once, behind the last board: it is the same for all of them.
-    note: list[RenderableType] = ["", Text(f"{SAMPLED} {_branching(one)}", style="dim")] if last else []
+    note: list[RenderableType] = ["", Text(found, style="dim")] if last else []
     good = one.largest is not None and one.passed is None
-    return PlanAnswer(Group(*lines, *note), one.to_json(), good)
+    return PlanAnswer(Group(*lines, *note), one.to_json(), good, picture)
+
+
+def _picture(one: LargestValue, lines: Sequence[str], found: str, form: str) -> str:
+    """Return the division at the largest value below the *lines* of the answer, and how it was *found*; empty in a *form* of text."""
+    if form not in DRAWN:
+        return ""
+    layouts = [layout for carving in one.carved for layout in layouts_of(carving)]
+    # A page has the words below the picture.
+    return memories_svg(layouts, lines[0], [*lines[1:], found] if form == "svg" else ())
 
 
 def _end(one: LargestValue) -> str:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from textwrap import wrap
 
 from attrs import frozen
 
@@ -40,13 +41,24 @@ def _document(height: float, parts: Sequence[str], title: str) -> str:
 # -- memory maps ------------------------------------------------------------------------------------
 
 
-def memories_svg(layouts: Sequence[Layout]) -> str:
-    """Return the maps of several memories of one kernel on one board below each other, each true to its own scale."""
-    title = f"{layouts[0].plan} on {layouts[0].board}" if layouts else "no on-chip memory"
-    parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
+def memories_svg(layouts: Sequence[Layout], title: str = "", told: Sequence[str] = ()) -> str:
+    """Return the maps of several memories on one board below each other, each true to its own scale.
+
+    Above them is the *title*, or else the kernel and the board, and what is *told*, folded to the width of the picture; where
+    the memories are those of several kernels, each map has the name of its kernel.
+    """
+    title = title or (f"{layouts[0].plan} on {layouts[0].board}" if layouts else "no on-chip memory")
+    # The title is larger than the labels, by which a line is folded.
+    head, *more = wrap(title, int(_INNER / _CHARACTER * 11 / 13))
+    parts = [_text(_LEFT, 20, head, 'font-size="13" font-weight="bold"')]
     y = 34.0
+    lines = [line for text in told for line in wrap(text, int(_INNER / _CHARACTER), subsequent_indent="  ")]
+    for line in (*more, *lines):
+        parts.append(_text(_LEFT, y + 4, line, 'xml:space="preserve"'))
+        y += _KEY
+    several = len({layout.plan for layout in layouts}) > 1
     for layout in layouts:
-        drawn, y = _maps(layout, y)
+        drawn, y = _maps(layout, y, f"{layout.plan}, " if several else "")
         parts += drawn
     return _document(y + 14, parts, title)
 

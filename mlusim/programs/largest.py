@@ -143,6 +143,7 @@ class LargestValue:
     the kernel branches.  Of a host function, where ``function`` says that it is one, ``passed`` are values that it accepts
     and that fail; ``step`` is by what it was searched, and ``odd`` how what is no multiple of that is refused.
     ``unwatched`` says that parts may overlap where to look for that took longer than the search waits for.
+    ``carved`` is how the arrays are divided at the largest value, where that was asked for, and ``uncarved`` why it is not known.
     """
 
     kernel: str
@@ -159,6 +160,8 @@ class LargestValue:
     step: int = 1
     odd: Failure | None = None
     unwatched: bool = False
+    carved: tuple[Carving, ...] = ()
+    uncarved: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``plan FILE.mlu --max``."""
@@ -191,10 +194,11 @@ class LargestValue:
         }
 
 
-def largest_value(call: "SearchedCall", variable: str) -> LargestValue:
+def largest_value(call: "SearchedCall", variable: str, *, carved: bool = False) -> LargestValue:
     """Return the largest *variable* with which *call* runs without a fault and without an overlap on chip.
 
-    The search begins at the value that the call has, or at 1.  Raises `UsageError` where the kernel has no such
+    The search begins at the value that the call has, or at 1.  With *carved* the answer has how the arrays are divided at
+    the largest value, which takes a launch in Python where nothing on chip binds.  Raises `UsageError` where the kernel has no such
     integer, and for what no value of it mends.
     """
     shapes = Shapes(call)
@@ -211,6 +215,7 @@ def largest_value(call: "SearchedCall", variable: str) -> LargestValue:
     binding = None
     if largest is not None and fails is not None:
         binding = shapes.binding({variable: largest}, fails, variable)
+    division, uncarved = shapes.division({variable: largest}) if carved and largest is not None else ((), "")
     return LargestValue(
         *(kernel, board, variable, largest, fails, tuple(shapes.values_tried(variable))),
         binding,
@@ -221,6 +226,8 @@ def largest_value(call: "SearchedCall", variable: str) -> LargestValue:
         shapes.step(variable),
         shapes.odd(variable),
         shapes.unwatched,
+        division,
+        uncarved,
     )
 
 
@@ -443,6 +450,14 @@ class Shapes:
             self._carved[key] = carvings_of(call or self.of(values))
         return self._carved[key]
 
+    def division(self, values: Mapping[str, int]) -> tuple[tuple[Carving, ...], str]:
+        """Return how the arrays are divided with *values*, which run, or why that is not known."""
+        try:
+            with limiting(FAR), _silent():
+                return tuple(self.carved(values)), ""
+        except MlusimError as error:  # watched in Python it may take longer than the search waits for
+            return (), str(error)
+
     def _tried(
         self, values: Mapping[str, int], name: str, look: Callable[["SearchedCall"], Any], *, first: bool
     ) -> Failure | None:
@@ -495,10 +510,8 @@ class Shapes:
             return Binding(fails.sentence, fails.file, fails.line)
         start = fails.address - bases[fails.space]
         end = None if fails.nbytes is None else start + fails.nbytes
-        try:
-            with limiting(FAR), _silent():
-                every = self.carved(values)
-        except MlusimError:  # watched in Python it may take longer than the search waits for
+        every, unknown = self.division(values)
+        if unknown:
             return Binding(fails.space, *(fails.declared or (None, None)))
         declared = [(one, a) for one in every for a in one.arrays if (a.file, a.line) == fails.declared]
         if not declared:

@@ -1,5 +1,6 @@
 """``mlusim plan FILE.mlu``: the parts of on-chip arrays as a kernel of BANG C carves them."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -321,12 +322,20 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
 
 
 def test_the_largest_value_that_runs_is_found_on_each_board(cli, tmp_path, monkeypatch):
-    """It is where the arrays end; the next value fails with its fault, and the text says that values are samples."""
+    """It is where the arrays end; the next value fails with its fault, and the text says that values are samples.
+
+    As a picture the same sentences stand above the map at the largest value; there is none where no value runs.
+    """
     monkeypatch.chdir(tmp_path)
     np.save("in.npy", np.ones(4096, np.float32))
     Path("k.mlu").write_text(SIZED)
     found = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=100", "--max", "n", "--json")
     shown = cli("plan", "k.mlu", *SIZED_CALL, "--max", "n")
+    cli("plan", "k.mlu", *SIZED_CALL[:-2], SIZED_CALL[-1], "--max", "n", "-o", "F.svg")
+    half = ("--arg", "in=randn:float32:n/2", "--arg", "out=out:float32:n", "--arg", "n=4")
+    none = cli("plan", "k.mlu", *half, "--max", "n", "--format", "svg")
+    drawn = Path("F.svg").read_text()
+    told = " ".join(html.unescape(" ".join(re.findall(r">([^<>]*)</text>", drawn))).split())
 
     assert (0, 0) == (found.code, shown.code)
     assert [(512, 513, "fault"), (256, 257, "fault")] == [
@@ -336,6 +345,11 @@ def test_the_largest_value_that_runs_is_found_on_each_board(cli, tmp_path, monke
     assert "K on MLU590-H8: the largest n that runs is 256\n" in shown.out
     assert "n = 257 fails: __bang_add: dst takes elem_count = 257 elements" in shown.out
     assert "Found by sampling" in shown.out
+    lines = shown.out.splitlines()
+    lines = lines[lines.index("K on MLU590-H8: the largest n that runs is 256") :][:3]
+    assert [line.strip() for line in lines if line.strip() in told] == [line.strip() for line in lines]
+    assert "<title>right: 256 float at byte 1,024, 1,024 bytes</title>" in drawn
+    assert (1, True, False) == (none.code, "no n that was tried runs" in none.out, "<rect" in none.out)
 
 
 def test_the_largest_number_of_tasks_is_found_in_steps_of_a_union(cli, tmp_path, monkeypatch):

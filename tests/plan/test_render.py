@@ -23,7 +23,7 @@ from mlusim.plan.render import (
     layout_view,
     plan_view,
 )
-from mlusim.plan.svg import frontier_svg, layout_svg, legend
+from mlusim.plan.svg import frontier_svg, layout_svg, legend, memories_svg
 from ops.mutual_information_backward.plan import PLAN
 from ops.three_interpolate_backward.plan import PLAN as INTERPOLATE
 
@@ -168,6 +168,19 @@ def test_layout_svg(board, told):
     assert small
     assert set(small) <= set(words)
     assert set(small).isdisjoint(beside)
+
+
+def test_maps_of_several_kernels_have_their_names():
+    """Those of one kernel do not need them; what is told is folded to the width of the picture."""
+    layout = PLAN.layout(BOARD, S=15, T=104)
+    other = INTERPOLATE.layout(BOARD, {"Co": 32, "No": 32, "Mo": 32}, dtype="float")
+    drawn, alone = (memories_svg(some, "Title", ["word " * 60]) for some in ([layout, other], [layout]))
+    lines = [e.text for e in ET.fromstring(drawn).iter() if e.tag.endswith("}text")]  # noqa: S314 - written above
+
+    assert "Title" == lines[0]
+    assert [26, 26, 8] == [line.split().count("word") for line in lines[1:4]]
+    assert all(any(line.startswith(f"{one.plan}, ") for line in lines) for one in (layout, other))
+    assert f"{layout.plan}, " not in alone
 
 
 def test_frontier_svg():
