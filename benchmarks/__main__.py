@@ -54,6 +54,12 @@ def main(names: list[str]) -> int:
     if "--page" in names[:-1]:
         at = names.index("--page")
         page, names = Path(names[at + 1]), names[:at] + names[at + 2 :]
+    if {"-h", "--help"} & set(names):
+        print(__doc__)
+        return 0
+    # A group may be called by its function, too, as ``hot_path``.
+    called = {made.__name__: name for name, made in GROUPS.items()}
+    names = [called.get(name, name) for name in names]
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         print(f"{__doc__}\nno group is called {', '.join(unknown)}", file=sys.stderr)
