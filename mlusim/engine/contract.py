@@ -61,7 +61,7 @@ class Flight:
     landed: bool = False
 
 
-class Core(Port, Protocol):
+class IssuingCore(Port, Protocol):
     """The core that an instruction runs on, as the engine sees it; `machine.core.Core` says what each member is."""
 
     pending: int
@@ -95,4 +95,4 @@ class Mlu(Protocol):
     directions: Any  # the copies that the core has, as `engine.routes.Routes`
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> IssuingCore: ...

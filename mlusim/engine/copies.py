@@ -11,7 +11,7 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
-from mlusim.engine.contract import Core, Flight
+from mlusim.engine.contract import Flight, IssuingCore
 from mlusim.engine.polls import POLL_BYTES
 from mlusim.engine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.engine.routes import steps_of
@@ -294,7 +294,7 @@ def misaligned(generation: int, direction: Direction, d: int, s: int, size: int)
     return bool(d % of_dst or s % of_src or size % of_size)
 
 
-def look(core: Core, to: View, frm: View, start: int, size: int) -> None:
+def look(core: IssuingCore, to: View, frm: View, start: int, size: int) -> None:
     """Report a small or repeated copy that may poll what another task changes."""
     # What no other task can change is not polled.
     if frm.space.shared and frm.allocation.writable and not to.space.shared:
@@ -304,7 +304,7 @@ def look(core: Core, to: View, frm: View, start: int, size: int) -> None:
             core.polls.copy(frm.allocation.address + start)
 
 
-def remember_flight(core: Core, dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> None:
+def remember_flight(core: IssuingCore, dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> None:
     """Remember where a copy that flies reads: the same bytes again and again are polling."""
     frm, start = src.view, src.offset
     if (shape or size > POLL_BYTES) and (frm.allocation is not core.source or start != core.source_at):

@@ -16,8 +16,7 @@ from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import file_of, is_own
 from mlusim.machine.events import Effect, Site, Step
-from mlusim.machine.observed import Core as Announced
-from mlusim.machine.observed import Launch
+from mlusim.machine.observed import Core, Launch
 from mlusim.machine.scheduling.schedule import Choices
 from mlusim.memory.footprint import Access
 
@@ -38,7 +37,7 @@ class Session(Launch, Protocol):
     scheduler: Any
 
 
-class Core(Announced, Protocol):
+class AnnouncedCore(Core, Protocol):
     """The core that is announced."""
 
     @property
@@ -65,7 +64,7 @@ class Announcer:
         "_choices", "_core", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
     )  # fmt: skip
 
-    def __init__(self, core: "Core", choices: Choices | None) -> None:
+    def __init__(self, core: "AnnouncedCore", choices: Choices | None) -> None:
         session = core.session
         self._core = core
         self._hub = session.hub
