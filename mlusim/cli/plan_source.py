@@ -44,8 +44,9 @@ SAMPLED = (
     "as they are given; some below the largest run as well, and values in between were not run."
 )
 TRACED = (
-    "Found by sampling: for each value of the first variable the second is doubled, then the interval is bisected, and each "
-    "runs once with the other arguments as they are given; values in between were not run."
+    "Found by sampling: for each value of the first variable the second is doubled, or looked for around where its neighbours "
+    "let expect it, then the interval is bisected, and each runs once with the other arguments as they are given; values in "
+    "between were not run."
 )
 TESTED = (
     "Tested by sampling: with each value of the other variable, the largest that the claim admits is compared with the largest "
@@ -327,7 +328,12 @@ def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> PlanAnswe
     note: list[RenderableType] = ["", Text(TRACED, style="dim")] if last else []
     good = bool(len(found) and (found.ys >= 0).any())
     why = [] if one.refusal is None else [_line(f"  {found.y} = {one.refusal.value:,} {one.refusal.told}")]
-    view = Group(title, frontier_view(found, every=True), *why, *note)
+    if one.cut:
+        why.append(_line(f"  {one.cut}", "bold red"))
+    # Without time nothing is known, which is no limit of the kernel.
+    late = bool(one.cut) or (one.refusal is not None and one.refusal.kind == "limit")
+    shown = [frontier_view(found, every=True)] if len(found) or not late else []
+    view = Group(title, *shown, *why, *note)
     drawn = frontier_svg(found, one.title) if len(found) else ""
     return PlanAnswer(view, one.to_json(), good, drawn, found.to_csv())
 

@@ -9,6 +9,8 @@ accept and what then fails, for that is a gap of the checks.
 
 import contextlib
 import io
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -241,22 +243,25 @@ def _between(largest: int, *, few: bool) -> list[int]:
 
 
 def ascend(
-    start: int, top: int, failing: Callable[[int], Failure | None]
+    start: int, top: int, failing: Callable[[int], Failure | None], *, near: bool = False
 ) -> tuple[int | None, Failure | None]:
     """Return the largest value up to *top* that is not *failing*, and the failure above it.
 
-    What the search does not wait for is not told to the last value: each takes as long as it waits.
+    With *near* it is expected at *start*, so that the first steps from there are small.  What the search does not wait for
+    is not told to the last value: each takes as long as it waits.
     """
     value = min(start, top)
+    stride = 1 if near else value
     failure = failing(value)
     low = value if failure is None else None
     while failure is None and value < top:
-        value = min(2 * value, top)
+        value, stride = min(value + stride, top), 2 * stride
         failure = failing(value)
         low = low if failure is not None else value
-    # Downwards by halves: what is given may fail itself.
+    # Downwards, at most by halves: what is given may fail itself.
     while low is None and value > 1:
-        value //= 2
+        slow = failure is not None and failure.kind == "limit"
+        value, stride = value // 2 if slow else max(value - stride, value // 2), 2 * stride
         below = failing(value)
         low = value if below is None else None
         failure = below or failure
@@ -279,6 +284,7 @@ class Shapes:
     call: "SearchedCall"
     tried: list[Mapping[str, int]] = field(factory=list)
     unwatched: bool = False  # whether to look for overlaps took longer than the search waits for
+    until: float = math.inf  # of `time.monotonic`, when the whole search ends
     _faults: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
     _many: dict[tuple[tuple[str, int], ...], int] = field(factory=dict)  # instructions of a call of a kernel
     _carved: dict[tuple[tuple[str, int], ...], list[Carving]] = field(factory=dict)
@@ -290,6 +296,11 @@ class Shapes:
     def kernel(self) -> str:
         """The name of the kernel, or of the host function."""
         return self.call.called
+
+    @property
+    def over(self) -> bool:
+        """Return whether the time of the whole search is over; no more is launched then."""
+        return self.until < math.inf and time.monotonic() >= self.until
 
     def values_tried(self, name: str) -> list[int]:
         """Return the values of *name* that were tried, in order."""
@@ -365,12 +376,15 @@ class Shapes:
         return self.call.with_values(arguments, macros, (x, y, z))
 
     def largest(
-        self, name: str, fixed: Mapping[str, int], start: int, top: int | None = None
+        self, name: str, fixed: Mapping[str, int], start: int, *, near: bool = False
     ) -> tuple[int | None, Failure | None]:
-        """Return the largest *name*, the others *fixed*, that ends in no fault and no overlap, and what fails above it."""
+        """Return the largest *name*, the others *fixed*, that ends in no fault and no overlap, and what fails above it.
+
+        With *near* it is expected at *start*.
+        """
         if _is_function(self.call) and name not in (*DIMS, *self._steps) and not self.is_macro(name):
             self._find_step(name, fixed, start)
-        top, step = self.top(name) if top is None else top, self.step(name)
+        top, step = self.top(name), self.step(name)
 
         def failing(
             look: Callable[[Mapping[str, int], str], Failure | None],
@@ -381,10 +395,10 @@ class Shapes:
 
             return steps
 
-        largest, fails = ascend(max(1, start // step), top // step, failing(self.fault))
+        largest, fails = ascend(max(1, start // step), top // step, failing(self.fault), near=near)
         fitting, overlap = None, None
         if largest is not None:
-            fitting, overlap = ascend(largest, largest, failing(self.overlap))
+            fitting, overlap = ascend(largest, largest, failing(self.overlap), near=near)
         beyond = overlap or fails
         return (
             None if fitting is None else fitting * step,
@@ -462,6 +476,8 @@ class Shapes:
         self, values: Mapping[str, int], name: str, look: Callable[["SearchedCall"], Any], *, first: bool
     ) -> Failure | None:
         value = values[name]
+        if self.over:
+            return Failure(value, "limit", "the time of the whole search is over")
         if values not in self.tried:
             self.tried.append(dict(values))
         try:

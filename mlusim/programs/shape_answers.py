@@ -1,6 +1,7 @@
 """Frontiers and claims of a kernel of BANG C, found by running it with sampled values of two variables."""
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from mlusim.plan.solver.frontier import Frontier
 if TYPE_CHECKING:
     from mlusim.programs.largest import Failure, Shapes
 
+WHOLE = 60
+"""Seconds of the whole search for a frontier; a launch that began before may take its own time."""
 SAMPLES = 10
 """Values of the first variable with which the second is searched."""
 
@@ -24,7 +27,7 @@ SAMPLES = 10
 class SampledFrontier:
     """For each sampled x the largest y that runs; ``fails`` is what fails above it, None where nothing was seen to.
 
-    ``refusal`` is how the call itself fails, where no x runs.
+    ``refusal`` is how the call itself fails, where no x runs, and ``left_out`` are the values of x for which there was no time.
     """
 
     kernel: str
@@ -32,11 +35,18 @@ class SampledFrontier:
     frontier: Frontier
     fails: "tuple[Failure | None, ...]"
     refusal: "Failure | None" = None
+    left_out: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
         """Return the title of the answer."""
         return f"{self.kernel} on {self.board}"
+
+    @property
+    def cut(self) -> str:
+        """Return a sentence about the values of x for which there was no time; empty where there are none."""
+        values = ", ".join(f"{value:,}" for value in self.left_out)
+        return f"the search ended after {WHOLE} s; left out: {self.frontier.x} = {values}" if values else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns of the frontier, and the failures beyond it."""
@@ -46,6 +56,7 @@ class SampledFrontier:
             "sampled": True,
             **self.frontier.to_json(),
             "fails": [None if failure is None else failure.to_json() for failure in self.fails],
+            "left_out": list(self.left_out),
         }
 
 
@@ -56,19 +67,18 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
     """
     if x == y:
         raise UsageError(f"a frontier needs two variables, not {x} twice")
+    shapes.until = time.monotonic() + WHOLE
     start_x, start_y = shapes.given(x), shapes.given(y)
     end = _end(shapes, x, y)
-    xs = sampled(end, start_x) if end else []
-    ys: list[int] = []
-    fails: list[Failure | None] = []
-    names: list[str] = []
-    for value in xs:
-        # The last y that ran is the start: neighbours on the scale have limits of the same size.
-        largest, failure = shapes.largest(y, {x: value}, next((n for n in reversed(ys) if n > 0), start_y))
-        ys.append(-1 if largest is None else largest)
-        fails.append(failure)
-        known = largest is not None and failure is not None
-        names.append(shapes.binding({x: value, y: ys[-1]}, failure, y).name if known and failure else "")
+    every = sampled(end, start_x) if end else []
+    found = _points(shapes, x, y, every, start_y)
+    xs = sorted(found)
+    ys = [found[value][0] for value in xs]
+    fails = [found[value][1] for value in xs]
+    names = [
+        shapes.binding({x: value, y: largest}, failure, y).name if largest > 0 and failure else ""
+        for value, (largest, failure) in sorted(found.items())
+    ]
     constraints = tuple(dict.fromkeys(filter(None, names)))
     binding = [constraints.index(name) if name else -1 for name in names]
     fixed = {
@@ -77,8 +87,48 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
         if name not in (x, y) and name in shapes.call.arguments and shapes.is_plain(name)
     }
     frontier = Frontier(x, y, _ints(xs), _ints(ys), _ints(binding), constraints, fixed)
-    refusal = None if xs else shapes.failure({x: start_x, y: start_y}, y)
-    return SampledFrontier(shapes.kernel, shapes.call.board.name, frontier, tuple(fails), refusal)
+    refusal = None if every else shapes.failure({x: start_x, y: start_y}, y)
+    left_out = tuple(value for value in every if value not in found)
+    return SampledFrontier(shapes.kernel, shapes.call.board.name, frontier, tuple(fails), refusal, left_out)
+
+
+def _points(
+    shapes: "Shapes", x: str, y: str, xs: list[int], start: int
+) -> "dict[int, tuple[int, Failure | None]]":
+    """Return for each of *xs* the largest *y* that runs, -1 where none does, and what fails above it.
+
+    The search begins at *start*.  A value for which there is no time is left out.
+    """
+    found: dict[int, tuple[int, Failure | None]] = {}
+    for value in _spread(xs):
+        guess = _guess(value, {at: largest for at, (largest, _) in found.items() if largest > 0})
+        largest, failure = shapes.largest(y, {x: value}, guess or start, near=bool(guess))
+        if not shapes.over or largest is not None:
+            found[value] = (-1 if largest is None else largest, failure)
+        if shapes.over:
+            break
+    return found
+
+
+def _spread(xs: list[int]) -> list[int]:
+    """Return *xs* in an order that has both ends first and then the middle of what is left, so that any beginning of it samples all."""
+    order, gaps = [*xs[:1], *xs[1:][-1:]], [(0, len(xs) - 1)]
+    for low, high in gaps:
+        if high - low > 1:
+            middle = (low + high) // 2
+            order.append(xs[middle])
+            gaps += [(low, middle), (middle, high)]
+    return order
+
+
+def _guess(x: int, known: Mapping[int, int]) -> int:
+    """Return where the largest y of *x* is expected, between its *known* neighbours on logarithmic scales; 0 where it has not two."""
+    low, high = max((at for at in known if at < x), default=0), min((at for at in known if at > x), default=0)
+    if not low or not high:
+        return 0
+    # A product that is limited, and a limit of y alone, are straight lines there.
+    share = math.log(x / low) / math.log(high / low)
+    return max(1, int(math.exp((1 - share) * math.log(known[low]) + share * math.log(known[high])) + 1e-6))
 
 
 def _end(shapes: "Shapes", x: str, y: str) -> int:

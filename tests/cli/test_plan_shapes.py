@@ -1,8 +1,14 @@
 """``mlusim plan FILE.mlu`` with --max, --frontier and --claim: shapes that run, found by running them."""
 
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from mlusim.arch.catalog import find_board
+from mlusim.programs.largest import Binding, Failure, Shapes
+from mlusim.programs.shape_answers import frontier_of
 
 SOURCE = """\
 #ifndef TILE
@@ -121,6 +127,57 @@ def test_a_frontier_has_the_largest_of_one_for_sampled_values_of_the_other(plan)
     assert 8 <= len(rows)
     assert all(int(cols) == 512 // int(number) for number, cols, _ in rows[1:])
     assert "right in pool binds" in Path("frontier.svg").read_text()
+
+
+class Product(Shapes):
+    """A kernel that runs where the product of two variables is at most 512; its time is over after so many launches."""
+
+    def __init__(self, most):
+        super().__init__(SimpleNamespace(called="K", board=find_board("MLU370-X4"), arguments={}))
+        self.runs, self.most = [], most
+
+    @property
+    def over(self):
+        return len(self.runs) >= self.most
+
+    def variables(self):
+        return {"rows": 1000, "cols": 1000}
+
+    def given(self, *_):
+        return 1
+
+    def step(self, *_):
+        return 1
+
+    def binding(self, *_):
+        return Binding("pool")
+
+    def overlap(self, *_):
+        return None
+
+    def fault(self, values, name):
+        if self.over:
+            return Failure(values[name], "limit", "over")
+        self.runs.append(values)
+        return Failure(values[name], "fault", "full") if values["rows"] * values["cols"] > 512 else None
+
+
+def test_a_frontier_looks_where_neighbours_let_expect_it_and_ends_with_its_time():
+    """Between two known values there are two launches; the values for which there is no time are left out, and told."""
+    whole = Product(10_000)
+    found = frontier_of(whole, "rows", "cols")
+    cut = frontier_of(Product(len(whole.runs) - 6), "rows", "cols")
+    each = Counter(values["rows"] for values in whole.runs if values["cols"] > 1)
+    xs, kept = found.frontier.xs.tolist(), cut.frontier.xs.tolist()
+
+    assert {2} == {each[rows] for rows in xs[1:-1]}
+    assert [512 // rows for rows in xs] == found.frontier.ys.tolist()
+    assert ("", ()) == (found.cut, found.left_out)
+    assert [1, 512] == [kept[0], kept[-1]]
+    assert xs == sorted([*kept, *cut.left_out])
+    left = ", ".join(map(str, cut.left_out))
+    assert f"the search ended after 60 s; left out: rows = {left}" == cut.cut
+    assert [*cut.left_out] == cut.to_json()["left_out"]
 
 
 def test_a_claim_holds_or_has_a_counterexample(plan):
