@@ -172,9 +172,8 @@ class ScriptSubject:
         """Run the script and return its outcome."""
         leavings = Leavings()
         director.effects = effects
-        errors = contextlib.suppress(
-            Exception, SystemExit, GeneratorExit
-        )  # the run under the checkers tells them
+        # The run under the checkers tells them.
+        errors = contextlib.suppress(Exception, SystemExit, GeneratorExit)
         with directing(director), errors, contextlib.redirect_stdout(io.StringIO()):
             ScriptProgram(self.script, self.arguments).run((leavings,))
         return tuple(leavings.launches)

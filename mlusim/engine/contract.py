@@ -69,9 +69,8 @@ class IssuingCore(Port, Protocol):
     source_at: int
     log: Any  # the log of its work, row by row; None where time is not predicted
     polls: Polls  # the record of its loads of shared memory
-    away: dict[
-        tuple[View, int], View
-    ]  # SRAM of other clusters, by the core's view of its own and their number
+    # SRAM of other clusters, by the core's view of its own and their number.
+    away: dict[tuple[View, int], View]
 
     @property
     def cluster(self) -> Any: ...  # None for a Block task

@@ -62,9 +62,8 @@ class Bench:
         self._end, theirs = socket.socketpair()
         with theirs:
             self._server = _started(theirs)
-        self.close = weakref.finalize(
-            self, _closed, self._end, self._server
-        )  # at the end of this process at the latest
+        # Closed at the end of this process at the latest.
+        self.close = weakref.finalize(self, _closed, self._end, self._server)
         self._alone = threading.Lock()  # one candidate at a time, as in the threads of a worker of Dask
         self._most = sum(d.nbytes for d in draws) + ROOM
         setup = {

@@ -322,9 +322,8 @@ def _call(
         finally:
             collector.close()
             _keep(judged.findings, collector.found)
-            _keep(
-                judged.findings, [a.finding for a in collector.allowed]
-            )  # a candidate allows itself nothing
+            # A candidate allows itself nothing.
+            _keep(judged.findings, [a.finding for a in collector.allowed])
     about: dict[str, Any] = {
         "case": facts["case"],
         "draw": facts["draw"],

@@ -44,7 +44,6 @@ from mlusim.machine.options import LaunchOptions, listed
 from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of
 from mlusim.machine.session import Request, Session
-from mlusim.machine.tally import CoverCounts
 from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.declaration import MemoryDeclaration
@@ -416,7 +415,7 @@ def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
     if not counting:
         yield
         return
-    session.counts = counts = CoverCounts(session.native.program.covers, math.prod(session.dim))
+    counts = session.count_lines()
     for observer in counting:
         observer.launch_begin(session)
     try:

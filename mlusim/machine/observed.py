@@ -44,10 +44,9 @@ class Kernel(Protocol):
     def name(self) -> str: ...
     @property
     def body(self) -> Callable[..., Any]: ...
+    # The local variables that are alive at once where they take most.
     @property
-    def on_stack(
-        self,
-    ) -> "tuple[StackVariable, ...]": ...  # the local variables that are alive at once where they take most
+    def on_stack(self) -> "tuple[StackVariable, ...]": ...
     @property
     def compiled(self) -> bool: ...  # whether it is one of BANG C
 

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ from mlusim.machine.observed import TaskPlace
 from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
-from mlusim.machine.tally import Tally
+from mlusim.machine.tally import CoverCounts, Tally
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
@@ -162,6 +163,11 @@ class Session:
                 self.tally.count(core)
                 core.release()
             self.pool.clear()
+
+    def count_lines(self) -> CoverCounts:
+        """Let C count what each task passes of what its program covers; return the counts."""
+        self.counts = made = CoverCounts(self.native.program.covers, math.prod(self.dim))
+        return made
 
     def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Session":
         """Return a session of the same request for some of its tasks, in C, of which *notes* has what they touch off chip."""

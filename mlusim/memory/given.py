@@ -46,3 +46,8 @@ def allocations(request: _Request) -> list[Allocation]:
     """Return the allocations that the kernel is given, each once, in order."""
     found = (allocation_of(argument) for argument in leaves(request))
     return list(dict.fromkeys(allocation for allocation in found if allocation is not None))
+
+
+def bytes_given(request: _Request) -> int:
+    """Return the bytes of the memory that *request* leads to."""
+    return sum(allocation.nbytes for allocation in allocations(request))

@@ -142,9 +142,8 @@ class _Study:
             if choices is not None and known.choices == choices and known.board.arch.name == board.arch.name:
                 return self._retimed(known, board)
         why = self._difference(board, choices)
-        engine = (
-            AUTO if compiles(board.arch) else PYTHON
-        )  # one board that C leaves out does not end the question
+        # One board that C leaves out does not end the question.
+        engine = AUTO if compiles(board.arch) else PYTHON
         options = LaunchOptions(engine=engine)
         run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy, options=options)
         # A study keeps a run for each architecture, and outputs are most of its bytes.

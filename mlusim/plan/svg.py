@@ -80,16 +80,18 @@ def _maps(layout: Layout, y: float, word: str = "", *, named: bool = True) -> tu
 def _keys(small: Sequence["Named"], y: float) -> tuple[list[str], float]:
     """Return the colours and words of regions that are too *small* for their names in two columns from *y* on, and where they end."""
     shown = small if len(small) <= _MOST_KEYS else small[: _MOST_KEYS - 1]
+    words = [one.words for one in shown] + [f"and {len(small) - len(shown)} more"] * (len(shown) < len(small))
     parts = []
-    for number, one in enumerate(shown):
+    for number, text in enumerate(words):
         x, top = _LEFT + number % 2 * _INNER / 2, y + number // 2 * _KEY
-        look = 'fill="none" stroke="currentColor"' if one.rest else f'fill="{one.color}" fill-opacity="0.85"'
-        parts.append(f'<rect x="{x:.1f}" y="{top:.0f}" width="9" height="9" {look}/>')
-        parts.append(_text(x + 15, top + 8, one.words))
-    if len(shown) < len(small):
-        x, top = _LEFT + len(shown) % 2 * _INNER / 2, y + len(shown) // 2 * _KEY
-        parts.append(_text(x + 15, top + 8, f"and {len(small) - len(shown)} more"))
-    rows = -(-min(len(small), _MOST_KEYS) // 2)
+        if number < len(shown):
+            one = shown[number]
+            look = (
+                'fill="none" stroke="currentColor"' if one.rest else f'fill="{one.color}" fill-opacity="0.85"'
+            )
+            parts.append(f'<rect x="{x:.1f}" y="{top:.0f}" width="9" height="9" {look}/>')
+        parts.append(_text(x + 15, top + 8, text))
+    rows = -(-len(words) // 2)
     return parts, y + rows * _KEY + (6 if rows else 0)
 
 

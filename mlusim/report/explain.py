@@ -341,9 +341,8 @@ def _transfers(about: Figures) -> Iterator[Reason]:
     if mean < GOOD_TRANSFER:
         words = f"its {count(about.transfers)} off-chip transfers carry {mean:.0f} bytes each, {GOOD_TRANSFER} and more are best"
         yield Reason(share * (1 - mean / GOOD_TRANSFER), words)
-    used = (
-        about.io_bytes / about.line_bytes if about.io_bytes else 1.0
-    )  # of scalar accesses, no byte is counted
+    # Of scalar accesses, no byte is counted.
+    used = about.io_bytes / about.line_bytes if about.io_bytes else 1.0
     if used < 0.75:
         words = f"lines of 64 bytes that are used in part make the off-chip memory move {1 / used:.1f} times the bytes"
         yield Reason(share * (1 - used), words)

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*(ROOT / "mlusim").rglob("*.py"), *(ROOT / "ops").rglob("*.py")])
 
-# Here a protocol bears the name of the class for which it stands: what one room may see of an object of another.
+# Here a protocol may bear the name of the class for which it stands: what one room may see of an object of another.
 VIEWS = {"mlusim/machine/observed.py", "mlusim/machine/announcer.py", "mlusim/engine/contract.py"}
 
 

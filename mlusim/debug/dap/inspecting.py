@@ -254,9 +254,8 @@ def _names(state: State) -> list[str]:
 def _read_memory(state: State, arguments: Arguments) -> Body:
     session = state.session
     reference, offset = str(arguments["memoryReference"]), int(arguments.get("offset") or 0)
-    begins = span_at(
-        session, reference, 0
-    )  # a reference that is none is an error, wherever one reads from it
+    # A reference that is none is an error, wherever one reads from it.
+    begins = span_at(session, reference, 0)
     count = int(arguments["count"])
     if not 0 <= count <= LONGEST:
         raise UsageError(

@@ -5,7 +5,6 @@ C runs the launch, and counts its lines by task.
 
 import contextlib
 import functools
-import math
 from collections.abc import Iterable
 from functools import singledispatch
 from types import CodeType
@@ -38,7 +37,6 @@ from mlusim.frontend.bangc.ir import Block, Labelled, Switch
 from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
 from mlusim.kernel_frames import function_of
 from mlusim.machine.native.screening import screening_of, worth_a_compiler
-from mlusim.machine.tally import CoverCounts
 from mlusim.memory.space import GDRAM
 from mlusim.observe.names import observers_of
 
@@ -159,7 +157,7 @@ def _passed(recorded: KeptLaunch) -> PassedLaunch:
     covers, order = loaded.program.covers, _Order(recorded)
     copied, _ = recorded.again(())
     run = copied.screened((order,), None, loaded, None, None)
-    run.counts = counts = CoverCounts(run.native.program.covers, math.prod(run.dim))
+    counts = run.count_lines()
     failed = False
     try:
         run.run()

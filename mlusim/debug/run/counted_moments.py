@@ -1,22 +1,17 @@
 """The moments of a core by its counters: what a run passes on the way to the moment of interest is counted, and not announced."""
 
 from collections.abc import Iterable
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mlusim.arch.board import Pipe
 from mlusim.debug.run.milestones import Mark
-from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.announcer import Announcer
-from mlusim.machine.events import Effect, Step
-from mlusim.memory.footprint import Access
+from mlusim.machine.events import Effect
 
 if TYPE_CHECKING:
     from mlusim.debug.run.run_observer import RunObserver
     from mlusim.machine.core import Core
     from mlusim.machine.session import Session
-    from mlusim.memory.pointer import View
 
 
 ANNOUNCED = tuple(
@@ -124,55 +119,21 @@ class DozingAnnouncer:
     def __init__(self, run: Counting, announcer: Announcer) -> None:
         self._run, self._announcer = run, announcer
 
-    def row(
-        self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
-    ) -> Effect | None:
-        """Count an intrinsic, and announce nothing."""
-        del row, frame, operands, arguments
+    def row(self, *announced: object) -> None:
+        """Count a moment, and announce nothing: there is no effect for who asks."""
+        del announced
         self._run.unheard()
-        return None
 
-    def copy(
-        self,
-        row: Intrinsic,
-        pipe: Pipe,
-        reads: tuple[Access, ...],
-        writes: tuple[Access, ...],
-        arguments: tuple[Any, ...],
-    ) -> Effect | None:
-        """Count a blocking copy, or another blocking effect with strides."""
-        del row, pipe, reads, writes, arguments
-        self._run.unheard()
-        return None
+    # Intrinsics, blocking effects with strides, landings and scalar accesses are each one moment.
+    copy = lands = scalar = row
 
-    def flight(
-        self,
-        row: Intrinsic,
-        pipe: Pipe,
-        reads: tuple[Access, ...],
-        writes: tuple[Access, ...],
-        arguments: tuple[Any, ...],
-    ) -> Effect:
-        """Count the issue of an asynchronous effect."""
-        effect = self._announcer.in_flight(row, pipe, reads, writes, arguments)
+    def flight(self, *announced: Any) -> Effect:
+        """Count the issue of an asynchronous effect, which is announced as `Announcer.in_flight` makes it."""
+        effect = self._announcer.in_flight(*announced)
         self._run.unheard()
         return effect
-
-    def lands(self, effect: Effect) -> None:
-        """Count the landing of an asynchronous effect."""
-        del effect
-        self._run.unheard()
 
     def retire(self, effect: Effect | None) -> None:
         """Note that the bytes of *effect* have changed."""
         if effect is not None:
             effect.landed = True
-
-    def scalar(self, name: str, view: "View", index: int, value: object = None) -> None:
-        """Count a scalar access."""
-        del name, view, index, value
-        self._run.unheard()
-
-    def mark(self) -> list[Step]:
-        """Return none: pipes are ordered where steps are announced."""
-        return []

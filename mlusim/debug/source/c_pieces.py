@@ -150,9 +150,8 @@ class _Builder:
         if isinstance(node, ir.Builtin):
             return (Read(BUILT_IN, node.name, node.name),)
         if isinstance(node, _CALLS):
-            return (
-                Read(CALLED, getattr(node, "name", ""), text_of(node.span)),
-            )  # which takes what it is given
+            # A function takes what it is given.
+            return (Read(CALLED, getattr(node, "name", ""), text_of(node.span)),)
         if isinstance(node, ir.Conditional):
             sides = (self._reads(node.test), self._reads(node.then), self._reads(node.other))
             return (ReadChoice(text_of(node.test.span), *sides, _decider(node.test)),)

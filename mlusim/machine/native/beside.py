@@ -28,7 +28,7 @@ from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
-from mlusim.memory.given import allocation_of, allocations
+from mlusim.memory.given import allocation_of, allocations, bytes_given
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 
@@ -304,7 +304,7 @@ def threads_for(
     if many < 2 or arch.name in _left.get(form, ()):
         return 1
     named = asked_of(request.options.engine) == NATIVE
-    if not named and sum(a.nbytes for a in allocations(request)) < WORTH_THREADS:
+    if not named and bytes_given(request) < WORTH_THREADS:
         return 1
     with contextlib.suppress(BuildError):
         if form.loaded(arch, available(), Mode.BESIDE, covered=covered) is not None:
@@ -413,10 +413,8 @@ class _Launch:
 
     def _mostly_adds(self) -> bool:
         added = sum(tally.counts[number] for tally in self.tallies for number in ADDS)
-        every, carried = (
-            sum(tally.length for tally in self.tallies),
-            sum(tally.io_bytes for tally in self.tallies),
-        )
+        every = sum(tally.length for tally in self.tallies)
+        carried = sum(tally.io_bytes for tally in self.tallies)
         return added * DEAR >= every and carried >= DEAR_BYTES
 
     @staticmethod

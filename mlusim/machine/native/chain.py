@@ -93,10 +93,9 @@ class Chain:
 
     def ended(self) -> Iterator[SilentTask]:
         """Yield the doings of the tasks that have ended without Python; the core is brought to the task behind them."""
-        first, done = (
-            0,
-            self._done[: self.c.at].tolist(),
-        )  # a task that has called for Python has nothing before it to tell
+        first = 0
+        # A task that has called for Python has nothing before it to tell.
+        done = self._done[: self.c.at].tolist()
         for place, counted in zip(self._places, done, strict=False):
             *head, many = counted[TASK_PLACES : TASK_PLACES + len(layout.CHAIN_DONE)]
             yield SilentTask(

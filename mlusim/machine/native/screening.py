@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import math
 import operator
 import weakref
 from collections.abc import Callable, Sequence
@@ -49,10 +48,9 @@ from mlusim.machine.native.beside import (
 )
 from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, note
-from mlusim.machine.tally import CoverCounts
 from mlusim.memory.allocation import POISON
 from mlusim.memory.footprint import Access
-from mlusim.memory.given import allocations
+from mlusim.memory.given import allocations, bytes_given
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 from mlusim.time.log import WAITS
@@ -135,7 +133,7 @@ class Screening:
             screen = Screen(self.looks, RowWatch, windows=windows)
             session = session_of((screen,), None, loaded, meter, screen)
             if self._counting:
-                session.counts = CoverCounts(session.native.program.covers, math.prod(session.dim))
+                session.count_lines()
             return session, screen
 
         session, screen = made(loaded, windows=False)
@@ -186,7 +184,7 @@ class Screening:
         if long:
             _long.add(self.request.kernel.native)
         else:
-            _short[self.request.kernel.native] = _given(self.request)
+            _short[self.request.kernel.native] = bytes_given(self.request)
         return long
 
 
@@ -232,7 +230,7 @@ def screening_of(
     if asked == PYTHON or counted or drawn or native is None or not compiles(board.arch):
         return None
     tried = asked == AUTO and not _worth(request)
-    if asked == AUTO and (debugged() or (tried and _given(request) <= _short.get(native, TRIED - 1))):
+    if asked == AUTO and (debugged() or (tried and bytes_given(request) <= _short.get(native, TRIED - 1))):
         return None
     found, compiler = sorted_by_interest(watching), available()
     if found is None or compiler is None:
@@ -263,12 +261,7 @@ def worth_a_compiler(request: "Request") -> bool:
 def _worth(request: "Request") -> bool:
     if request.kernel.native in _long:
         return True
-    return _given(request) >= LARGE
-
-
-def _given(request: "Request") -> int:
-    """Return the bytes of the memory that *request* leads to."""
-    return sum(a.nbytes for a in allocations(request))
+    return bytes_given(request) >= LARGE
 
 
 def note_watched(session: "Session") -> None:
@@ -320,7 +313,7 @@ def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: in
     many = min(asked, groups_of(request, arch))
     if many < 2 or looks & Screened.PARTS or arch.name in _left_beside.get(request.kernel.native, ()):
         return 1
-    large = asked_of(request.options.engine) == NATIVE or _given(request) >= WORTH_THREADS
+    large = asked_of(request.options.engine) == NATIVE or bytes_given(request) >= WORTH_THREADS
     return many if large else 1
 
 

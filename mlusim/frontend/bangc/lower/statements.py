@@ -246,9 +246,8 @@ def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     else:
         bound = ir.Declare(scope.add(declaration), value, variable.span)
     body = (bound, *turn(scope, inner))
-    test = ir.Compare(
-        "!=", here, ir.Load(stop, kind, span), t.BOOL, span
-    )  # as C++ has it: iterators need no order
+    # Not <, as C++ has it: iterators need no order.
+    test = ir.Compare("!=", here, ir.Load(stop, kind, span), t.BOOL, span)
     step = ir.Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
     loop = ir.Loop(test, step, body, False, span)
     return [

@@ -15,9 +15,8 @@ def fill(
     """``cnnlFill_v3``: every element is *value*, which has the tensor's type, on the host or on the device."""
     shape = tensors.shape_of(desc)
     dtype = tensors.dtype_of(desc)
-    given = (
-        tensors.scalar(value, dtype) if mode == 0 else tensors.values(_One(desc), value)[0]
-    )  # CNNL_POINTER_MODE_HOST
+    # Mode 0 is CNNL_POINTER_MODE_HOST.
+    given = tensors.scalar(value, dtype) if mode == 0 else tensors.values(_One(desc), value)[0]
     return tensors.store(driver, desc, out, np.full(shape, given, dtype))
 
 

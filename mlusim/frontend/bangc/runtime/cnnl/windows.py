@@ -207,9 +207,8 @@ class _Tap:
     at: tuple[int, int]
     channels: slice
     number: int  # among the taps of all groups
-    corners: list[
-        tuple[tensors.Array, tensors.Array, tensors.Array, tensors.Array, tensors.Array]
-    ]  # row, column, weight, slopes along both axes
+    # Row, column, weight, slopes along both axes.
+    corners: list[tuple[tensors.Array, tensors.Array, tensors.Array, tensors.Array, tensors.Array]]
     mask: tensors.Argument
 
     def read(self, picture: tensors.Array, which: int) -> tensors.Array:
