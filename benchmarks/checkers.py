@@ -17,6 +17,8 @@ from mlusim.arch.catalog import find_board
 from mlusim.engine.native.build import available
 from mlusim.engine.preference import NATIVE, PYTHON
 from mlusim.machine.device import Device
+from mlusim.machine.hub import Observer
+from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.names import CHECKERS
 from mlusim.operators.registry import find_operator, operators
 from mlusim.operators.runner import case_generator, run_case
@@ -32,6 +34,8 @@ ROUNDS = 7
 MORE = 200.0  # ns
 TIMES = 20_000
 ALL_OPERATORS = 90.0  # s of CPU
+COVERED = 1.10
+COVERED_RUNS = 10
 SHADOWS = 3.0  # times the bytes that a launch touches
 KEEPS_NOTHING = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # of what is freed, for what comes next
 PEAK = """import sys
@@ -64,9 +68,28 @@ def checkers() -> Iterator[Row]:
     if available() is not None:
         yield _time("all checkers in C on border_align_backward", tuple(CHECKERS), ALL, NATIVE)
         yield _one_instruction()
+        yield _coverage()
         yield _operators()
         if sys.platform == "linux":
             yield _shadows()
+
+
+def _coverage() -> Row:
+    """Counting lines and branches in C: the case of the table, run so often that its beginning does not count."""
+
+    def seconds(*observe: Observer) -> float:
+        operator, case = _case()
+        start = time.process_time()
+        for _ in range(COVERED_RUNS):
+            run_case(operator, case, board=BOARD, observe=observe, reference=False, engine=NATIVE)
+        return time.process_time() - start
+
+    seconds(LineCoverage())
+    seconds()
+    pairs = [(seconds(LineCoverage()), seconds()) for _ in range(ROUNDS)]
+    counted, plain = (min(pair[n] for pair in pairs) for n in (0, 1))
+    detail = f"{counted * 1e3:.0f} ms for {COVERED_RUNS} runs, not counted {plain * 1e3:.0f} ms"
+    return Row("coverage in C of border_align_backward", counted / plain, COVERED, "x not counted", detail)
 
 
 def _operators() -> Row:
