@@ -4,7 +4,7 @@ Each step yields lines.  In the code, operand *n* of the row is the view ``vn`` 
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, count_code, padded_count
 from mlusim.engine.place import caller
 from mlusim.engine.recipes import steps
-from mlusim.engine.recipes.charges import CHARGES
 from mlusim.engine.recipes.copy_code import copy_lines
 from mlusim.engine.recipes.copy_rows import Copy
 from mlusim.engine.recipes.offset_code import OFFSET_STEPS
@@ -33,9 +32,10 @@ from mlusim.engine.refuse import (
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.rows import ONE
-from mlusim.isa.declare import CallStyle, Operand, Refused
+from mlusim.isa.declare import CallStyle, Operand, Passes, Refused
 from mlusim.memory.pointer import KINDS, Ptr
-from mlusim.time import work
+from mlusim.time import copy_costs, quantities, work
+from mlusim.time.work import VECTOR_BYTES as LINE
 
 if TYPE_CHECKING:
     from mlusim.engine.recipes.recipe import Recipe
@@ -281,6 +281,90 @@ def _constants(writer: Writer, step: steps.Constants) -> Lines:
             yield f"c_{name} = cell"
 
 
+# -- what is charged: it comes before the effect, since what follows a vector's stores may stall ------
+
+
+def _count(writer: Writer, step: steps.Count) -> Lines:
+    del step
+    yield f"mlu.counts[{writer.number}] += 1"
+
+
+def _scalar(_: Writer, step: steps.ChargeScalar) -> Lines:
+    del step
+    yield f"mlu.work[{quantities.SCALAR}] += 1"
+
+
+def _registers(writer: Writer, step: steps.ChargeRegisters) -> Lines:
+    yield f"mlu.work[{quantities.VECTOR}] += {step.lines + copy_costs.START}"
+    yield f"mlu.lines[{writer.number}] += {step.lines}"
+
+
+def _amount(writer: Writer, amount: steps.ChargedElements) -> tuple[str, int]:
+    """Return how many elements, and which operand's."""
+    n = writer.at[amount.operand.name]
+    if amount.whole:
+        return f"(j{n} - i{n})", n
+    return f"({writer.expression(amount.operand, amount.extent)})", n
+
+
+def _vector(writer: Writer, step: steps.ChargeVector) -> Lines:
+    (count, _), number = _amount(writer, step.amount), writer.number
+    width = _width(writer, step.width)
+    # A line is a power of two, so that a shift and a mask do, in what every vector instruction runs.
+    yield f"used = {count} * {width}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
+    yield _passes(step.passes, count)
+    yield f"mlu.lines[{number}] += paid"
+    yield f"if used & {LINE - 1}: mlu.spare[{number}] += -used & {LINE - 1}"
+    extent = writer.expression(step.amount.operand, step.amount.extent)
+    before = f"{_before_padding(step.counts, extent)} * {width}"
+    # Lanes that a count was padded by are paid for, and nothing is computed in them.
+    yield f"if unpadded is not None: mlu.spare[{number}] += used - {before}"
+
+
+def _before_padding(counts: Sequence["Parameter"], extent: str) -> str:
+    """Return the code for *extent* with *counts* as they were before, which the code has as ``unpadded``."""
+    names = [p.name for p in counts]
+    if [extent] == names:
+        return "unpadded"
+    given = "unpadded" if len(names) == 1 else ", ".join(f"unpadded.get({n!r}, {n})" for n in names)
+    return f"(lambda {', '.join(names)}: {extent})({given})"
+
+
+def _passes(passes: Passes, count: str) -> str:
+    """Render the line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
+    if passes is Passes.TRANSPOSE:
+        return f"mlu.work[{quantities.VECTOR}] += {copy_costs.START}; mlu.work[{quantities.TRANSPOSED}] += {count}"
+    lines = f"mlu.work[{quantities.VECTOR}] += paid + {copy_costs.START}"
+    place = work.SEVERAL.get(passes.name)
+    return lines if place is None else f"{lines}; mlu.work[{place}] += paid"
+
+
+def _width(writer: Writer, width: steps.Width) -> str:
+    n = writer.at[width.lead.name]
+    own = f"v{n}.itemsize"
+    if width.beside:
+        beside = ", ".join(f"v{writer.at[o.name]}.itemsize" for o in width.beside)
+        own = f"max({own}, {beside})"
+        return own if width.least == 1 else f"max({own}, {width.least})"
+    # A view keeps the width of its lane, so that nothing is compared here.
+    return own if width.least == 1 else f"v{n}.lane"
+
+
+def _tensor(writer: Writer, step: steps.ChargeTensor) -> Lines:
+    count, n = _amount(writer, step.amount)
+    yield f"products = {count}"
+    yield f"mlu.work[{quantities.TENSOR}] += products"
+    yield f"mlu.work[{quantities.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
+
+
+def _transfer(writer: Writer, step: steps.ChargeTransfer) -> Lines:
+    count, n = _amount(writer, step.amount)
+    yield f"nbytes = {count} * v{n}.itemsize; start = v{n}.phase + i{n} * v{n}.itemsize"
+    yield f"charge_line(mlu.work, {step.pipe.name}, {step.direction.value}, start, start, nbytes)"
+    if step.atomic and step.pipe is Pipe.IO:
+        yield f"mlu.work[{quantities.ATOMICS}] += {count}"
+
+
 # -- what is done ------------------------------------------------------------------------------------
 
 
@@ -374,7 +458,12 @@ RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = MappingProxyType(
         steps.Retire: _retire,
         steps.Spin: _spin,
         steps.ReturnResult: _return,
-        **CHARGES,
+        steps.Count: _count,
+        steps.ChargeScalar: _scalar,
+        steps.ChargeRegisters: _registers,
+        steps.ChargeVector: _vector,
+        steps.ChargeTensor: _tensor,
+        steps.ChargeTransfer: _transfer,
         **OFFSET_STEPS,
         Copy: _copy,
     }
