@@ -48,6 +48,7 @@ TRACED = (
     "let expect it, then the interval is bisected, and each runs once with the other arguments as they are given; values in "
     "between were not run."
 )
+UNWATCHED = "whether parts of arrays overlap there was not found out in the time of the search"
 TESTED = (
     "Tested by sampling: with each value of the other variable, the largest that the claim admits is compared with the largest "
     "that runs without a fault and without an overlap; values in between were not run."
@@ -246,9 +247,7 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> Pl
         told = f"An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
         lines.append(_line(f"  {told}"))
     if one.unwatched:
-        lines.append(
-            _line("  whether parts of arrays overlap there was not found out in the time of the search")
-        )
+        lines.append(_line(f"  {UNWATCHED}"))
     for failure in one.below:
         style = "" if failure.kind == "check" else "bold red"
         lines.append(_line(f"  below it, {name} = {failure.value:,} {failure.told}", style))
@@ -345,12 +344,17 @@ def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> PlanAnswer:
     style = "green" if one.verdict is Verdict.SAME else "yellow" if one.holds else "red"
     verdict = one.verdict.value.replace("the plan", "what runs")
     lines = [Text.assemble((one.claim, "bold"), f", {one.kernel} on {one.board}: ", (verdict, style))]
-    generous = [s for s in one.samples if s.admits > s.runs]
+    generous = [s for s in one.samples if s.generous]
+    unknown = [s for s in one.samples if s.open]
     strict = [s for s in one.samples if s.admits < s.runs]
-    for some in (generous, strict):
+    for some in (generous, unknown, strict):
         lines += [_line(f"  {sample.told}") for sample in some[:3] if sample.told]
         if len(some) > 3:
             lines.append(_line(f"  and {len(some) - 3} more such; --json has all", "dim"))
+    if one.unwatched:
+        lines.append(_line(f"  {UNWATCHED}", "bold red"))
+    if one.cut:
+        lines.append(_line(f"  {one.cut}", "bold red"))
     note: list[RenderableType] = ["", Text(TESTED, style="dim")] if last else []
     return PlanAnswer(Group(*lines, *note), one.to_json(), one.holds)
 

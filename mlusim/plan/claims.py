@@ -73,6 +73,7 @@ class Verdict(Enum):
     STRICTER = "stricter than the plan"
     GENEROUS = "too generous"
     BOTH = "too generous for some shapes and stricter for others"
+    OPEN = "not decided"
 
 
 @frozen

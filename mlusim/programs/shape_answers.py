@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlusim.programs.largest import Failure, Shapes
 
 WHOLE = 60
-"""Seconds of the whole search for a frontier; a launch that began before may take its own time."""
+"""Seconds of the whole search for a frontier, or for what a claim says; a launch that began before may take its own time."""
 SAMPLES = 10
 """Values of the first variable with which the second is searched."""
 
@@ -45,8 +45,7 @@ class SampledFrontier:
     @property
     def cut(self) -> str:
         """Return a sentence about the values of x for which there was no time; empty where there are none."""
-        values = ", ".join(f"{value:,}" for value in self.left_out)
-        return f"the search ended after {WHOLE} s; left out: {self.frontier.x} = {values}" if values else ""
+        return _cut(self.frontier.x, self.left_out)
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns of the frontier, and the failures beyond it."""
@@ -58,6 +57,11 @@ class SampledFrontier:
             "fails": [None if failure is None else failure.to_json() for failure in self.fails],
             "left_out": list(self.left_out),
         }
+
+
+def _cut(name: str, left_out: Sequence[int]) -> str:
+    values = ", ".join(f"{value:,}" for value in left_out)
+    return f"the search ended after {WHOLE} s; left out: {name} = {values}" if values else ""
 
 
 def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
@@ -131,10 +135,21 @@ def _guess(x: int, known: Mapping[int, int]) -> int:
     return max(1, int(math.exp((1 - share) * math.log(known[low]) + share * math.log(known[high])) + 1e-6))
 
 
-def _end(shapes: "Shapes", x: str, y: str) -> int:
-    """Return the largest *x* that runs, with *y* as small as it can be or as the call has it; 0 where none does."""
+def _end(shapes: "Shapes", x: str, y: str, expected: int = 0) -> int:
+    """Return the largest *x* that runs, with *y* as small as it can be or as the call has it; 0 where none does.
+
+    The search begins at *expected*, where that is given, and has half of the time that is left: where the values end is of no
+    use without time for those between.
+    """
+    until, now = shapes.until, time.monotonic()
+    shapes.until = now + (until - now) / 2
+    start = max(1, min(expected, shapes.top(x))) if expected else shapes.given(x)
     # A small y leaves the most room for x; the call's own y is tried too, where 1 is not legal.
-    found = [shapes.largest(x, {y: value}, shapes.given(x))[0] for value in {1, shapes.given(y)}]
+    found = [
+        shapes.largest(x, {y: value}, start, near=bool(expected))[0]
+        for value in dict.fromkeys((1, shapes.given(y)))
+    ]
+    shapes.until = until
     return max(value or 0 for value in found)
 
 
@@ -167,10 +182,23 @@ class ClaimSample:
     fails: "Failure | None"
 
     @property
+    def open(self) -> bool:
+        """Return whether the search ended before what the claim admits, so that nothing is known of the rest."""
+        return self.admits > self.runs and self.fails is not None and self.fails.kind == "limit"
+
+    @property
+    def generous(self) -> bool:
+        """Return whether the claim admits what does not run."""
+        return self.admits > self.runs and not self.open
+
+    @property
     def told(self) -> str:
         """Return a phrase for where it differs; empty where it does not."""
         beside = "".join(f"{name}={value}, " for name, value in self.at.items())
-        if self.admits > self.runs and self.fails is not None:
+        if self.open and self.fails is not None:
+            ran = f"runs up to {self.runs}, and " if self.runs else ""
+            return f"{beside}{self.variable} {ran}is admitted up to {self.admits}: {self.variable}={self.fails.value} {self.fails.told}"
+        if self.generous and self.fails is not None:
             return f"{beside}{self.variable}={self.fails.value} is admitted and {self.fails.told}"
         if self.admits < self.runs:
             return f"{beside}{self.variable}={self.admits + 1} to {self.runs} run and are refused"
@@ -190,20 +218,29 @@ class ClaimSample:
 
 @frozen
 class TestedClaim:
-    """A claim held against runs on one board."""
+    """A claim held against runs on one board.
+
+    ``left_out`` are the values of the variable *beside* for which there was no time, and ``unwatched`` says that parts of
+    arrays may overlap where to look for that took longer than the search waits for.
+    """
 
     kernel: str
     board: str
     claim: str
     samples: tuple[ClaimSample, ...]
+    beside: str = ""
+    left_out: tuple[int, ...] = ()
+    unwatched: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """How the claim relates to what runs, in the words of an operator's plan."""
-        generous = any(one.admits > one.runs for one in self.samples)
+        generous = any(one.generous for one in self.samples)
         strict = any(one.admits < one.runs for one in self.samples)
         if generous:
             return Verdict.BOTH if strict else Verdict.GENEROUS
+        if not self.samples or any(one.open for one in self.samples):
+            return Verdict.OPEN
         return Verdict.STRICTER if strict else Verdict.SAME
 
     @property
@@ -211,9 +248,16 @@ class TestedClaim:
         """Return whether every shape that it admits ran."""
         return self.verdict in (Verdict.SAME, Verdict.STRICTER)
 
+    @property
+    def cut(self) -> str:
+        """Return a sentence about the shapes for which there was no time; empty where there are none."""
+        if self.samples or self.left_out:
+            return _cut(self.beside, self.left_out)
+        return f"the search ended after {WHOLE} s, before the first launch had ended"
+
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``plan FILE.mlu --claim``."""
-        first = next((one for one in self.samples if one.admits > one.runs), None)
+        first = next((one for one in self.samples if one.generous), None)
         return {
             "kernel": self.kernel,
             "board": self.board,
@@ -223,6 +267,8 @@ class TestedClaim:
             "verdict": self.verdict.value,
             "counterexample": None if first is None else first.to_json(),
             "samples": [one.to_json() for one in self.samples],
+            "left_out": list(self.left_out),
+            "overlaps_unknown": self.unwatched,
         }
 
 
@@ -234,12 +280,30 @@ def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
     claim = parse_claim(text, {name: Var(name) for name in shapes.variables()})
     *beside, y = claim.named
     admitted = _admitting(shapes, claim)
-    samples = []
-    for at in _besides(shapes, beside, y, admitted):
+    shapes.until = time.monotonic() + WHOLE
+    every = _besides(shapes, beside, y, admitted)
+    samples: dict[int, ClaimSample] = {}
+    for number in _spread(list(range(len(every)))):
+        at = every[number]
         admits = _last(lambda value, at=at: admitted({**at, y: value}))  # type: ignore[misc]
-        runs, fails = shapes.largest(y, at, max(1, min(admits, shapes.variables()[y])))
-        samples.append(ClaimSample(at, y, admits, runs or 0, fails))
-    return TestedClaim(shapes.kernel, shapes.call.board.name, text, tuple(samples))
+        # A claim that holds says where the runs end.
+        start = max(1, min(admits, shapes.variables()[y]))
+        runs, fails = shapes.largest(y, at, start, near=True)
+        if fails is not None and fails.kind == "limit" and admits >= start:
+            # Where the search ended too early for the smallest value that fails, the first may have been seen to.
+            first = shapes.fault({**at, y: start}, y)
+            fails = fails if first is None or first.kind == "limit" else first
+        if not shapes.over or runs is not None or (fails is not None and fails.kind != "limit"):
+            samples[number] = ClaimSample(at, y, admits, runs or 0, fails)
+        if shapes.over:
+            break
+    left_out = tuple(at[name] for name in beside for number, at in enumerate(every) if number not in samples)
+    return TestedClaim(
+        *(shapes.kernel, shapes.call.board.name, text, tuple(one for _, one in sorted(samples.items()))),
+        "".join(beside),
+        left_out,
+        shapes.unwatched,
+    )
 
 
 Admits = Callable[[Mapping[str, int]], bool]
@@ -266,7 +330,7 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
         return [{}]
     (x,) = beside
     end = _last(lambda value: admitted({x: value, y: 1}))
-    ends = [one for one in (end, _end(shapes, x, y)) if 0 < one < INT32_MAX]
+    ends = [one for one in (end, _end(shapes, x, y, end)) if 0 < one < INT32_MAX]
     return [{x: value} for value in sampled(max(ends, default=1), shapes.given(x), min(ends, default=1))]
 
 

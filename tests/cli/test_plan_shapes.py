@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from mlusim.arch.catalog import find_board
+from mlusim.plan.claims import Verdict
 from mlusim.programs.largest import Binding, Failure, Shapes
 from mlusim.programs.shape_answers import frontier_of
+from mlusim.programs.shape_answers import tested_claim as claim_of
 
 SOURCE = """\
 #ifndef TILE
@@ -156,10 +158,12 @@ class Product(Shapes):
         return None
 
     def fault(self, values, name):
-        if self.over:
+        fails = Failure(values[name], "fault", "full") if values["rows"] * values["cols"] > 512 else None
+        if self.over and values not in self.runs:
             return Failure(values[name], "limit", "over")
-        self.runs.append(values)
-        return Failure(values[name], "fault", "full") if values["rows"] * values["cols"] > 512 else None
+        if values not in self.runs:
+            self.runs.append(values)
+        return fails
 
 
 def test_a_frontier_looks_where_neighbours_let_expect_it_and_ends_with_its_time():
@@ -178,6 +182,47 @@ def test_a_frontier_looks_where_neighbours_let_expect_it_and_ends_with_its_time(
     left = ", ".join(map(str, cut.left_out))
     assert f"the search ended after 60 s; left out: rows = {left}" == cut.cut
     assert [*cut.left_out] == cut.to_json()["left_out"]
+
+
+def test_a_claim_that_holds_takes_few_launches_and_ends_with_its_time():
+    """Where runs end at the claim there are two launches for a value; what there is no time for is told, and nothing is decided on it."""
+    whole = Product(10_000)
+    same = claim_of(whole, "rows*cols <= 512")
+    each = Counter(values["rows"] for values in whole.runs if values["cols"] > 1)
+    cut = claim_of(Product(len(whole.runs) - 5), "rows*cols <= 512")
+    wide = claim_of(Product(len(whole.runs)), "rows*cols <= 600")
+    none = claim_of(Product(0), "rows*cols <= 512")
+    left = ", ".join(map(str, cut.left_out))
+
+    assert (Verdict.SAME, "", ()) == (same.verdict, same.cut, same.left_out)
+    assert {2} == {each[sample.at["rows"]] for sample in same.samples if 1 < sample.at["rows"] < 512}
+    assert f"the search ended after 60 s; left out: rows = {left}" == cut.cut
+    assert [sample.at["rows"] for sample in same.samples] == sorted(
+        [*cut.left_out, *(sample.at["rows"] for sample in cut.samples)]
+    )
+    assert [*cut.left_out] == cut.to_json()["left_out"]
+    assert (Verdict.GENEROUS, False) == (wide.verdict, wide.holds)
+    assert (Verdict.OPEN, False) == (none.verdict, none.holds)
+
+
+def test_a_claim_is_not_decided_by_what_the_search_does_not_wait_for(plan):
+    """Arrays of which a launch of the search gets no more are no counterexample."""
+    small = (
+        "k.mlu",
+        "--arg",
+        "out=out:float32:n",
+        "--arg",
+        "in=randn:float32:n",
+        "--arg",
+        "n=8",
+        "-D",
+        "HOLE=0",
+    )
+    found = plan(*small, "--arg", "rows=1", "--arg", "cols=1", "--claim", "n <= 100000000")
+
+    assert 1 == found.code
+    assert "n <= 100000000, K on MLU370-X4: not decided\n" in found.out
+    assert "n runs up to 25000000, and is admitted up to 100000000: n=37500000 takes more than" in found.out
 
 
 def test_a_claim_holds_or_has_a_counterexample(plan):
