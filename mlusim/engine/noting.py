@@ -9,7 +9,7 @@ from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.engine.recipes.steps import Note
 from mlusim.memory.pointer import View
 from mlusim.memory.space import Direction
-from mlusim.time.step_log import NotedLog
+from mlusim.time.log import NotedLog
 
 
 class Accesses:

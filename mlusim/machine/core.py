@@ -24,10 +24,8 @@ from mlusim.memory.declaration import MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
-from mlusim.time.counters import LOADS, STORES
-from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
-from mlusim.time.quantities import CopyLoad
+from mlusim.time.quantities import LOADS, OPENING, STORES, CopyLoad, Head
 
 if TYPE_CHECKING:
     from mlusim.engine.noting import Accesses

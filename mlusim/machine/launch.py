@@ -14,8 +14,8 @@ from mlusim.machine.tally import Instructions, Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.presenting import Presented, presenter
 from mlusim.time.lines import Line, lines
+from mlusim.time.log import Lanes, TaskWork
 from mlusim.time.profile import Profile
-from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timeline import Forecast, Timeline
 from mlusim.time.timing import band
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 from mlusim.near import near
-from mlusim.time.counters import WORK
+from mlusim.time.quantities import WORK
 
 if TYPE_CHECKING:
     from mlusim.machine.announcer import Announcer

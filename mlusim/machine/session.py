@@ -30,9 +30,8 @@ from mlusim.machine.tally import CoverCounts, Tally
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
-from mlusim.time.counters import COUNTS, TRAFFIC
-from mlusim.time.log import Log
-from mlusim.time.step_log import NotedLog, Table
+from mlusim.time.log import Log, NotedLog, Table
+from mlusim.time.quantities import COUNTS, TRAFFIC
 
 MEMORY_CORE_ID = 0x80
 SPELLINGS = tuple(row.spelling for row in ISA.values())

@@ -13,11 +13,8 @@ from mlusim.isa.table import ISA
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.space import DIRECTIONS, GDRAM, NRAM, SPACES, SRAM, WRAM, Space
-from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, places_before
-from mlusim.time.log import END, CoreLog, Log, Rows
-from mlusim.time.quantities import CopyLoad
-from mlusim.time.step_log import CoreSteps, NotedLog
-from mlusim.time.task_work import Lanes, TaskWork
+from mlusim.time.log import END, CoreLog, CoreSteps, Lanes, Log, NotedLog, Rows, TaskWork
+from mlusim.time.quantities import COUNTS, LOADS, STORES, TRAFFIC, CopyLoad, places_before
 from mlusim.time.work import VECTOR_BYTES
 
 if TYPE_CHECKING:
@@ -53,7 +50,7 @@ class Usage:
 class SilentTask(NamedTuple):
     """The doings of a task of which Python has not heard: its place, its counters, the rows of its log, what it loaded first and read.
 
-    ``counted`` are the counters of a task, as `time.counters` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
+    ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
     """
 
     place: TaskPlace

@@ -15,8 +15,7 @@ from mlusim.text_grid import table
 from mlusim.time import changed_work as work
 from mlusim.time.grouped_tasks import GroupedTasks
 from mlusim.time.lines import Line
-from mlusim.time.log import KIND, MEET
-from mlusim.time.task_work import TaskWork
+from mlusim.time.log import KIND, MEET, TaskWork
 from mlusim.time.timing import launch_us, predict
 from mlusim.time.work import READS, WRITES
 

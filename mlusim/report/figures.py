@@ -12,11 +12,10 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.time.log import IO_FLIGHT, KIND, SUMS
+from mlusim.time.log import IO_FLIGHT, KIND, SUMS, Lanes, TaskWork
 from mlusim.time.pace import moved
 from mlusim.time.profile import home
 from mlusim.time.quantities import IO_STARTS, VECTOR
-from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timing import PIPES, launch_us
 
 if TYPE_CHECKING:

@@ -33,10 +33,10 @@ from mlusim.time.log import (
     WAIT,
     CoreLog,
     Rows,
+    TaskWork,
 )
 from mlusim.time.pace import OFF_CHIP
 from mlusim.time.quantities import CopyLoad
-from mlusim.time.task_work import TaskWork
 from mlusim.time.work import VECTOR_BYTES
 
 LONG_COPY = 4096

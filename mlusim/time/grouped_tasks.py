@@ -7,11 +7,10 @@ from itertools import count
 from mlusim.arch.board import Board
 from mlusim.time import quantities
 from mlusim.time.copy_costs import UNIT
-from mlusim.time.log import LOADS, SUMS, CoreLog
+from mlusim.time.log import LOADS, SUMS, CoreLog, TaskWork
 from mlusim.time.pace import Pace
 from mlusim.time.rates import Bound
-from mlusim.time.task_work import TaskWork
-from mlusim.time.timed_log import Stack, TimedLog
+from mlusim.time.replay import Stack, TimedLog
 
 MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
 FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte

@@ -4,18 +4,24 @@ Instructions that simply follow each other leave no rows, only sums in `Mlu.work
 when an asynchronous effect starts, when the core waits for one, at barriers and at the end.  It holds
 the sums since the row before, so a task without asynchronous copies is one row.  Rows are kept as
 arrays of the distinct ones, and a log that grows all the same is merged, so that memory stays bounded.
+
+For those who ask, a `NotedLog` keeps every instruction too.  `TaskWork` is what a task leaves behind.
 """
 
-from collections.abc import Iterator
+import operator
+from array import array
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from mlusim.arch.board import Pipe
-from mlusim.time import counters
-from mlusim.time.quantities import CopyLoad
+from mlusim.kernel_frames import file_of, kernel_frame
+from mlusim.time import quantities
+from mlusim.time.quantities import IO, MOVE, PLACES, CopyLoad
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
 FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for
@@ -31,13 +37,13 @@ WAITS = {
 }
 
 # Columns: kind, argument (what is waited for; a meeting's number), the load of a flight (of a meeting:
-# how many meet), then the sums: what a task counts, as `time.counters` lays it out.
+# how many meet), then the sums: what a task counts, as `time.quantities` lays it out.
 KIND, ARGUMENT, OWN = 0, 1, 2
 STORES_OF = OWN + CopyLoad._fields.index("stores")
 SUMS = OWN + len(CopyLoad._fields)
-LOADS = SUMS + counters.places_before(counters.LOADS)
-STORES = SUMS + counters.places_before(counters.STORES)
-COLUMNS = SUMS + counters.TASK_PLACES
+LOADS = SUMS + quantities.places_before(quantities.LOADS)
+STORES = SUMS + quantities.places_before(quantities.STORES)
+COLUMNS = SUMS + quantities.TASK_PLACES
 
 CHUNK = 1024  # rows that become an array
 MOST = 1 << 17  # rows of one core, beyond which rows are merged
@@ -189,3 +195,300 @@ def _merged(rows: Rows) -> Rows:
             made.append(rows[at])
         first = at + 1
     return np.array(made)
+
+
+# -- logs that keep every instruction --------------------------------------------------------------
+
+# Distinct steps are kept once a launch, and a core keeps their numbers in turn, so that loops cost four bytes an
+# instruction.  Beyond `MOST_STEPS` of a core, or `MOST_LAUNCH` of a launch, steps are counted but no longer kept in turn:
+# lines stay complete, and time spans begin to be whole rows of the log.
+MOST_STEPS = 1 << 16
+MOST_LAUNCH = 1 << 22
+LOAD, STORE, LEAVE = -3, -2, -1  # numbers beside those of the intrinsics
+_OTHERS = ("scalar load", "scalar store", "end of the task")  # by those numbers, counted from the end
+NOWHERE = ("", 0)
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class At(NamedTuple):
+    """An instruction at a place: the number of the place, of the intrinsic, and how many elements it takes.
+
+    Of a copy ``lanes`` is negative: -1 less the number of its direction.
+    """
+
+    site: int
+    number: int
+    lanes: int
+
+
+class LoggedStep(NamedTuple):
+    """A distinct step: where, instructions issued (0: the rest of one), its bytes, and a row as in the log."""
+
+    at: At
+    issued: int
+    nbytes: int
+    row: tuple[int, ...]
+
+
+@define(eq=False)
+class Table:
+    """The distinct steps and the places of a launch; ``room`` is how many steps in turn may still be kept.
+
+    ``intrinsics`` are the spellings of the instructions, by their numbers.
+    """
+
+    intrinsics: Sequence[str] = ()
+    steps: list[LoggedStep] = field(factory=list)
+    sites: list[tuple[str, int]] = field(factory=lambda: [NOWHERE])
+    room: int = MOST_LAUNCH
+    numbers: dict[Any, int] = field(factory=dict)
+    _site_numbers: dict[tuple[str, int], int] = field(factory=lambda: {NOWHERE: 0})
+    places: dict[tuple[int, int], int] = field(factory=dict)
+    _rows: Rows = field(factory=lambda: np.zeros((0, COLUMNS), np.int64))
+    _codes: list[CodeType] = field(factory=list)  # kept alive, so that nothing else gets their ids
+
+    def name(self, number: int) -> str:
+        """Return the name of the instruction of *number*: an intrinsic, or one of the accesses beside them."""
+        return _OTHERS[number] if number < 0 else self.intrinsics[number]
+
+    def add(self, key: Any, step: LoggedStep) -> int:
+        """Return the number of *step*, which is new; it will be known by *key*."""
+        self.numbers[key] = len(self.steps)
+        self.steps.append(step)
+        return len(self.steps) - 1
+
+    def number(self, step: LoggedStep) -> int:
+        """Return the number of *step*."""
+        found = self.numbers.get(step)
+        return self.add(step, step) if found is None else found
+
+    def place(self, frame: FrameType) -> int:
+        """Return the number of the kernel's line at or above *frame*."""
+        kernel = kernel_frame(frame)
+        if kernel is None:
+            return 0
+        key = id(kernel.f_code), kernel.f_lasti
+        found = self.places.get(key)
+        if found is None:
+            site = file_of(kernel.f_code), kernel.f_lineno
+            found = self._site_numbers.setdefault(site, len(self.sites))
+            if found == len(self.sites):
+                self.sites.append(site)
+            self.places[key] = found
+            self._codes.append(kernel.f_code)
+        return found
+
+    @property
+    def rows(self) -> Rows:
+        """The distinct steps as rows of a log."""
+        if len(self._rows) != len(self.steps):  # steps are only ever added
+            self._rows = np.array([step.row for step in self.steps], np.int64).reshape(-1, COLUMNS)
+        return self._rows
+
+
+@frozen(eq=False)
+class CoreSteps:
+    """The steps of a core: their numbers in turn, where each row of the log ends them, whose each row is.
+
+    ``times`` counts all steps, those that are not kept in turn too.  Where there are such, ``cuts`` has only the
+    rows all of whose steps are kept, and behind the last of them come the first steps of the next row.
+    """
+
+    table: Table
+    turns: Numbers
+    cuts: Numbers
+    rows: Numbers
+    times: Numbers
+    key: bytes = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        parts = (self.turns, self.cuts, self.rows, self.times)
+        object.__setattr__(self, "key", b"|".join(part.tobytes() for part in parts))
+
+
+class NotedLog(Log):
+    """The log of one core, and its steps.  ``at`` is the instruction that the core is in."""
+
+    __slots__ = ("_core", "_cuts", "_fence", "_flight", "_fresh", "_more", "_owners", "_sums", "_table", "_turns", "_whole", "at")  # fmt: skip
+
+    def __init__(self, core: Any, table: Table) -> None:
+        super().__init__()
+        self._core, self._table = core, table
+        self._sums = [0] * PLACES
+        self._turns, self._cuts, self._owners = array("I"), array("I"), array("I")
+        self._more: dict[int, int] = {}  # steps that are counted only
+        self._whole: int | None = None  # rows all of whose steps are kept, once some are not
+        self._fresh = False  # the instruction has not been counted yet
+        self._flight: tuple[int, tuple[int, ...]] | None = None  # its count and load; its bytes come later
+        self._fence: tuple[int, int, int] | None = None
+        self.at: tuple[int, int, int] = (0, LEAVE, 0)
+
+    # -- from the intrinsics -------------------------------------------------------------------
+
+    def begin(self, frame: FrameType, number: int, lanes: int) -> None:
+        """Note that the core comes to an intrinsic, which *frame* calls.
+
+        What `_settle` does is written out here for the common case, since this is called for every instruction.
+        """
+        work, before = self._core.mlu.work, self._sums
+        if self._flight is not None or work == before:
+            self._settle()
+        else:
+            key = self.at, self._fresh, tuple(map(operator.sub, work, before))
+            before[:] = work
+            step = self._table.numbers.get(key)
+            self._keep(self._new(key) if step is None else step)
+        place = self._table.places.get((id(frame.f_code), frame.f_lasti))
+        self.at = self._table.place(frame) if place is None else place, number, lanes
+        self._fresh = True
+
+    def again(self, frame: FrameType, space: int, *, store: bool) -> bool:
+        """Note a scalar access that is known, if *frame* made it; returns False where nothing is known of that."""
+        number = self._table.numbers.get(((id(frame.f_code), frame.f_lasti), space, store))
+        if number is None:
+            return False
+        self._settle()
+        self._keep(number)
+        return True
+
+    def access(self, frame: FrameType, space: int, *, store: bool) -> None:
+        """Note that the core has made a scalar access, at the kernel's *frame*."""
+        self._settle()
+        place = id(frame.f_code), frame.f_lasti
+        key = place, space, store
+        number = self._table.numbers.get(key)
+        if number is None:
+            row = [END] + [0] * (COLUMNS - 1)
+            row[(STORES if store else LOADS) + space] = 1
+            at = At(self._table.place(frame), STORE if store else LOAD, 0)
+            number = self._table.number(LoggedStep(at, 1, 0, tuple(row)))
+            self._table.numbers[key] = number
+        self._keep(number)
+
+    def fence(self) -> bool:
+        """Let the core wait for its compute stream while nothing is in flight; the next flight notes it."""
+        self._fence = self.at
+        return True
+
+    # -- from the core -------------------------------------------------------------------------
+
+    def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
+        """Write a row, and whose it is; returns the bytes that the rows have grown by."""
+        if kind == END or self._core.mlu.work != self._sums:
+            self._settle()
+        self._flight = None
+        kept = super().note(kind, argument, load, sums)
+        at, count = self.at, int(self._fresh)
+        if kind == WAIT and self._fence is not None:
+            at, count, self._fence = self._fence, 0, None
+        elif kind == END:
+            at = (0, LEAVE, 0)
+        else:
+            self._fresh = False
+        if len(self._cuts) < MOST:
+            self._cuts.append(len(self._turns))
+            self._owners.append(self._table.number(_row_step(at, count, 0, kind, load)))
+            if kind in (IO_FLIGHT, MOVE_FLIGHT):
+                self._flight = count, (kind, *load)
+        else:
+            number = self._table.number(_row_step(at, count, 0, kind, load))
+            self._more[number] = self._more.get(number, 0) + 1
+        return kept
+
+    @property
+    def only(self) -> None:
+        """A log with steps is finished by itself."""
+        return None
+
+    def finished(self) -> CoreLog:
+        """Return the log, whose last row was written."""
+        self._settle()
+        return super().finished()
+
+    def steps(self) -> CoreSteps:
+        """Return the steps, when the log is finished."""
+        turns, owners = (np.array(part, np.int64) for part in (self._turns, self._owners))
+        times = np.bincount(np.concatenate([turns, owners]), minlength=len(self._table.steps))
+        for number, more in self._more.items():
+            times[number] += more
+        cuts = np.array(self._cuts, np.int64)[: self._whole]
+        return CoreSteps(self._table, turns, cuts, owners, np.trim_zeros(times, "b"))
+
+    def _settle(self) -> None:
+        """Give what has been added since to the instruction that the core is in."""
+        work, before = self._core.mlu.work, self._sums
+        if work == before:
+            self._flight = None
+            if self._fresh:
+                self._fresh = False
+                self._add(True, _IDLE)
+            return
+        added = tuple(map(operator.sub, work, before))
+        before[:] = work
+        if self._flight is not None:  # only bytes are added behind a flight
+            count, (kind, *load) = self._flight
+            self._flight = None
+            self._owners[-1] = self._table.number(
+                _row_step(self.at, count, added[IO] + added[MOVE], kind, tuple(load))
+            )
+            return
+        count, self._fresh = self._fresh, False
+        self._add(count, added)
+
+    def _add(self, issued: bool, added: tuple[int, ...]) -> None:
+        key = self.at, issued, added
+        number = self._table.numbers.get(key)
+        self._keep(self._new(key) if number is None else number)
+
+    def _new(self, key: tuple[tuple[int, int, int], bool, tuple[int, ...]]) -> int:
+        """Return the number of a step that is new: whose, whether it is an instruction's first, what it added."""
+        at, issued, added = key
+        row = (*_HEAD, *added, *_NO_SCALARS)
+        return self._table.add(key, LoggedStep(At(*at), int(issued), added[IO] + added[MOVE], row))
+
+    def _keep(self, number: int) -> None:
+        if self._whole is None and len(self._turns) < MOST_STEPS and self._table.room > 0:
+            self._turns.append(number)
+            self._table.room -= 1
+            return
+        if self._whole is None:
+            self._whole = len(self._cuts)
+        self._more[number] = self._more.get(number, 0) + 1
+
+
+_HEAD = (END, 0, *CopyLoad())
+_NO_SCALARS = (0,) * (COLUMNS - LOADS)
+_IDLE = (0,) * PLACES
+
+
+def _row_step(
+    at: tuple[int, int, int], count: int, nbytes: int, kind: int, load: tuple[int, ...]
+) -> LoggedStep:
+    return LoggedStep(At(*at), count, nbytes, (kind, 0, *load, *(0,) * PLACES, *_NO_SCALARS))
+
+
+# -- what a task leaves ----------------------------------------------------------------------------
+
+
+class TaskWork(NamedTuple):
+    """The work of one task: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes; its log."""
+
+    task: int
+    memory_core: bool
+    union: int
+    cluster: int
+    work: tuple[int, ...]
+    log: CoreLog
+    core: int = 0  # coreId; of a memory core, the number of IPU cores beside it
+    steps: CoreSteps | None = None  # where every step was asked for
+    reads: tuple[tuple[int, int, int], ...] = ()  # tensors: address, bytes, bytes that copies read of it
+    head: tuple[int, int] = (0, 0)  # transactions and transfers before it could compute
+
+
+@frozen
+class Lanes:
+    """Lanes of the vector unit, in bytes: those that held an element, and those of all lines that were taken."""
+
+    used: int
+    paid: int

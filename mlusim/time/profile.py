@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.time.grouped_tasks import GroupedTasks, Paces
-from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT
+from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, TaskWork
 from mlusim.time.pace import FRONT
 from mlusim.time.row_times import (
     BEGIN,
@@ -25,7 +25,6 @@ from mlusim.time.row_times import (
     joined,
     tracks,
 )
-from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, TaskSpan
 
 

@@ -1,13 +1,13 @@
-"""The time of each row of the logs: the replay once more, with notes, for those who ask.
+"""The time of each row of the logs, and of the steps in it: the replay once more, with notes, for those who ask.
 
 Times are those of a task or union by itself, in us from its start; `mlusim.time.timeline` puts them on the board.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.time.log import (
@@ -19,12 +19,16 @@ from mlusim.time.log import (
     KIND,
     MEET,
     MOVE_FLIGHT,
+    OWN,
+    STORES_OF,
     WAIT,
     CoreLog,
+    CoreSteps,
 )
-from mlusim.time.pace import Pace, Times
-from mlusim.time.replay import CoreReplay, meet
-from mlusim.time.timed_log import TimedLog
+from mlusim.time.pace import FLIGHT, FRONT, SCALAR, VECTOR, Pace, Times, parts_of
+from mlusim.time.replay import CoreReplay, TimedLog, meet
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 BEGIN, START, STOP, HERE, FIRST, LAST, CAUSE = range(7)
 """Times of a row: when the core comes to it; when its work starts on the compute stream or as a blocking
@@ -134,8 +138,6 @@ def _track(timed: TimedLog, noted: list[tuple[float, ...]]) -> Track:
 
 # -- how intervals lie to each other -----------------------------------------------------------------
 
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
-
 
 @frozen(eq=False)
 class Spans:
@@ -170,3 +172,159 @@ def coverage(spans: Sequence[Spans], owners: int) -> tuple[Times, Times]:
     return tuple(  # type: ignore[return-value]
         np.bincount(owner[count >= least], lasting[count >= least], owners) for least in (1, 2)
     )
+
+
+# -- pieces: the work of rows and steps, each on its pipe ------------------------------------------
+
+# A row's work is placed in the order of the program from the moment at which the replay starts it, so that the pieces of
+# a row end where the replay stops it.  Where steps were not kept, a row's work is one piece a pipe.
+
+ON_SCALAR, ON_VECTOR, ON_TENSOR, ON_IO, ON_MOVE, WAITING, ON_STORE = range(7)
+"""Where a piece is: a pipe, in the order of `mlusim.time.timing.PIPES`; the core waits; the IO-DMA's channel of stores."""
+
+_PIPE_OF = np.array([ON_VECTOR, ON_TENSOR, ON_SCALAR, ON_IO, ON_MOVE])  # of a row's parts VECTOR to MOVE
+
+
+@frozen(eq=False)
+class Pieces:
+    """Pieces as columns: the row of the log, where, start and end, and the number of the step (-1: a whole row)."""
+
+    row: Numbers
+    where: Numbers
+    start: Times
+    end: Times
+    step: Numbers
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def chosen(self, which: Any) -> "Pieces":
+        """Return those that *which*, an index or a mask, chooses."""
+        columns = (self.row, self.where, self.start, self.end, self.step)
+        return Pieces(*(column[which] for column in columns))
+
+
+@frozen(eq=False)
+class _Kept:
+    """The steps of a core that are kept in turn: what each takes, its row, and where its row's steps begin."""
+
+    steps: CoreSteps
+    parts: Times  # of each step
+    owner_parts: Times  # of the owner of each row
+    row: Numbers
+    first: Numbers  # the first step of each step's row
+
+    @classmethod
+    def of(cls, track: Track, steps: CoreSteps | None) -> "_Kept | None":
+        if steps is None or not len(steps.table.steps):
+            return None
+        table = parts_of(steps.table.rows, track.pace)
+        turns = np.arange(len(steps.turns))
+        row = np.searchsorted(steps.cuts, turns, side="right")
+        begins = np.concatenate([[0], steps.cuts])
+        return cls(steps, table[steps.turns], table[steps.rows], row, begins[row] if len(row) else row)
+
+    @property
+    def whole(self) -> int:
+        """How many rows have all their steps."""
+        return len(self.steps.cuts)
+
+
+def pieces(track: Track, steps: CoreSteps | None) -> Pieces:
+    """Return the pieces of a core, by row; *steps* None: it kept none."""
+    kept = _Kept.of(track, steps)
+    made = [*_rows(track, kept), _flights(track, kept), _waits(track, kept), _queues(track, kept)]
+    if kept is not None:
+        made += [_fronts(track, kept), _work(track, kept)]
+    columns = (
+        np.concatenate([getattr(p, name) for p in made]) for name in ("row", "where", "start", "end", "step")
+    )
+    whole = Pieces(*columns)
+    return whole.chosen(np.argsort(whole.start, kind="stable"))
+
+
+def _made(row: Any, where: Any, start: Any, lasting: Any, step: Any) -> Pieces:
+    """Pieces from columns or single numbers, without those that take no time."""
+    row, where, start, lasting, step = np.broadcast_arrays(row, where, start, lasting, step)
+    there = lasting > 0
+    start = start[there]
+    return Pieces(row[there], where[there], start, start + lasting[there], step[there])
+
+
+def _owners(kept: _Kept | None, rows: Numbers) -> Numbers:
+    """Return the steps that *rows* belong to, -1 where that is not known."""
+    if kept is None:
+        return np.full(len(rows), -1)
+    owners = kept.steps.rows
+    return np.where(rows < len(owners), owners[np.minimum(rows, len(owners) - 1)], -1)
+
+
+def _work(track: Track, kept: _Kept) -> Pieces:
+    """Steps on the compute stream, and those that block it, in turn."""
+    parts = kept.parts[:, VECTOR:FLIGHT]
+    before = np.concatenate([[0.0], np.cumsum(parts)])[:-1].reshape(parts.shape)
+    start = track.times[kept.row, START][:, None] + before - before[kept.first, :1]
+    return _made(kept.row[:, None], _PIPE_OF, start, parts, kept.steps.turns[:, None])
+
+
+def _fronts(track: Track, kept: _Kept) -> Pieces:
+    """Scalar operations of steps, in front of their row's work."""
+    front = kept.parts[:, FRONT]
+    before = np.concatenate([[0.0], np.cumsum(front)])[:-1]
+    start = track.times[kept.row, BEGIN] + before - before[kept.first]
+    return _made(kept.row, ON_SCALAR, start, front, kept.steps.turns)
+
+
+def _rows(track: Track, kept: _Kept | None) -> Iterator[Pieces]:
+    """Time the parts of rows beside their kept steps: the issue of their flight, wait or meeting, and work without steps."""
+    rows, parts = np.arange(len(track.kinds)), track.parts[:, :FLIGHT].copy()
+    done = np.zeros_like(parts)
+    if kept is not None:
+        known = min(len(kept.owner_parts), len(rows))
+        parts[: kept.whole] = 0.0
+        if kept.whole < len(rows):
+            begun = kept.row == kept.whole
+            done[kept.whole] = kept.parts[begun, :FLIGHT].sum(axis=0)
+            parts[kept.whole] = np.maximum(parts[kept.whole] - done[kept.whole], 0.0)
+        issue = kept.owner_parts[: min(known, kept.whole), FRONT]
+        own = rows[: len(issue)]
+        at = track.times[own, BEGIN] + track.parts[own, FRONT] - issue
+        yield _made(own, ON_SCALAR, at, issue, _owners(kept, own))
+    yield _made(rows, ON_SCALAR, track.times[:, BEGIN] + done[:, FRONT], parts[:, FRONT], -1)
+    work, offset = parts[:, VECTOR:FLIGHT], done[:, VECTOR:FLIGHT].sum(axis=1)
+    start = (track.times[:, START] + offset)[:, None] + np.cumsum(work, axis=1) - work
+    yield _made(rows[:, None], _PIPE_OF, start, work, -1)
+
+
+def _flights(track: Track, kept: _Kept | None) -> Pieces:
+    """Asynchronous effects on their pipes."""
+    rows = np.flatnonzero((track.kinds == IO_FLIGHT) | (track.kinds == MOVE_FLIGHT))
+    storing = track.column(STORES_OF)[rows] == track.column(OWN)[rows]
+    off_chip = np.where(storing & (track.column(OWN)[rows] > 0), ON_STORE, ON_IO)
+    where = np.where(track.kinds[rows] == IO_FLIGHT, off_chip, ON_MOVE)
+    return _made(rows, where, track.times[rows, FIRST], track.parts[rows, FLIGHT], _owners(kept, rows))
+
+
+def _waits(track: Track, kept: _Kept | None) -> Pieces:
+    """Waits for pipes, at barriers, and at the end."""
+    kinds = track.kinds
+    rows = np.flatnonzero((kinds == WAIT) | (kinds == MEET) | (kinds == END))
+    first, last = track.times[rows, FIRST], track.times[rows, LAST]
+    made = _made(rows, WAITING, first, last - first, _owners(kept, rows))
+    return evolve(made, end=track.times[made.row, LAST])
+
+
+def _queues(track: Track, kept: _Kept | None) -> Pieces:
+    """Waits of blocking instructions for the compute stream; they belong to the first such step of the row."""
+    times = track.times
+    ready = times[:, BEGIN] + track.parts[:, FRONT]
+    rows = np.flatnonzero((times[:, HERE] >= times[:, START]) & (times[:, START] > ready))
+    owner = np.full(len(rows), -1)
+    if kept is not None and len(kept.row):
+        blocking = np.flatnonzero(kept.parts[:, SCALAR:FLIGHT].sum(axis=1) > 0)
+        at = np.searchsorted(kept.row[blocking], rows)
+        known = at < len(blocking)
+        found = blocking[at[known]]
+        same = kept.row[found] == rows[known]
+        owner[np.flatnonzero(known)[same]] = kept.steps.turns[found[same]]
+    return _made(rows, WAITING, ready[rows], times[rows, START] - ready[rows], owner)

@@ -10,17 +10,6 @@ from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.memory.space import DIRECTIONS
 from mlusim.time.grouped_tasks import GroupedTasks, groups_of, neighbours, timed_group
-from mlusim.time.intervals import (
-    ON_IO,
-    ON_MOVE,
-    ON_SCALAR,
-    ON_STORE,
-    ON_TENSOR,
-    ON_VECTOR,
-    WAITING,
-    Pieces,
-    pieces,
-)
 from mlusim.time.log import (
     ARGUMENT,
     ARRIVES,
@@ -28,19 +17,42 @@ from mlusim.time.log import (
     FOR_IO,
     FOR_MOVE,
     IO_FLIGHT,
+    LEAVE,
+    LOAD,
     MEET,
     MOVE_FLIGHT,
+    NOWHERE,
     OWN,
     ROLE,
     SUMS,
     WAITS_FOR,
+    CoreSteps,
+    LoggedStep,
+    Table,
+    TaskWork,
 )
 from mlusim.time.pace import Times
 from mlusim.time.profile import NO_PROFILE, Profile, home, profile
 from mlusim.time.quantities import TENSOR, VECTOR
-from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Spans, Track, joined, tracks
-from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
-from mlusim.time.task_work import TaskWork
+from mlusim.time.row_times import (
+    CAUSE,
+    FIRST,
+    HERE,
+    ON_IO,
+    ON_MOVE,
+    ON_SCALAR,
+    ON_STORE,
+    ON_TENSOR,
+    ON_VECTOR,
+    START,
+    WAITING,
+    Pieces,
+    Spans,
+    Track,
+    joined,
+    pieces,
+    tracks,
+)
 from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, predict
 
 # -- the time on the board, where cores share the off-chip memory --------------------------------------

@@ -15,11 +15,10 @@ from attrs import define, frozen
 from mlusim.arch.board import Board
 from mlusim.time.copy_costs import UNIT
 from mlusim.time.grouped_tasks import GroupedTasks, GroupKey, Paces
+from mlusim.time.log import TaskWork
 from mlusim.time.pace import Pace
 from mlusim.time.rates import INHERITED, LAUNCH, MODEL, TASK_START, Bound, printed_rows
-from mlusim.time.replay import ceiling, replay
-from mlusim.time.task_work import TaskWork
-from mlusim.time.timed_log import CoreSummary, TimedLog
+from mlusim.time.replay import CoreSummary, TimedLog, ceiling, replay
 
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
 

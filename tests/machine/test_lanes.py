@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.bang import PAD_UP, Mlu, Ptr, float32, half, int8, kernel, vv_uint32
-from mlusim.time.task_work import Lanes
+from mlusim.time.log import Lanes
 
 
 @kernel

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.machine.hub import EveryStep
-from mlusim.time import step_log as notes
+from mlusim.time import log as notes
 from mlusim.time.grouped_tasks import groups_of, timed_group
-from mlusim.time.intervals import ON_IO, ON_STORE, WAITING, pieces
-from mlusim.time.row_times import tracks
+from mlusim.time.row_times import ON_IO, ON_STORE, WAITING, pieces, tracks
 
 NEAR = 1e-9  # us
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import mlusim
 from mlusim.errors import UsageError
 from mlusim.machine.hub import EveryStep
-from mlusim.time import step_log as notes
+from mlusim.time import log as notes
 from mlusim.time.timeline import STORE
 from mlusim.time.timing import PIPES, launch_us
 

@@ -19,7 +19,7 @@ from mlusim.report.json_values import plain
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.report.summary import headline, summaries, verdicts
 from mlusim.report.tables.files import BELOW, csv_text, markdown_text
-from mlusim.time.task_work import Lanes
+from mlusim.time.log import Lanes
 
 BOARD = find_board("MLU370-X4")
 SUCCESS = "MLUOP_STATUS_SUCCESS"

@@ -16,7 +16,7 @@ from mlusim.report.tables.whatif import (
     what_if_markdown,
     what_if_table,
 )
-from mlusim.time.task_work import Lanes
+from mlusim.time.log import Lanes
 from tests.report.test_explanation import EVEN, record
 from tests.report.test_why import shown
 

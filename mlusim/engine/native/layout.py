@@ -13,7 +13,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.allocation import POISON
 from mlusim.memory.pointer import REACH
 from mlusim.memory.space import DIRECTIONS, SPACES
-from mlusim.time import copy_costs, counters, first_loads, log, quantities, work
+from mlusim.time import copy_costs, log, quantities, work
 
 # The number of the space that variables with an address live in; it is no memory of the board.
 CELL = len(SPACES)
@@ -42,10 +42,10 @@ _C: dict[str, tuple[str, Any]] = {
     "ptr": ("void *", ctypes.c_void_p),
 }
 
-# (name, type, how many); counters come first, as `time.counters` lays them out.
+# (name, type, how many); counters come first, as `time.quantities` lays them out.
 _CORE: tuple[tuple[str, str, int], ...] = (
-    *((field.name, "i64", field.many(len(ISA))) for field in (*counters.TASK, *counters.CORE)),
-    *((field.name, "ptr", 1) for field in counters.LAUNCH),
+    *((field.name, "i64", field.many(len(ISA))) for field in (*quantities.TASK, *quantities.CORE)),
+    *((field.name, "ptr", 1) for field in quantities.LAUNCH),
     *((name, "i32", 1) for name in BUILTINS),
     ("memory_core", "i32", 1),
     ("timing", "i32", 1),
@@ -192,19 +192,17 @@ def preamble() -> str:
         "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
         "FUEL": FUEL, "TURN_BYTES": TURN_BYTES, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
-        "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": first_loads.OPENING, "LONGEST": first_loads.LONGEST,
+        "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": quantities.OPENING, "LONGEST": quantities.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT, "K_MEET": log.MEET,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION, "IS_REGISTER": REGISTER, "REGISTER_BYTES": BYTES,
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
         "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET, "UP_SUSPECT": SUSPECT,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
-        "POISON": POISON, "TASK_PLACES": counters.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS,
+        "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS,
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
-    constants |= {
-        f"W_{name}": place for name, place in vars(quantities).items() if name.isupper() and name != "PLACES"
-    }
+    constants |= {f"W_{name}": place for name, place in quantities.BY_NAME.items()}
     constants |= {d.name: d.value for d in DIRECTIONS}
     constants |= {name: number for number, name in enumerate(NAMES.values())}
     text = ["#include <stdint.h>", "#include <stddef.h>", f"#define REACH INT64_C({REACH})"]

@@ -16,8 +16,8 @@ from mlusim.machine.observed import TaskPlace
 from mlusim.machine.tally import SilentTask
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import View
-from mlusim.time.counters import LAUNCH, TASK_PLACES
 from mlusim.time.log import COLUMNS
+from mlusim.time.quantities import LAUNCH, TASK_PLACES
 
 MOST_TASKS = 64  # of a chain
 # What changes while a task runs begins here in a core's structure, behind the counters, and ends before the addresses of its buffers.

@@ -32,9 +32,8 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, Space, direction_of
-from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
 from mlusim.time.log import FOR_ALL, WAITS
-from mlusim.time.quantities import CopyLoad
+from mlusim.time.quantities import COUNTS, LOADS, STORES, TRAFFIC, WORK, CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.machine.cluster import Cluster

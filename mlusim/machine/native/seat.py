@@ -27,9 +27,8 @@ from mlusim.isa.table import ISA
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.space import Space
-from mlusim.time.counters import CORE, LAUNCH, TASK
-from mlusim.time.first_loads import OPENING
 from mlusim.time.log import CHUNK, COLUMNS
+from mlusim.time.quantities import CORE, LAUNCH, OPENING, TASK
 
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore

@@ -10,8 +10,7 @@ from mlusim.engine.polls import Polls
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import Placement, RegionMap
-from mlusim.time.counters import LOADS, STORES, WORK
-from mlusim.time.first_loads import OPENING, Head
+from mlusim.time.quantities import LOADS, OPENING, STORES, WORK, Head
 
 # The plans of a core's buffers: what the launch was given, or what the kernel itself places.
 

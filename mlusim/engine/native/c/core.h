@@ -72,7 +72,7 @@ COLD void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int
   memcpy(r + LOG_SUMS, m->work, sizeof(int64_t) * (COLUMNS - LOG_SUMS));
   if (m->nlog == LOG_ROWS) { up_(m, UP_LOG, 0, 0); m->nlog = 0; }
 }
-/* What a task loads before it can compute: see mlusim/time/first_loads.py. */
+/* What a task loads before it can compute: see mlusim/time/quantities.py. */
 COLD void head_ends_(Core *m) {
   m->head_transactions += m->work[W_TRANSACTIONS];
   m->head_transfers += (int)m->work[W_IO_STARTS];
