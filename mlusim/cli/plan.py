@@ -5,7 +5,7 @@ import runpy
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 from rich.console import Group
 from rich.text import Text
 
@@ -33,7 +33,7 @@ from mlusim.plan.render import (
     plan_view,
 )
 from mlusim.plan.solver.frontier import Frontier
-from mlusim.plan.svg import frontier_svg, layout_svg
+from mlusim.plan.svg import frontier_svg, layout_svg, plan_column
 
 UNKNOWN = "?"  # the format of a file whose name does not say it
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
@@ -147,7 +147,7 @@ def _layouts(question: PlanQuestion) -> list[PlanAnswer]:
         for number, answer in enumerate(shown):
             view = Group(intro, answer.view or "") if number == 0 else answer.view
             facts = {**answer.facts, "findings": [f.to_json() for f in findings]}
-            answers.append(PlanAnswer(view, facts, answer.good and clean, answer.svg))
+            answers.append(evolve(answer, view=view, facts=facts, good=answer.good and clean))
     return answers
 
 
@@ -156,7 +156,13 @@ def _described(question: PlanQuestion, plans: Sequence[Plan], values: Mapping[st
     for board, dtype in question.places_of(plans[0]):
         plan, layout = choose(plans, board, values, dtype=dtype)
         answers.append(
-            PlanAnswer(layout_view(layout, plan), layout.to_json(), layout.fits, layout_svg(layout))
+            PlanAnswer(
+                layout_view(layout, plan),
+                layout.to_json(),
+                layout.fits,
+                layout_svg(layout),
+                column=plan_column(layout),
+            )
         )
     return answers
 

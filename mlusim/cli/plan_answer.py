@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from rich.console import Console, RenderableType
 
 from mlusim.cli.arguments.plan import FORMATS
@@ -15,6 +15,7 @@ from mlusim.cli.files import write_text
 from mlusim.cli.show import output
 from mlusim.counted import plural
 from mlusim.errors import UsageError
+from mlusim.plan.svg import BoardColumn, boards_svg
 from mlusim.report.json_values import json_text
 
 SUFFIXES = {f".{form}": form for form in FORMATS if form != TEXT}
@@ -41,7 +42,7 @@ pre {{ overflow-x: auto; font-size: 13px; }}
 class PlanAnswer:
     """The answer to one question on one board: for people, for programs, as a picture, as a table.
 
-    *view* is None where another answer's view shows this one as well.
+    *view* is None where another answer's view shows this one as well, and *column* is what a picture of several boards has of it.
     """
 
     view: RenderableType | None
@@ -49,6 +50,7 @@ class PlanAnswer:
     good: bool
     svg: str = ""
     csv: str = ""
+    column: BoardColumn | None = None
 
 
 def frontier_names(text: str) -> tuple[str, str]:
@@ -86,8 +88,12 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
         document: Any = [a.facts for a in answers] if len(answers) > 1 else answers[0].facts
         return json_text(document)
     if form == "html":
-        return _PAGE.format(title=html.escape(title), body="\n".join(_section(a) for a in answers))
+        joint = _beside(answers, title)
+        parts = [_section(evolve(a, svg="") if joint else a) for a in answers]
+        return _PAGE.format(title=html.escape(title), body="\n".join([joint, *parts]))
     drawn = [text for a in answers if (text := a.svg if form == "svg" else a.csv)]
+    if form == "svg" and (joint := _beside(answers, title)):
+        return joint
     if len(answers) > 1:
         raise UsageError(
             f"{who} can hold one answer, not {len(answers)}; name one board, or use JSON or HTML"
@@ -95,6 +101,13 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
     if not drawn:
         raise UsageError(f"{who}: this answer cannot be written as {form}; use json, html or text")
     return drawn[0]
+
+
+def _beside(answers: Sequence[PlanAnswer], title: str) -> str:
+    """Return one picture of all boards; empty where there is one answer, or one that is no memory map."""
+    columns = [a.column for a in answers if a.column is not None]
+    drawn = any(column.layouts for column in columns)
+    return boards_svg(columns, title) if drawn and len(columns) == len(answers) > 1 else ""
 
 
 def _section(answer: PlanAnswer) -> str:

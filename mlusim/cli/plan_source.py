@@ -20,7 +20,7 @@ from mlusim.files.paths import shown
 from mlusim.plan.claims import Verdict
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.render import frontier_view, memory_map, region_keys
-from mlusim.plan.svg import frontier_svg, memories_svg
+from mlusim.plan.svg import BoardColumn, frontier_svg, memories_svg
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, carvings_of, largest_value
@@ -106,9 +106,18 @@ def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[PlanAnswer]:
             one if isinstance(one, dict) else _document(one),
             isinstance(one, Carving) and not one.findings,
             "" if isinstance(one, dict) else memories_svg(layouts_of(one)),
+            column=_column(one),
         )
         for number, one in enumerate(found)
     ]
+
+
+def _column(one: Carving | dict[str, Any]) -> BoardColumn:
+    """Return what a picture of several boards has of this one."""
+    if isinstance(one, dict):
+        return BoardColumn(one["board"], (), [one["refused"]])
+    told = [*_memory(one), *(finding.message for finding in one.findings)]
+    return BoardColumn(f"{one.kernel} on {one.board}", layouts_of(one), told)
 
 
 def _on_each(
@@ -228,7 +237,7 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> Pl
     In a *form* with pictures it has the division at the largest value.
     """
     if isinstance(one, dict):
-        return PlanAnswer(_refused(one), one, good=False)
+        return PlanAnswer(_refused(one), one, good=False, column=_column(one))
     begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
     lines = [*_passed_lines(one), _line(begin + _end(one), "bold")]
     binds = None if one.binding is None or fails is None or fails.kind == "limit" else one.binding
@@ -254,21 +263,27 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> Pl
     if one.uncarved:
         lines.append(_line(f"  the division there is not drawn: {one.uncarved}"))
     found = f"{SAMPLED} {_branching(one)}"
-    picture = _picture(one, [line.plain for line in lines], found, form)
+    words = [line.plain for line in lines]
+    picture = _picture(one, words, found, form)
+    column = BoardColumn(f"{one.kernel} on {one.board}", _divided(one), [_end(one), *words[1:]])
     lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
     # Once, behind the last board: it is the same for all of them.
     note: list[RenderableType] = ["", Text(found, style="dim")] if last else []
     good = one.largest is not None and one.passed is None
-    return PlanAnswer(Group(*lines, *note), one.to_json(), good, picture)
+    return PlanAnswer(Group(*lines, *note), one.to_json(), good, picture, column=column)
 
 
 def _picture(one: LargestValue, lines: Sequence[str], found: str, form: str) -> str:
     """Return the division at the largest value below the *lines* of the answer, and how it was *found*; empty in a *form* of text."""
     if form not in DRAWN:
         return ""
-    layouts = [layout for carving in one.carved for layout in layouts_of(carving)]
+    layouts = _divided(one)
     # A page has the words below the picture.
     return memories_svg(layouts, lines[0], [*lines[1:], found] if form == "svg" else ())
+
+
+def _divided(one: LargestValue) -> list[Layout]:
+    return [layout for carving in one.carved for layout in layouts_of(carving)]
 
 
 def _end(one: LargestValue) -> str:

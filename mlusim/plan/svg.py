@@ -77,21 +77,128 @@ def _maps(layout: Layout, y: float, word: str = "", *, named: bool = True) -> tu
     return parts, y
 
 
-def _keys(small: Sequence["Named"], y: float) -> tuple[list[str], float]:
-    """Return the colours and words of regions that are too *small* for their names in two columns from *y* on, and where they end."""
+# -- several boards beside each other ---------------------------------------------------------------
+
+ACROSS, _GAP = 2, 24  # columns in a row, of which each has room for a sentence, and pixels between them
+_COLUMN = (_INNER - (ACROSS - 1) * _GAP) // ACROSS
+_SPACES = ("NRAM", "WRAM", "SRAM")
+
+
+@frozen
+class BoardColumn:
+    """The part of one board in a picture of several: a *head*, what is *told* below it, and the memories."""
+
+    head: str
+    layouts: Sequence[Layout]
+    told: Sequence[str] = ()
+
+    @property
+    def kernel(self) -> str:
+        """The kernel, or the plan, to whose row it belongs; empty where the board has no memories to show."""
+        return self.layouts[0].plan if self.layouts else ""
+
+
+def plan_column(layout: Layout) -> BoardColumn:
+    """Return what a picture of several boards has of a plan on one."""
+    head = f"{layout.plan} on {layout.board}" + (f", {layout.dtype}" if layout.dtype else "")
+    values = ", ".join(f"{name}={value}" for name, value in layout.values.items())
+    return BoardColumn(head, (layout,), [values, _told(layout)])
+
+
+def boards_svg(columns: Sequence[BoardColumn], title: str, note: str = "") -> str:
+    """Return one picture of the memories on several boards, the boards beside each other and each memory on one scale for all.
+
+    Each kernel begins a row of its own; the *note* is below all.
+    """
+    marks: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    for layout in (layout for one in columns for layout in one.layouts):
+        space = _space(layout)
+        marks[space] = max(marks.get(space, 1), _last_mark(layout))
+        sizes[space] = max(sizes.get(space, 1), layout.capacity, layout.high_water)
+    every = list(dict.fromkeys(name for one in columns for layout in one.layouts for name in _names(layout)))
+    parts, y = [], 6.0
+    for row in _rows(columns):
+        ends = []
+        for number, column in enumerate(row):
+            drawn, end = _column(column, marks, sizes, every)
+            x = number * (_COLUMN + _GAP)
+            parts += [f'<g transform="translate({x} {y:.0f})">', *drawn, "</g>"]
+            ends.append(y + end)
+        y = max(ends) + 14
+    for line in wrap(f"Each memory has one scale for all boards. {note}", int(_INNER / _CHARACTER)):
+        parts.append(_text(_LEFT, y + 8, line, 'fill-opacity="0.7"'))
+        y += _KEY
+    return _document(y + 6, parts, title)
+
+
+def _rows(columns: Sequence[BoardColumn]) -> list[list[BoardColumn]]:
+    """Return the *columns* in rows, of which each has one kernel."""
+    rows: list[list[BoardColumn]] = []
+    for one in columns:
+        before = rows[-1] if rows else []
+        kernels = {column.kernel for column in (*before, one)} - {""}
+        if before and len(before) < ACROSS and len(kernels) <= 1:
+            before.append(one)
+        else:
+            rows.append([one])
+    return rows
+
+
+def _space(layout: Layout) -> str:
+    name = layout.stages[0].name
+    return name if name in _SPACES else _SPACES[0]  # a plan has stages of NRAM
+
+
+def _last_mark(layout: Layout) -> int:
+    """Return the byte at which the map of *layout* ends."""
+    return max((region.end for stage in layout.stages for region in stage.regions), default=0)
+
+
+def _column(
+    column: BoardColumn, marks: Mapping[str, int], sizes: Mapping[str, int], names: Sequence[str]
+) -> tuple[list[str], float]:
+    """Return what is drawn of one board, at the left edge and from 0 on, and where it ends.
+
+    Of each memory *marks* has the byte at which the widest map ends, and *sizes* what the longest bar below a map stands for.
+    """
+    most = int(_COLUMN / _CHARACTER)
+    parts = [_text(_LEFT, 14, column.head, 'font-size="13" font-weight="bold"')]
+    y = 28.0
+    for line in (line for text in column.told for line in wrap(text, most, subsequent_indent="  ")):
+        parts.append(_text(_LEFT, y + 4, line, 'xml:space="preserve"'))
+        y += _KEY
+    for layout in column.layouts:
+        space = _space(layout)
+        width = round(_COLUMN * max(layout.capacity, layout.high_water) / sizes[space])
+        at = ruler(layout, max(1, round(_COLUMN * _last_mark(layout) / marks[space])), 3)
+        small = _named(layout, at, names)
+        word = "" if layout.stages[0].name in _SPACES else "stage "
+        for stage in layout.stages:
+            drawn, y = _stage(stage, layout, at, names, y, word, width)
+            keys, y = _keys([one for one in small if one.stage == stage.name], y, 1, most - 3)
+            parts += [*drawn, *keys]
+    return parts, y
+
+
+def _keys(small: Sequence["Named"], y: float, across: int = 2, most: int = 1000) -> tuple[list[str], float]:
+    """Return the colours and words of regions that are too *small* for their names from *y* on, and where they end.
+
+    So many stand *across*, each of at *most* so many characters.
+    """
     shown = small if len(small) <= _MOST_KEYS else small[: _MOST_KEYS - 1]
     words = [one.words for one in shown] + [f"and {len(small) - len(shown)} more"] * (len(shown) < len(small))
     parts = []
     for number, text in enumerate(words):
-        x, top = _LEFT + number % 2 * _INNER / 2, y + number // 2 * _KEY
+        x, top = _LEFT + number % across * _INNER / across, y + number // across * _KEY
         if number < len(shown):
             one = shown[number]
             look = (
                 'fill="none" stroke="currentColor"' if one.rest else f'fill="{one.color}" fill-opacity="0.85"'
             )
             parts.append(f'<rect x="{x:.1f}" y="{top:.0f}" width="9" height="9" {look}/>')
-        parts.append(_text(x + 15, top + 8, text))
-    rows = -(-len(words) // 2)
+        parts.append(_text(x + 15, top + 8, text if len(text) <= most else text[: most - 1] + "…"))
+    rows = -(-len(words) // across)
     return parts, y + rows * _KEY + (6 if rows else 0)
 
 
@@ -113,13 +220,14 @@ def layout_svg(layout: Layout, *, named: bool = True) -> str:
     parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
     drawn, y = _maps(layout, 34.0, "stage ", named=named)
     parts += drawn
-    told = (
-        f"fits: {layout.slack:,} of {layout.capacity:,} bytes to spare"
-        if layout.fits
-        else f"does not fit: {layout.overflow:,} {plural(layout.overflow, 'byte')} too many"
-    )
-    parts.append(_text(_LEFT, y + 14, told, f'font-weight="bold" fill="{_verdict_color(layout)}"'))
+    parts.append(_text(_LEFT, y + 14, _told(layout), f'font-weight="bold" fill="{_verdict_color(layout)}"'))
     return _document(y + 28, parts, title)
+
+
+def _told(layout: Layout) -> str:
+    if layout.fits:
+        return f"fits: {layout.slack:,} of {layout.capacity:,} bytes to spare"
+    return f"does not fit: {layout.overflow:,} {plural(layout.overflow, 'byte')} too many"
 
 
 def _verdict_color(layout: Layout) -> str:
@@ -133,6 +241,7 @@ def _stage(
     names: Sequence[str],
     y: float,
     word: str,
+    width: int = _INNER,
 ) -> tuple[list[str], float]:
     over = stage.used - layout.capacity
     told = f", {over:,} too many" if over > 0 else ""
@@ -143,7 +252,7 @@ def _stage(
         parts += [_rectangle(s, y, _fill(s, names)) for s in row]
         y += _LANE + 2
     gauge = layout.capacity if over <= 0 else stage.used
-    parts.append(_gauge(stage.used, layout.capacity, gauge, y + 2))
+    parts.append(_gauge(stage.used, layout.capacity, gauge, y + 2, width))
     return parts, y + 18
 
 
@@ -193,7 +302,10 @@ class Named:
 
 def legend(layout: Layout) -> list[Named]:
     """Return the regions whose names the picture has no room for, or cuts, in the order of the picture."""
-    at, names = ruler(layout, _INNER, 3), _names(layout)
+    return _named(layout, ruler(layout, _INNER, 3), _names(layout))
+
+
+def _named(layout: Layout, at: Mapping[int, int], names: Sequence[str]) -> list[Named]:
     return [
         Named(_fill(segment, names), stage.name, _facts(segment), segment.region.rest)
         for stage in layout.stages
@@ -203,18 +315,18 @@ def legend(layout: Layout) -> list[Named]:
     ]
 
 
-def _gauge(used: int, capacity: int, whole: int, y: float) -> str:
-    """Return the thin bar below a map: what is used of the whole memory."""
-    scale = _INNER / max(whole, 1)
+def _gauge(used: int, capacity: int, whole: int, y: float, across: int) -> str:
+    """Return the thin bar below a map, so many pixels *across*: what is used of the whole memory."""
+    scale = across / max(whole, 1)
     inside = max(min(used, capacity) * scale, 2 if used else 0)  # of a few bytes a hairline would not be seen
     parts = [
-        f'<rect x="{_LEFT}" y="{y:.0f}" width="{_INNER}" height="5" fill="currentColor" fill-opacity="0.15"/>',
+        f'<rect x="{_LEFT}" y="{y:.0f}" width="{across}" height="5" fill="currentColor" fill-opacity="0.15"/>',
         f'<rect x="{_LEFT}" y="{y:.0f}" width="{inside:.1f}" height="5" fill="#54a24b"/>',
     ]
     if used > capacity:
         width = max((used - capacity) * scale, 3)
         parts.append(
-            f'<rect x="{_LEFT + _INNER - width:.1f}" y="{y - 2:.0f}" width="{width:.1f}" height="9"'
+            f'<rect x="{_LEFT + across - width:.1f}" y="{y - 2:.0f}" width="{width:.1f}" height="9"'
             ' fill="#e45756"/>'
         )
     return "".join(parts)

@@ -332,11 +332,15 @@ def test_the_largest_value_that_runs_is_found_on_each_board(cli, tmp_path, monke
     found = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=100", "--max", "n", "--json")
     shown = cli("plan", "k.mlu", *SIZED_CALL, "--max", "n")
     cli("plan", "k.mlu", *SIZED_CALL[:-2], SIZED_CALL[-1], "--max", "n", "-o", "F.svg")
+    cli("plan", "k.mlu", *SIZED_CALL, "--max", "n", "-o", "two.svg")
+    beside = re.findall(r">([^<>]*)</text>", Path("two.svg").read_text())
     half = ("--arg", "in=randn:float32:n/2", "--arg", "out=out:float32:n", "--arg", "n=4")
     none = cli("plan", "k.mlu", *half, "--max", "n", "--format", "svg")
     drawn = Path("F.svg").read_text()
     told = " ".join(html.unescape(" ".join(re.findall(r">([^<>]*)</text>", drawn))).split())
 
+    assert ["K on MLU370-X4", "K on MLU590-H8"] == [text for text in beside if text.startswith("K on")]
+    assert {"the largest n that runs is 512", "the largest n that runs is 256"} <= {*beside}
     assert (0, 0) == (found.code, shown.code)
     assert [(512, 513, "fault"), (256, 257, "fault")] == [
         (one["largest"], one["fails"]["value"], one["fails"]["kind"]) for one in found.json()

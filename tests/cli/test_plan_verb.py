@@ -204,7 +204,7 @@ def test_a_frontier_leaves_out_the_regimes_that_have_none(capsys):
         ([MUTUAL, "--set", "S=1,T=1", "-o", "x.txt"], "use .json, .svg, .csv, .html"),
         ([MUTUAL, "--set", "S=1,T=1", "-o", "x.csv"], "cannot be written as csv"),
         ([MUTUAL, "--set", "S=1,T=1", "-o", "/no/such/dir/x.json"], "cannot be written"),
-        ([MUTUAL, "--set", "S=1,T=1", "--board", "MLU370", "MLU590", "-o", "x.svg"], "one answer, not 2"),
+        ([MUTUAL, "--frontier", "S,T", "--board", "MLU370", "MLU590", "-o", "x.svg"], "one answer, not 2"),
     ],
 )
 def test_usage_errors_are_sentences(words, sentence):

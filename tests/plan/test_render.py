@@ -23,7 +23,15 @@ from mlusim.plan.render import (
     layout_view,
     plan_view,
 )
-from mlusim.plan.svg import frontier_svg, layout_svg, legend, memories_svg
+from mlusim.plan.svg import (
+    BoardColumn,
+    boards_svg,
+    frontier_svg,
+    layout_svg,
+    legend,
+    memories_svg,
+    plan_column,
+)
 from ops.mutual_information_backward.plan import PLAN
 from ops.three_interpolate_backward.plan import PLAN as INTERPOLATE
 
@@ -181,6 +189,28 @@ def test_maps_of_several_kernels_have_their_names():
     assert [26, 26, 8] == [line.split().count("word") for line in lines[1:4]]
     assert all(any(line.startswith(f"{one.plan}, ") for line in lines) for one in (layout, other))
     assert f"{layout.plan}, " not in alone
+
+
+def test_boards_stand_beside_each_other_on_one_scale():
+    """Two in a row, each kernel on a row of its own; a board that refuses has its sentence."""
+    layouts = [PLAN.layout(board, S=15, T=104) for board in (BOARD, "MLU590-H8")]
+    larger = PLAN.layout(BOARD, S=15, T=208)
+    other = INTERPOLATE.layout(BOARD, {"Co": 32, "No": 32, "Mo": 32}, dtype="float")
+    columns = [plan_column(one) for one in (*layouts, larger, other)]
+    drawn = ET.fromstring(boards_svg([*columns, BoardColumn("MLU220-M2", (), ["it is refused"])], "Title"))  # noqa: S314 - made here
+    groups = [e for e in drawn if e.tag.endswith("}g")]
+    words = [[e.text for e in group if e.tag.endswith("}text")] for group in groups]
+    places = [group.get("transform").partition("(")[2].rstrip(")").split() for group in groups]
+    widths = [
+        next(float(box[1].get("width")) for box in group if box.tag.endswith("}g")) for group in groups[:4]
+    ]
+
+    assert [f"{PLAN.name} on {BOARD}", f"{PLAN.name} on MLU590-H8"] == [told[0] for told in words[:2]]
+    assert ["MLU220-M2", "it is refused"] == words[4]
+    assert [places[0][1] == places[1][1], places[2][1] == places[3][1]] == [True, False]
+    assert ["0", "0", "0"] == [places[number][0] for number in (0, 2, 3)]
+    assert widths[0] == widths[1]
+    assert 2 == pytest.approx(widths[2] / widths[0], rel=0.1)
 
 
 def test_frontier_svg():
