@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlusim.cli import programs
-from mlusim.cli.arguments.debug import add_arguments as add_debug_arguments
+from mlusim.cli.arguments import running
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.entry import CLEAN
 from mlusim.cli.sources import is_cases, is_source
@@ -50,7 +50,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     if not arguments.get("program"):
         raise UsageError("the launch names no program; give an operator or a script as `program`")
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    add_debug_arguments(parser)
+    running.debug(parser)
     words = _words(arguments)
     try:
         own, named, behind = divide(parser, words)

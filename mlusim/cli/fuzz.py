@@ -11,7 +11,7 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check.checking import report_of
 from mlusim.check.findings_text import renderables
-from mlusim.cli.arguments.fuzz import USUAL_SECONDS
+from mlusim.cli.arguments.comparing import USUAL_SECONDS
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.long_work import cluster

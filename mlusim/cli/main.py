@@ -42,26 +42,27 @@ else:
     )
 
 
-FEW = "few"  # the file that declares the arguments of verbs that take few
+# The files of `mlusim.cli.arguments`, by what their verbs do.
+LISTING, RUNNING, COMPARING = "listing", "running", "comparing"
 
 
 @frozen
 class Verb:
     """A verb: its name, what it does in a few words, and whether it runs programs, which take what it has no option for.
 
-    Its arguments are declared in a file of its name in `mlusim.cli.arguments`, which imports little, or with ``few`` in the
-    file of verbs that take few; it is imported when it runs.
+    Its arguments are declared by a function of its name in the file ``arguments`` of `mlusim.cli.arguments`; the verb itself is
+    imported when it runs.
     """
 
     name: str
+    arguments: str
     summary: str
     runs_programs: bool = False
-    few: bool = False
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments, with ``-v`` where host functions run."""
-        declared = importlib.import_module(f"mlusim.cli.arguments.{FEW if self.few else self._file}")
-        (getattr(declared, self._file) if self.few else declared.add_arguments)(parser)
+        declared = importlib.import_module(f"mlusim.cli.arguments.{self.arguments}")
+        getattr(declared, self._file)(parser)
         if self.name in TALKATIVE:
             parser.add_argument(
                 "-v",
@@ -84,45 +85,70 @@ class Verb:
 
 
 VERBS = (
-    Verb("boards", "the boards: memory, clusters, clock, bandwidth, force, and sources", few=True),
-    Verb("isa", "the intrinsics: signature, extents, rules, pipe, cost", few=True),
-    Verb("ops", "the operators: parameters, cases, limits", few=True),
+    Verb("boards", LISTING, "the boards: memory, clusters, clock, bandwidth, force, and sources"),
+    Verb("isa", LISTING, "the intrinsics: signature, extents, rules, pipe, cost"),
+    Verb("ops", LISTING, "the operators: parameters, cases, limits"),
     Verb(
-        "run", "run an operator on its cases or on your arrays; accuracy and efficiency", runs_programs=True
+        "run",
+        RUNNING,
+        "run an operator on its cases or on your arrays; accuracy and efficiency",
+        runs_programs=True,
     ),
     Verb(
         "check",
+        RUNNING,
         "run an operator or a script under checkers: what should not have been done",
         runs_programs=True,
     ),
     Verb(
-        "fuzz", "calls of a kernel drawn where faults live, under checkers, until one fails: made small, kept"
+        "fuzz",
+        COMPARING,
+        "calls of a kernel drawn where faults live, under checkers, until one fails: made small, kept",
     ),
-    Verb("compile", "what is in BANG C files, and what of it does not translate", few=True),
-    Verb("toolkit", "a folder with cncc, headers and libraries: your own build on the simulator", few=True),
+    Verb("compile", LISTING, "what is in BANG C files, and what of it does not translate"),
+    Verb("toolkit", LISTING, "a folder with cncc, headers and libraries: your own build on the simulator"),
     Verb(
         "profile",
+        RUNNING,
         "every launch of a script, operator, BANG C file or test: time, bound, why, lines",
         runs_programs=True,
     ),
-    Verb("cover", "which lines of kernels ran, by task, over one run or several", runs_programs=True),
-    Verb("plan", "validate an NRAM partition plan, or find the largest shape that fits"),
-    Verb("report", "efficiency of operators x cases x boards", runs_programs=True),
-    Verb("what-if", "one call on every board, re-timed where its work is the same", runs_programs=True),
     Verb(
-        "sweep", "a large report that is kept as it comes, on many processes or machines", runs_programs=True
+        "cover", RUNNING, "which lines of kernels ran, by task, over one run or several", runs_programs=True
+    ),
+    Verb("plan", LISTING, "validate an NRAM partition plan, or find the largest shape that fits"),
+    Verb("report", COMPARING, "efficiency of operators x cases x boards", runs_programs=True),
+    Verb(
+        "what-if",
+        COMPARING,
+        "one call on every board, re-timed where its work is the same",
+        runs_programs=True,
+    ),
+    Verb(
+        "sweep",
+        COMPARING,
+        "a large report that is kept as it comes, on many processes or machines",
+        runs_programs=True,
     ),
     Verb(
         "tune",
+        COMPARING,
         "a kernel with other macros, arguments, dims and kinds: what fits, is right, and is fastest",
         runs_programs=True,
     ),
-    Verb("judge", "many candidates against one reference: right, findings, time, each in a confined process"),
     Verb(
-        "debug", "the kernel debugger: breakpoints, steps, memory, and going back in time", runs_programs=True
+        "judge",
+        COMPARING,
+        "many candidates against one reference: right, findings, time, each in a confined process",
     ),
-    Verb("dap", "the debugger for editors: a server of the Debug Adapter Protocol", few=True),
-    Verb("demo", "every operator at network scale on two boards, checked, with a report", few=True),
+    Verb(
+        "debug",
+        RUNNING,
+        "the kernel debugger: breakpoints, steps, memory, and going back in time",
+        runs_programs=True,
+    ),
+    Verb("dap", RUNNING, "the debugger for editors: a server of the Debug Adapter Protocol"),
+    Verb("demo", COMPARING, "every operator at network scale on two boards, checked, with a report"),
 )
 
 

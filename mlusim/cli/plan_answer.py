@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve, frozen
 from rich.console import Console, RenderableType
 
-from mlusim.cli.arguments.plan import FORMATS
+from mlusim.cli.arguments.listing import PLAN_FORMATS
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.files import write_text
 from mlusim.cli.show import output
@@ -18,7 +18,7 @@ from mlusim.errors import UsageError
 from mlusim.plan.svg import BoardColumn, boards_svg
 from mlusim.report.json_values import json_text
 
-SUFFIXES = {f".{form}": form for form in FORMATS if form != TEXT}
+SUFFIXES = {f".{form}": form for form in PLAN_FORMATS if form != TEXT}
 WIDTH, PAGE_WIDTH = 110, 96
 """Characters of a line of a text, and of a page, which also a window of 800 pixels shows whole."""
 _PAGE = """<!doctype html>

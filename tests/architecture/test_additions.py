@@ -27,10 +27,9 @@ class Census(Checker):
         """Report it."""
         self.report("task", lambda: Finding("census-task", "a task began"))
 '''
-ARGUMENTS = '''"""The arguments of ``mlusim greet``."""
+ARGUMENTS = '''
 
-
-def add_arguments(parser):
+def greet(parser):
     """Declare the arguments."""
     parser.add_argument("who", help="who is greeted")
 '''
@@ -112,8 +111,8 @@ ADDITIONS = {
     },
     "a verb": {
         "mlusim/cli/greet.py": (None, VERB),
-        "mlusim/cli/arguments/greet.py": (None, ARGUMENTS),
-        "mlusim/cli/main.py": ("VERBS = (", '    Verb("greet", "greet someone"),\n'),
+        "mlusim/cli/arguments/running.py": ("", ARGUMENTS),
+        "mlusim/cli/main.py": ("VERBS = (", '    Verb("greet", RUNNING, "greet someone"),\n'),
     },
     "a debugger command": {"mlusim/debug/console/cmd_session.py": ("", COMMAND)},
     "an engine": {

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mlusim.cli.arguments.profile import add_arguments
+from mlusim.cli.arguments import running
 from mlusim.cli.main import Parser
 from mlusim.cli.split_words import divide
 
@@ -308,7 +308,7 @@ def test_run_shows_lines_and_traces_of_a_script(cli, script, tmp_path):
 def test_words_are_divided_as_declared():
     """Values stay with their options, with and without =, joined or apart."""
     parser = Parser()
-    add_arguments(parser)
+    running.profile(parser)
     words = [
         "-DN=2",
         "-I",

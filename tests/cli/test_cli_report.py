@@ -13,7 +13,7 @@ from sample_operators import GOOD, WRONG
 
 from mlusim.cli import demo as demo_verb
 from mlusim.cli import report as report_verb
-from mlusim.cli.arguments.report import add_arguments
+from mlusim.cli.arguments import comparing
 from mlusim.cli.campaign import perform
 from mlusim.engine.native.build import CHOICE
 from mlusim.errors import UsageError
@@ -223,7 +223,7 @@ def test_groups_and_boards_select(cli):
 def test_network_cases_are_the_default():
     """Without a choice every operator runs its network cases on both default boards."""
     parser = argparse.ArgumentParser()
-    add_arguments(parser)
+    comparing.report(parser)
     jobs = report_verb.jobs(parser.parse_args([]))
     expected = {
         (operator.name, case.name, board)
@@ -239,7 +239,7 @@ def test_network_cases_are_the_default():
 def test_all_groups_are_everything():
     """--group all takes each case of each operator on both default boards; an unknown group is refused with the list."""
     parser = argparse.ArgumentParser()
-    add_arguments(parser)
+    comparing.report(parser)
     jobs = report_verb.jobs(parser.parse_args(["--group", "all"]))
     expected = {
         (operator.name, case.name, board)

@@ -8,8 +8,7 @@ import pytest
 
 from mlusim import bangc
 from mlusim.cli import check, report
-from mlusim.cli.arguments import check as check_arguments
-from mlusim.cli.arguments import report as report_arguments
+from mlusim.cli.arguments import comparing, running
 from mlusim.cli.main import VERBS
 
 HEAVY = {"numpy", "rich", "ml_dtypes", "greenlet", "clang", "multiprocessing", "asyncio"}
@@ -111,7 +110,7 @@ def test_a_kernel_that_was_translated_loads_what_runs_it(tmp_path):
 
 @pytest.mark.parametrize(
     ("declared", "written"),
-    [(check_arguments.FORMATS, check.FORMATS), (report_arguments.FORMATS, report.FORMATS)],
+    [(running.CHECK_FORMATS, check.FORMATS), (comparing.REPORT_FORMATS, report.FORMATS)],
 )
 def test_every_format_that_is_declared_is_written(declared, written):
     """The names are declared apart from what writes them."""

@@ -9,7 +9,7 @@ import pytest
 
 import ops
 from mlusim.cli import plan as verb
-from mlusim.cli.arguments.plan import add_arguments
+from mlusim.cli.arguments import listing
 from mlusim.errors import UsageError
 
 MUTUAL = str(Path(ops.__file__).parent / "mutual_information_backward" / "plan.py")
@@ -20,7 +20,7 @@ INTERPOLATE = str(Path(ops.__file__).parent / "three_interpolate_backward" / "pl
 def run(*words):
     """Run the verb as the command line would; returns its exit code."""
     parser = argparse.ArgumentParser()
-    add_arguments(parser)
+    listing.plan(parser)
     return verb.run(parser.parse_args(words))
 
 

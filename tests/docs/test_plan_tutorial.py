@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mlusim.cli import plan as verb
-from mlusim.cli.arguments.plan import add_arguments
+from mlusim.cli.arguments import listing
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIAL = DOCS / "tutorial" / "plan-your-nram.md"
@@ -27,7 +27,7 @@ def command(line, folder):
     """Return what ``mlusim plan ...`` prints when run in *folder*."""
     words = shlex.split(line.removeprefix("$ mlusim plan "))
     parser = argparse.ArgumentParser()
-    add_arguments(parser)
+    listing.plan(parser)
     said = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(said):
         verb.run(parser.parse_args(words))

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from mlusim.cli.arguments.judge import size
+from mlusim.cli.arguments.comparing import size
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.judge.compare import Tolerance, compared

@@ -1,1 +1,1 @@
-"""The arguments of each verb, in a file of its name with ``add_arguments(parser)``; what runs the verb is not imported."""
+"""The arguments of each verb: a function of its name in the file of its kind, which imports little; what runs the verb is not imported."""

@@ -1,0 +1,153 @@
+"""The arguments of verbs that show what is known without running a program: tables, sources, plans."""
+
+import argparse
+from argparse import ArgumentParser
+
+from mlusim.cli.arguments import shared
+
+
+def boards(parser: ArgumentParser) -> None:
+    """Declare the arguments of ``mlusim boards``."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one board, with the source of each number")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = "example: mlusim boards MLU370-X4"
+
+
+def isa(parser: ArgumentParser) -> None:
+    """Declare the arguments of ``mlusim isa``."""
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="one intrinsic, built-in variable or copy direction in full; a part of a name lists all that have it",
+    )
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="the vendor's names, what each is here and which test executes it",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = "example: mlusim isa bang_add"
+
+
+def ops(parser: ArgumentParser) -> None:
+    """Declare the arguments of ``mlusim ops``."""
+    parser.add_argument("name", nargs="?", metavar="OP", help="one operator: parameters, cases, limits")
+    parser.add_argument(
+        "--listing", action="store_true", help="the listing of OP's document beside its kernel in BANG C"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = "examples:\n  mlusim ops tin_shift_forward\n  mlusim ops border_align_backward --listing"
+
+
+COMPILE_EXAMPLES = """examples:
+  mlusim compile scale.mlu
+  mlusim compile --clean-cache
+  mlusim compile div.mlu -I include -D NDEBUG --board MLU590-H8 --json
+exit codes: 0 everything translates, 1 something does not or declares more than the board has, 2 a file does not parse"""
+
+
+def compile(  # noqa: A001 - the verb
+    parser: ArgumentParser,
+) -> None:
+    """Declare the arguments of ``mlusim compile``."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="*", help="BANG C files, which are linked with each other")
+    shared.add_source_arguments(parser)
+    add("--board", metavar="B", help="the board whose architecture is compiled for")
+    add(
+        "--clean-cache",
+        action="store_true",
+        help="remove translations and compiled kernels of earlier runs from the user's cache",
+    )
+    add("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = COMPILE_EXAMPLES
+
+
+TOOLKIT_EXAMPLES = """examples:
+  mlusim toolkit ~/neuware
+  mlusim toolkit ~/neuware590 --board MLU590-H8
+exit codes: 0 the folder is there, 2 it cannot be made"""
+
+
+def toolkit(parser: ArgumentParser) -> None:
+    """Declare the arguments of ``mlusim toolkit``."""
+    add = parser.add_argument
+    add("directory", metavar="DIR", help="the folder; one that is there is brought up to date")
+    add("--board", metavar="B", help="the board that programs find")
+    add("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = TOOLKIT_EXAMPLES
+
+
+PLAN_FORMATS = ("text", "json", "svg", "csv", "html")
+PLAN_EXAMPLES = """examples:
+  mlusim plan mutual_information_backward --set S=15,T=104
+  mlusim plan mutual_information_backward --max T --set S=15 --board MLU370-X4 MLU590-H8
+  mlusim plan mutual_information_backward --frontier S,T -o frontier.svg
+  mlusim plan mutual_information_backward --claim "S*T <= 50000"
+  mlusim plan my_kernel_plan.py --max n
+  mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
+  mlusim plan scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --board MLU370-X4 MLU590-H8 -o plan.json
+  mlusim plan scale.mlu --arg dst=out:float32:n --arg src=randn:float32:n --arg n=16 --max n
+  mlusim plan scale.mlu --arg dst=out:float32:n --arg src=randn:float32:n --arg n=16 --max -DTILE --board MLU370-X4 MLU590-H8
+  mlusim plan scale.mlu --function KernelScale --arg data=inout:rand:float32:n --arg n=64 --max n
+  mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --frontier rows,cols
+  mlusim plan add.mlu --arg y=out:float32:rows,cols --arg x=in:float32:rows,cols --arg rows=8 --arg cols=64 --claim "rows*cols*8 <= NRAM"
+
+exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"""
+
+
+def plan(parser: ArgumentParser) -> None:
+    """Declare the options of ``mlusim plan``."""
+    parser.epilog = PLAN_EXAMPLES
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "operator",
+        metavar="OP|FILE",
+        nargs="+",
+        help="an operator, a Python file that holds a Plan, or BANG C files or cases.toml, whose plan one launch shows",
+    )
+    parser.add_argument("--case", metavar="NAME", help="one case of cases.toml")
+    shared.add_call_arguments(parser)
+    shared.add_function(parser)
+    shared.add_draws(parser)
+    parser.add_argument(
+        "--board", nargs="+", action="extend", default=[], metavar="B", help="one board or several"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"
+    )
+    parser.add_argument(
+        "--dtype",
+        nargs="+",
+        action="extend",
+        metavar="D",
+        help="one element type or several, for plans that can hold more than one",
+    )
+    _add_questions(parser)
+    shared.add_engine(
+        parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does"
+    )
+    parser.set_defaults(launches=False)
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+    shared.add_answer(parser, PLAN_FORMATS, "; csv is for a frontier")
+
+
+def _add_questions(parser: ArgumentParser) -> None:
+    """Declare the questions of a plan, of which one is asked at a time."""
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--max",
+        metavar="VAR",
+        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg, a macro (-DNAME or NAME) or dim.x, found by running",
+    )
+    what.add_argument(
+        "--frontier", metavar="X,Y", help="for every X the largest Y; of a BANG C file for sampled X"
+    )
+    what.add_argument(
+        "--claim",
+        nargs="?",
+        const="",
+        metavar="FORMULA",
+        help="hold the documents' limits, or the one you state, against the plan; of a BANG C file against runs",
+    )
