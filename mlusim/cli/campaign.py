@@ -8,7 +8,7 @@ from rich.text import Text
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import EVERY, GROUP
 from mlusim.cli.entry import CLEAN, FAULT, FINDINGS
-from mlusim.cli.settings import boards_in, names_in
+from mlusim.cli.options import boards_in, names_in
 from mlusim.cli.show import output, progress
 from mlusim.counted import plural
 from mlusim.errors import UsageError

@@ -30,16 +30,13 @@ from mlusim.check.kernel_calls import PLANS, carved_again, check_call
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Replay, Schedule, replay_document, replay_in, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.cli import programs
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.calls import expectation_of, is_python_call, other_call
 from mlusim.cli.cases import applied, chosen
 from mlusim.cli.entry import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.files import allowed, read_inputs, write_text
+from mlusim.cli.options import allowed, boards_in, format_of, names_in, parameters, read_inputs, write_text
 from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import is_program, operators_behind, program_and_kernel
-from mlusim.cli.settings import boards_in, format_of, names_in, parameters
 from mlusim.cli.show import output, progress
-from mlusim.cli.sources import behind, is_cases, is_source, refuse_call_arguments
 from mlusim.errors import UsageError, said
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
@@ -90,9 +87,13 @@ def run(args: argparse.Namespace) -> int:
     observers_of(names)
     _refuse_odd_schedules(args)
     _refuse_odd_extent(args)
-    if not is_source(args.program) and not is_cases(args.program) and not is_python_call(args):
+    if (
+        not programs.is_source(args.program)
+        and not programs.is_cases(args.program)
+        and not programs.is_python_call(args)
+    ):
         _refuse_expectation(args)
-    if args.function is not None and not is_source(args.program):
+    if args.function is not None and not programs.is_source(args.program):
         raise UsageError(f"--function {OF_ONE_FUNCTION}")
     check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
@@ -105,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     if report.faults:
         return FAULT
     # A script that could not run has not been checked, which is no finding of the checkers.
-    if script and not is_python_call(args) and report.problems and not report.errors:
+    if script and not programs.is_python_call(args) and report.problems and not report.errors:
         remark(f"error: {report.problems[0]}")
         return USAGE
     return CLEAN if report.clean else FINDINGS
@@ -123,13 +124,13 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     if script:
         with printing_aside() if alone else contextlib.nullcontext():
             return [_script(args, names)]
-    if is_cases(args.program):
+    if programs.is_cases(args.program):
         with printing_aside() if alone else contextlib.nullcontext():
             return [_case(args, case, names) for case in chosen(args)]
-    if is_program(args.program):
+    if programs.is_program(args.program):
         with printing_aside() if alone else contextlib.nullcontext():
             return [_program(args, names)]
-    refuse_call_arguments(args)
+    programs.refuse_call_arguments(args)
     return _operator(args, names)
 
 
@@ -140,8 +141,10 @@ def _suppressions(name: str | None) -> tuple[Suppression, ...]:
 
 
 def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    if is_python_call(args):
-        return check_call(other_call(args), args.program, names, expectation_of(args), notes=args.notes)
+    if programs.is_python_call(args):
+        return check_call(
+            programs.other_call(args), args.program, names, programs.expectation_of(args), notes=args.notes
+        )
     unfit = next((o for o in OF_OPERATORS if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
@@ -149,7 +152,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     with _keeping(names) as keeper:
         done = check_script(
             args.program,
-            [*args.arguments, *behind(args)],
+            [*args.arguments, *programs.behind(args)],
             names,
             notes=args.notes,
             schedules=others,
@@ -175,11 +178,17 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     args.check = ()
     if args.function is not None:
         with _keeping(names) as keeper:
-            done = check_call(other_call(args), args.program, names, expectation_of(args), notes=args.notes)
+            done = check_call(
+                programs.other_call(args),
+                args.program,
+                names,
+                programs.expectation_of(args),
+                notes=args.notes,
+            )
         return carved_again(done, keeper.launches.values())
-    program = program_and_kernel(args)[0]
+    program = programs.program_and_kernel(args)[0]
     if isinstance(program, KernelCall):
-        return check_call(program, args.program, names, expectation_of(args), notes=args.notes)
+        return check_call(program, args.program, names, programs.expectation_of(args), notes=args.notes)
     _refuse_expectation(args)
     with _keeping(names) as keeper:
         done = check_program(program, args.program, names, notes=args.notes)
@@ -201,7 +210,7 @@ def _refuse_expectation(args: argparse.Namespace) -> None:
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
-    if more := operators_behind(args):
+    if more := programs.operators_behind(args):
         raise UsageError(f"an operator takes no {more[0]!r}; cases are named with --case")
     if args.inputs is not None:
         return [_own_arrays(args, names)]

@@ -9,8 +9,8 @@ from rich.text import Text
 from mlusim import bangc
 from mlusim.arch.board import Arch
 from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli.programs import board_of, defines
 from mlusim.cli.show import emit, kib, output
-from mlusim.cli.sources import board_of, defines
 from mlusim.counted import counted
 from mlusim.engine.native.build import cache_folder, clean_cache
 from mlusim.errors import UsageError, shown_file

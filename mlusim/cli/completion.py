@@ -14,7 +14,7 @@ import argcomplete
 from argcomplete.completers import FilesCompleter
 
 from mlusim.arch.catalog import BOARDS
-from mlusim.cli.sources import board_of, defines, is_cases, is_source
+from mlusim.cli.programs import board_of, defines, is_cases, is_source
 from mlusim.errors import MlusimError
 from mlusim.lazy import lazy
 

@@ -11,9 +11,8 @@ from mlusim.check.checking import printing_aside
 from mlusim.cli.entry import CLEAN
 from mlusim.cli.launched import Launched, launched
 from mlusim.cli.plain_text import remark, wrote
-from mlusim.cli.programs import is_program, program_of
+from mlusim.cli.programs import is_cases, is_program, program_of
 from mlusim.cli.show import emit, output
-from mlusim.cli.sources import is_cases
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.machine.hub import attending

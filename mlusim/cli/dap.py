@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mlusim.cli import programs
-from mlusim.cli.arguments import running
+from mlusim.cli.arguments import running, shared
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.entry import CLEAN
-from mlusim.cli.sources import is_cases, is_source
-from mlusim.cli.split_words import divide
+from mlusim.cli.programs import is_cases, is_source
 from mlusim.debug.dap.server import serve, serve_socket
 from mlusim.errors import UsageError
 from mlusim.programs.program import Program
@@ -53,7 +52,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     running.debug(parser)
     words = _words(arguments)
     try:
-        own, named, behind = divide(parser, words)
+        own, named, behind = shared.divide(parser, words)
         args = parser.parse_args(own)
         args.arguments, args.behind = named, behind
         if is_cases(args.program):

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from mlusim.cli.entry import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.files import allowed, listing
+from mlusim.cli.options import allowed, listing
 from mlusim.cli.plain_text import remark, say
-from mlusim.cli.programs import judged_program_of
-from mlusim.cli.sources import is_cases
+from mlusim.cli.programs import is_cases, judged_program_of
 from mlusim.debug import Console, DebugSession, Reply
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.tui.terminal import Terminal, terminal_taken

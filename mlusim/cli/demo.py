@@ -8,7 +8,7 @@ import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import GROUP
 from mlusim.cli.campaign import exit_code, perform, studies_of
-from mlusim.cli.settings import boards_in
+from mlusim.cli.options import boards_in
 from mlusim.cli.show import emit, output
 from mlusim.engine.preference import AUTO, NATIVE
 from mlusim.files.writing import check_writable, write_text

@@ -15,9 +15,9 @@ from mlusim.cli.arguments.comparing import USUAL_SECONDS
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.long_work import cluster
-from mlusim.cli.settings import boards_in, names_in
+from mlusim.cli.options import boards_in, names_in
+from mlusim.cli.programs import CALL_OPTIONS, defines, is_cases, is_source
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import CALL_OPTIONS, defines, is_cases, is_source
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, KeptCall

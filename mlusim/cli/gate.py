@@ -9,7 +9,7 @@ from rich.text import Text
 
 import mlusim
 from mlusim.cli.arguments.shared import USUAL_THRESHOLD, threshold
-from mlusim.cli.files import write_text
+from mlusim.cli.options import write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
 from mlusim.counted import counted

@@ -12,13 +12,21 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.cli.show import emit, output
+from mlusim.counted import plural
+from mlusim.errors import UsageError
 from mlusim.frontend.bangc import cache
+from mlusim.lazy import lazy
 from mlusim.text_grid import Grid, facts, table
 
-COVERAGE, TABLE = "mlusim.cli.coverage", "mlusim.cli.isa_table"
+if TYPE_CHECKING:
+    from mlusim.manual import coverage
+else:  # the vendor's names, and with them the table and the helper library
+    (coverage,) = lazy("mlusim.manual.coverage")
+
+COVERAGE, TABLE = "mlusim.manual.coverage", "mlusim.cli.isa_table"
 
 
 def needs(args: argparse.Namespace) -> Sequence[str]:
@@ -31,7 +39,7 @@ def needs(args: argparse.Namespace) -> Sequence[str]:
 def run(args: argparse.Namespace) -> int:
     """List the intrinsics or the vendor's names, or show one."""
     if args.coverage:
-        importlib.import_module(COVERAGE).show_coverage(args.name, json=args.json)
+        _show_coverage(args.name, json=args.json)
     elif args.name is not None and (page := find(args.name)) is not None:
         emit(page["document"]) if args.json else show_page(page)
     else:
@@ -170,3 +178,43 @@ def _facts(page: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _rule(rule: Mapping[str, Any]) -> str:
     where = f" (on {', '.join(f'{g}xx' for g in rule['generations'])})" if rule["generations"] else ""
     return f"{rule['legal']}{where}; refused when {rule['fails']}"
+
+
+# -- the vendor's names ---------------------------------------------------------------------------------
+
+
+def _show_coverage(name: str | None, *, json: bool) -> None:
+    """List the names that contain *name*, or all; as one JSON document with *json*.
+
+    Raises `UsageError` where no name contains it.
+    """
+    names = [found for found in coverage.vendor_names() if name is None or name in found.spelling]
+    if not names:
+        raise UsageError(f"none of the vendor's names contains {name!r}; leave it out to see all of them")
+    if json:
+        emit({"names": [_vendor_document(found) for found in names]})
+        return
+    shown = table("name", "uses", "here", "")
+    for found in names:
+        row = coverage.row_of(found)
+        here = f"mlu.{row.name}" if row is not None else f"{found.bare}(mlu, ...)"
+        shown.add_row(found.spelling, found.uses, here, row.certainty if row is not None else "-")
+    console = output()
+    console.print(shown)
+    used = sum(bool(found.uses) for found in names)
+    console.print(
+        f"{used} names that kernels use, {len(names) - used} {plural(len(names) - used, 'other')}.  ?: how often is not known.  "
+        "C: certain, D: derived, I: inferred, U: unknown with a default chosen, -: a helper made of intrinsics."
+    )
+
+
+def _vendor_document(name: "coverage.VendorName") -> dict[str, Any]:
+    row = coverage.row_of(name)
+    return {
+        "spelling": name.spelling,
+        "name": name.bare if row is None else row.name,
+        "helper": row is None,
+        "used": bool(name.uses),
+        "uses": int(name.uses) if name.uses.isdecimal() else None,
+        "certainty": None if row is None else row.certainty,
+    }

@@ -12,10 +12,10 @@ import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.long_work import cluster, collected
+from mlusim.cli.options import boards_in
 from mlusim.cli.plain_text import remark
-from mlusim.cli.settings import boards_in
+from mlusim.cli.programs import defines, is_source
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import defines, is_source
 from mlusim.errors import UsageError
 from mlusim.judge.judging import Candidate, candidates, judge, kept_seed, prepare, task_of
 from mlusim.judge.verdict import FAULT, LIMIT, RIGHT

@@ -24,7 +24,6 @@ import mlusim
 from mlusim.cli import entry, plain_text
 from mlusim.cli.entry import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import remark
-from mlusim.cli.split_words import divide, macros_joined
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
 from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
 from mlusim.files.paths import shown
@@ -202,7 +201,7 @@ def _run(arguments: Sequence[str]) -> int:
     if word is not None and verb is None:
         raise UsageError(_unknown_verb(word))
     parser = _parser(verb)
-    own, named, behind = _divided(macros_joined(arguments), verb)
+    own, named, behind = _divided(arguments, verb)
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = named, behind
     if verb is not None and (refused := _refused(verb, surplus, named)) is not None:
@@ -239,12 +238,15 @@ def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:
 
 def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], list[str], list[str]]:
     """Divide *arguments* into mlusim's own and those of the program that the verb runs, before and behind ``--``."""
-    if verb is None or not verb.runs_programs:
+    if verb is None:
         return list(arguments), [], []
-    at = list(arguments).index(verb.name) + 1
+    arguments = shared.macros_joined(arguments)
+    if not verb.runs_programs:
+        return arguments, [], []
+    at = arguments.index(verb.name) + 1
     parser = Parser()
     verb.add_arguments(parser)
-    own, named, behind = divide(parser, arguments[at:])
+    own, named, behind = shared.divide(parser, arguments[at:])
     return [*arguments[:at], *own], named, behind
 
 

@@ -14,10 +14,10 @@ from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import plan_source
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.cases import applied, one_case
+from mlusim.cli.options import boards_in, format_of
 from mlusim.cli.plain_text import remark
 from mlusim.cli.plan_answer import SUFFIXES, PlanAnswer, deliver, frontier_names
-from mlusim.cli.settings import boards_in, format_of
-from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
+from mlusim.cli.programs import is_cases, is_source, refuse_call_arguments
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 
 from mlusim.cli.arguments.listing import PLAN_FORMATS
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.files import write_text
+from mlusim.cli.options import write_text
 from mlusim.cli.show import output
 from mlusim.counted import plural
 from mlusim.errors import UsageError

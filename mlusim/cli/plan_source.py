@@ -9,10 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli.calls import other_call
+from mlusim.cli.options import boards_in
 from mlusim.cli.plan_answer import PlanAnswer, frontier_names
-from mlusim.cli.programs import source_program
-from mlusim.cli.settings import boards_in
+from mlusim.cli.programs import other_call, source_program
 from mlusim.cli.show import kib
 from mlusim.counted import plural
 from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file

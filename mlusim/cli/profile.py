@@ -12,11 +12,10 @@ from mlusim.cli.cases import each
 from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
+from mlusim.cli.options import boards_in
 from mlusim.cli.plain_text import remark, wrote
-from mlusim.cli.programs import program_and_kernel
-from mlusim.cli.settings import boards_in
+from mlusim.cli.programs import is_cases, program_and_kernel
 from mlusim.cli.show import emit, output
-from mlusim.cli.sources import is_cases
 from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch

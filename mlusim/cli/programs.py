@@ -1,58 +1,118 @@
-"""The program that a command line names: an operator's case, a script, or a kernel of BANG C sources.
+"""The subjects of a command line: files of BANG C, a program, one call, and what its outputs are compared with.
 
-Each is loaded where it is named (`mlusim.lazy`): a kernel needs no operators, and no driver for programs of the system.
+Each kind of program is loaded where it is named (`mlusim.lazy`): a kernel needs no operators, and no driver for programs of the system.
 """
 
 import argparse
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeGuard
 
+from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli import settings
 from mlusim.cli.arguments.shared import refusal
-from mlusim.cli.settings import names_in
-from mlusim.cli.sources import (
-    CALL_OPTIONS,
-    behind,
-    board_of,
-    defines,
-    is_source,
-    refuse_call_arguments,
-    split,
-)
+from mlusim.cli.options import names_in, parameters, read_inputs
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.lazy import lazy
+from mlusim.machine.scheduling.schedule import EFFECTS
 
 if TYPE_CHECKING:
-    from mlusim.cli import files
     from mlusim.observe import names as checkers
     from mlusim.operators import registry, runner
     from mlusim.programs import command_program as commands
+    from mlusim.programs import expectation as expectations
     from mlusim.programs import host_program as mains
     from mlusim.programs import kernel_call as calls
     from mlusim.programs import operator_program as operator_calls
+    from mlusim.programs import other_calls
     from mlusim.programs import program as scripts
-    from mlusim.programs.command_program import CommandProgram
-    from mlusim.programs.host_program import HostProgram
-    from mlusim.programs.kernel_call import KernelCall
-    from mlusim.programs.program import Program
 else:
-    files, checkers, registry, runner = lazy(
-        "mlusim.cli.files", "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
+    checkers, registry, runner = lazy(
+        "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
     )
-    commands, mains, calls, operator_calls, scripts = lazy(
+    commands, expectations, mains, calls, operator_calls, other_calls, scripts = lazy(
         "mlusim.programs.command_program",
+        "mlusim.programs.expectation",
         "mlusim.programs.host_program",
         "mlusim.programs.kernel_call",
         "mlusim.programs.operator_program",
+        "mlusim.programs.other_calls",
         "mlusim.programs.program",
     )
 
+SUFFIXES = (".mlu", ".cpp", ".cc", ".cxx", ".c")
+CALL_OPTIONS = MappingProxyType(
+    {
+        "include": "-I",
+        "define": "-D",
+        "kernel": "--kernel",
+        "function": "--function",
+        "dim": "--dim",
+        "kind": "--kind",
+        "arg": "--arg",
+        "draws": "--seed",
+        "reference": "--reference",
+        "expect": "--expect",
+        "param": "--param",
+    }
+)
 OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
 OF_KERNELS = ("kernel", "dim", "kind", "arg", "draws")
 OF_CALLS = (*OF_OPERATORS, "board", "seed")
+
+
+# -- words: files, what stands behind them, and the options of BANG C files ------------------------------
+
+
+def is_source(word: str | None) -> bool:
+    """Return whether *word* names a BANG C or C++ file."""
+    return word is not None and Path(word).suffix in SUFFIXES
+
+
+def is_cases(word: str | None) -> bool:
+    """Return whether *word* names a file of cases."""
+    return word is not None and word.endswith(".toml")
+
+
+def refuse_call_arguments(args: argparse.Namespace) -> None:
+    """Raise `UsageError` where an option of BANG C files is given without one."""
+    unfit = next((shown for name, shown in CALL_OPTIONS.items() if getattr(args, name, None)), None)
+    if unfit is not None:
+        raise UsageError(f"{unfit} goes with a BANG C file, as in `mlusim run scale.mlu --kernel Scale`")
+
+
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the files at the beginning of *words*, and the arguments behind them."""
+    count = next((n for n, word in enumerate(words) if not is_source(word)), len(words))
+    return list(words[:count]), list(words[count:])
+
+
+def behind(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the words behind ``--``."""
+    return tuple(getattr(args, "behind", ()))
+
+
+def defines(words: Iterable[str]) -> dict[str, str | None]:
+    """Return the macros of ``-D``; one without a value is 1, as compilers have it."""
+    found: dict[str, str | None] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name.isidentifier():
+            raise UsageError(f"-D {word!r} names no macro; write NAME or NAME=VALUE")
+        found[name] = value if equals else None
+    return found
+
+
+def board_of(name: str | None) -> Board:
+    """Return the board that was named, or the default."""
+    return find_board(name or DEFAULT_BOARDS[0])
+
+
+# -- programs ------------------------------------------------------------------------------------------
 
 
 def is_program(word: str | None) -> bool:
@@ -78,7 +138,7 @@ def _is_operator(word: str) -> bool:
     return word in registry.operators()
 
 
-def program_of(args: argparse.Namespace) -> "Program":
+def program_of(args: argparse.Namespace) -> "scripts.Program":
     """Return the program that was named."""
     checks = _checkers(args)
     if args.program is None:
@@ -102,7 +162,7 @@ def program_of(args: argparse.Namespace) -> "Program":
     return _operator(args, checks)
 
 
-def judged_program_of(args: argparse.Namespace) -> "Program":
+def judged_program_of(args: argparse.Namespace) -> "scripts.Program":
     """Return the program that was named; a case of a file is compared at its end with what it expects."""
     program = program_of(args)
     case = getattr(args, "named_case", None)
@@ -121,7 +181,7 @@ def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
     return checks
 
 
-def program_and_kernel(args: argparse.Namespace) -> "tuple[Program, str | None]":
+def program_and_kernel(args: argparse.Namespace) -> "tuple[scripts.Program, str | None]":
     """Return the program that was named, and the kernel whose launches are wanted: ``--kernel``, where it launches by itself.
 
     Of a BANG C file ``--kernel`` says what is launched.
@@ -132,14 +192,14 @@ def program_and_kernel(args: argparse.Namespace) -> "tuple[Program, str | None]"
     return program_of(args), wanted
 
 
-def is_call(args: argparse.Namespace, program: "Program") -> bool:
+def is_call(program: "scripts.Program", args: argparse.Namespace) -> "TypeGuard[calls.KernelCall]":
     """Return whether *program*, which *args* name, is one call of a kernel of BANG C sources."""
     if not is_source(args.program):
         return False
     return isinstance(program, calls.KernelCall)
 
 
-def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> "Program":
+def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> "scripts.Program":
     """Return the script, test or source that was named; a source is compiled for *board*."""
     own = board if is_source(args.program) else None
     unset = dict.fromkeys(("case", "inputs", "policy", "jobs", "seed"))
@@ -162,7 +222,9 @@ def _no_word(args: argparse.Namespace, word: str, sentence: str) -> UsageError:
     return UsageError(refusal(verb, [word]) or sentence)
 
 
-def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "KernelCall | HostProgram":
+def source_program(
+    args: argparse.Namespace, checks: tuple[str, ...]
+) -> "calls.KernelCall | mains.HostProgram":
     """Return the program of the command line: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
@@ -190,7 +252,7 @@ def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> "Kernel
     return calls.KernelCall(sources, args.kernel, dim, kind, given, *how, draws=draws, formulas=formulas)
 
 
-def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
+def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCall":
     """Return the call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
     if not args.param:
         raise UsageError(
@@ -209,7 +271,9 @@ def kernel_call(args: argparse.Namespace, board: str | None) -> "KernelCall":
     return call
 
 
-def program_to_try(args: argparse.Namespace, board: str) -> "HostProgram | CommandProgram | None":
+def program_to_try(
+    args: argparse.Namespace, board: str
+) -> "mains.HostProgram | commands.CommandProgram | None":
     """Return the program with a ``main`` that *args* name, for *board*; None where they name a call of a kernel."""
     plain_args = argparse.Namespace(**{**vars(args), "board": board, "jobs": None, "param": []})
     if is_native(args.program):
@@ -232,7 +296,9 @@ def _refuse_options(args: argparse.Namespace, who: str) -> None:
         raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")
 
 
-def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]) -> "CommandProgram":
+def _native(
+    args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]
+) -> "commands.CommandProgram":
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the program decides for itself")
@@ -249,12 +315,16 @@ def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str,
     return commands.CommandProgram(args.program, words, checks, named, options)
 
 
-def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "Program":
+def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "scripts.Program":
     spec = registry.find_operator(args.program)
     if args.inputs is not None:
         if args.case is not None:
             raise UsageError("--case and --inputs exclude each other; give one of them")
-        inputs, params, case = files.read_inputs(args.inputs, spec), settings.parameters(spec, args.set), None
+        inputs, params, case = (
+            read_inputs(args.inputs, spec),
+            parameters(spec, args.set),
+            None,
+        )
         board = args.board or DEFAULT_BOARDS[0]
     else:
         if args.set:
@@ -265,3 +335,67 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "Program":
     return operator_calls.OperatorProgram(
         spec, inputs, params, find_board(board).name, args.seed, args.effects, case, checks
     )
+
+
+# -- calls of kernels in Python and of host functions --------------------------------------------------
+
+
+def is_python_call(args: argparse.Namespace) -> bool:
+    """Return whether *args* call one kernel of a Python file, and do not run it as a script."""
+    script = args.program is not None and args.program.endswith(".py")
+    return script and bool(args.kernel or args.arg)
+
+
+def other_call(args: argparse.Namespace) -> "other_calls.TextCall":
+    """Return the call that *args* describe.  Raises `UsageError` for what does not go with it."""
+    files, rest = (
+        split([args.program, *args.arguments]) if args.function is not None else ([], args.arguments)
+    )
+    more = [*rest, *behind(args)]
+    if more:
+        raise UsageError(f"{more[0]!r} is no argument of a call; give arguments as --arg NAME=VALUE")
+    unfit = next(
+        (o for o in ("case", "inputs", "set", "schedules", "record") if getattr(args, o, None)), None
+    )
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with an operator or a script; leave it out")
+    around = (
+        board_of(args.board),
+        calls.dim_of(args.dim),
+        calls.kind_of(args.kind),
+        calls.named_values(args.arg, "--arg"),
+    )
+    schedule = (args.seed, args.effects or EFFECTS[0])
+    if args.function is None:
+        if args.include or args.define:
+            raise UsageError("-I and -D go with BANG C files; leave them out")
+        return other_calls.PythonCall(*around, *schedule, path=args.program, kernel=args.kernel)
+    if args.kernel is not None:
+        raise UsageError("--kernel and --function exclude each other; the function launches by itself")
+    macros = defines(args.define)
+    sources = calls.Sources(tuple(files), around[0], tuple(args.include), macros)
+    return other_calls.HostFunctionCall(
+        *around, *schedule, macros=macros, sources=sources, function=args.function
+    )
+
+
+# -- ``--reference`` and ``--expect``, and what a case says in their place -----------------------------
+
+
+def expectation_of(args: argparse.Namespace) -> "expectations.Expectation | None":
+    """Return the expectation that the outputs of the call are compared with; None where nothing says so.
+
+    Raises `UsageError` for a reference that is not found.
+    """
+    case = getattr(args, "named_case", None)
+    if args.reference is None and not args.expect:
+        return None if case is None else case.expectation()
+    name = args.reference or f"--expect {args.expect[0]}"
+    arrays = calls.named_values(args.expect, "--expect")
+    try:
+        function = expectations.function_of(args.reference)
+    except UsageError as error:
+        raise UsageError(f"--{error}") from None
+    if case is None:
+        return expectations.Expectation(name, function, arrays)
+    return expectations.Expectation(name, function, arrays, case.close)

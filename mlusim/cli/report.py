@@ -15,13 +15,11 @@ from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.campaign import exit_code, jobs, perform, show, studies_of
 from mlusim.cli.cases import chosen, each
 from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.files import write_text
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
+from mlusim.cli.options import format_of, names_in, write_text
 from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import is_program, operators_behind
-from mlusim.cli.settings import format_of, names_in
+from mlusim.cli.programs import is_cases, is_program, operators_behind, refuse_call_arguments
 from mlusim.cli.show import output
-from mlusim.cli.sources import is_cases, refuse_call_arguments
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError

@@ -14,13 +14,11 @@ from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.check.checking import printing_aside
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.files import write_text
 from mlusim.cli.launched import Launched, chosen, launched
+from mlusim.cli.options import boards_in, names_in, write_text
 from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import kernel_call, program_on, program_to_try
-from mlusim.cli.settings import boards_in, names_in
+from mlusim.cli.programs import is_source, kernel_call, program_on, program_to_try
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import is_source
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault, UsageError, said
 from mlusim.machine.launch import Launch

@@ -1,24 +1,57 @@
-"""``mlusim run``: one operator on its cases or on the user's arrays, or any other program that launches kernels."""
+"""``mlusim run``: one kernel of BANG C, or a program that launches by itself; an operator is run by `mlusim.cli.run_operator`."""
 
 import argparse
+import contextlib
 import importlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mlusim.cli import entry
-from mlusim.cli.programs import is_call, is_program, program_and_kernel
-from mlusim.cli.sources import is_cases
+from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli.plain_text import print_lines, wrote
+from mlusim.cli.programs import expectation_of, is_call, is_cases, is_program, program_and_kernel
+from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
-from mlusim.files.writing import check_writable
+from mlusim.files.writing import check_writable, write_arrays
+from mlusim.lazy import lazy
+from mlusim.machine.hub import EveryStep
+from mlusim.report.achieved import reached
 
-OPERATOR, KERNEL, PROGRAM = "mlusim.cli.run_operator", "mlusim.cli.run_kernel", "mlusim.cli.run_program"
-CASES = "mlusim.cli.cases"
+if TYPE_CHECKING:
+    from rich import text as texts
+
+    from mlusim.check import checking
+    from mlusim.cli import cases, show
+    from mlusim.cli.launched import Launched
+    from mlusim.programs import command_program as commands
+    from mlusim.programs import expectation
+    from mlusim.programs import host_program as mains
+    from mlusim.programs import kernel_call as kernel_calls
+    from mlusim.programs.program import Program
+    from mlusim.report import launches
+    from mlusim.report.tables import lines
+else:  # lines of plain text need no rich, and one kernel no program
+    texts, cases, show, checking, commands, mains, launches, lines = lazy(
+        "rich.text",
+        "mlusim.cli.cases",
+        "mlusim.cli.show",
+        "mlusim.check.checking",
+        "mlusim.programs.command_program",
+        "mlusim.programs.host_program",
+        "mlusim.report.launches",
+        "mlusim.report.tables.lines",
+    )
+
+
+OPERATOR, PROGRAM = "mlusim.cli.run_operator", "mlusim.cli.launched"
+OF_ONE_CALL = ("reference", "expect", "save")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault.
-
-    What runs it is loaded then: an operator, one kernel and a whole program need different things.
-    """
+    """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
     if args.program is None:
         raise UsageError(
             "name what to run, as in `mlusim run tin_shift_forward`; `mlusim ops` lists operators"
@@ -26,16 +59,160 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.save, args.trace)
     if is_cases(args.program):
         entry.collect_as_usual()
-        code: int = importlib.import_module(CASES).each(args, run)
-        return code
+        return cases.each(args, run)
     if not is_program(args.program):
-        return loaded(OPERATOR)(args)
+        code: int = loaded(OPERATOR)(args)
+        return code
     program = program_and_kernel(args)[0]
-    return loaded(KERNEL if is_call(args, program) else PROGRAM)(args, program)
+    if is_call(program, args):
+        entry.collect_as_usual()
+        return _run_call(args, program)
+    return _run_program(args, program, loaded(PROGRAM, "launched"))
 
 
-def loaded(module: str) -> Callable[..., int]:
-    """Return the function ``run`` of *module*, which is imported then."""
-    run: Callable[..., int] = importlib.import_module(module).run
+def loaded(module: str, name: str = "run") -> Callable[..., Any]:
+    """Return the function *name* of *module*, which only an operator or a whole program needs; Python collects as usual then."""
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     entry.collect_as_usual()
-    return run
+    return found
+
+
+# -- one kernel of BANG C ------------------------------------------------------------------------------
+
+
+def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
+    """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
+    expected = None
+    if args.reference is not None or args.expect or getattr(args, "named_case", None) is not None:
+        expected = expectation_of(args)
+    done = call.run([EveryStep()] if args.trace or args.lines else [])
+    judged: Mapping[str, expectation.Compared] = {} if expected is None else expected.compared(call, done)
+    passed = all(one.accuracy.passed for one in judged.values())
+    if args.json:
+        show.emit(_call_document(call, done, judged))
+    else:
+        _show_call(done, judged)
+        if args.lines:
+            show.output().print(
+                "", lines.launch_lines(done.launch), texts.Text(lines.NOTE, style="dim"), sep="\n"
+            )
+    try:
+        if args.save:
+            write_arrays(args.save, dict(done.outputs), keep=True)
+            wrote("outputs", args.save)
+    finally:  # neither file costs the other
+        if args.trace:
+            launches.write_launches(args.trace, [done.launch])
+            wrote("timeline", args.trace)
+    return CLEAN if passed and not done.findings else FINDINGS
+
+
+def _call_document(
+    call: "kernel_calls.KernelCall", done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]
+) -> dict[str, Any]:
+    launch = done.launch
+    return {
+        "program": call.sources.paths[0],
+        "kernel": launch.kernel,
+        "board": launch.board,
+        "accuracy": {name: one.to_json() for name, one in judged.items()},
+        "launches": [launches.launch_facts(launch)],
+        "instructions": dict(launch.instructions),
+        "traffic": dict(launch.traffic),
+        "memory": {n: {"capacity": u.capacity, "high_water": u.high_water} for n, u in launch.memory.items()},
+        "findings": [f.to_json() for f in done.findings],
+        "outputs": {n: {"shape": list(a.shape), "dtype": str(a.dtype)} for n, a in done.outputs.items()},
+        "printed": list(launch.printed),
+    }
+
+
+def _show_call(done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]) -> None:
+    print_lines(_told(done, judged))
+    if done.findings:
+        console = show.output()
+        for finding in done.findings:
+            shown = finding if hasattr(finding, "__rich_console__") else texts.Text(str(finding))
+            console.print("", shown, sep="\n")
+
+
+def _told(
+    done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]
+) -> Iterator[tuple[str, str]]:
+    """Yield each line about the launch, and its style."""
+    launch, dim = done.launch, ",".join(map(str, done.launch.dim))
+    yield (
+        f"{launch.kernel} on {launch.board}, {dim} {launch.kind}: {launch.time_us:.2f} us, bound by {launch.bound}",
+        "",
+    )
+    if launch.tasks:
+        yield f"  {reached(launch)}", "dim"
+    for line in launch.printed:
+        yield line.removesuffix("\n"), ""
+    for name, array in done.outputs.items():
+        flat = np.array2string(array.reshape(-1)[:8], separator=", ", max_line_width=500)
+        yield f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}", ""
+    for name, one in judged.items():
+        yield f"  {name}: {one.told}", "green" if one.accuracy.passed else "bold red"
+
+
+# -- a program that launches by itself: a script, a test, or BANG C with a ``main`` of its own ---------
+
+
+def _run_program(args: argparse.Namespace, program: "Program", launched: Callable[..., "Launched"]) -> int:
+    """Execute it by *launched*; returns its exit status, or where that is 0 what `mlusim profile` does for findings, errors and faults."""
+    unfit = next((o for o in OF_ONE_CALL if getattr(args, o, None)), None)
+    if unfit is not None:
+        raise UsageError(
+            f"--{unfit} goes with one kernel; name it with --kernel, or write files in the program"
+        )
+    watched = bool(args.trace or args.lines)
+    with checking.printing_aside() if args.json else contextlib.nullcontext():
+        done = launched(program, lines=watched and args.engine != NATIVE, processes=False)
+    if args.json:
+        show.emit(_program_document(args, program, done))
+    else:
+        _show_program(
+            args, done, printed=not isinstance(program, commands.CommandProgram | mains.HostProgram)
+        )
+    if args.trace and done.launches:
+        launches.write_launches(args.trace, done.launches)
+        wrote("timeline", args.trace)
+    if isinstance(done.ended, SystemExit):
+        return _status(done.ended) or (FINDINGS if done.findings else 0)
+    return done.finish() if done.launches or done.ended is not None else 0
+
+
+def _status(leaving: SystemExit) -> int:
+    """Return the exit status; one that is a sentence is said, as Python does."""
+    if leaving.code is None or isinstance(leaving.code, int):
+        return leaving.code or 0
+    print(leaving.code, file=sys.stderr)
+    return 1
+
+
+def _show_program(args: argparse.Namespace, done: "Launched", *, printed: bool) -> None:
+    """Print what kernels *printed*, their lines, and the findings; the program has printed the rest."""
+    console = show.output()
+    for launch in done.launches:
+        for line in launch.printed if printed else ():
+            console.print(texts.Text(line.removesuffix("\n")), soft_wrap=True)
+    if args.lines and done.launches:
+        console.print(launches.launches_view(list(enumerate(done.launches, 1)), lines=True, every=True))
+        return
+    for finding in done.findings:
+        console.print(
+            "", finding if hasattr(finding, "__rich_console__") else texts.Text(str(finding)), sep="\n"
+        )
+
+
+def _program_document(args: argparse.Namespace, program: "Program", done: "Launched") -> dict[str, Any]:
+    boards = dict.fromkeys(launch.board for launch in done.launches)
+    own = program.sources.board.name if isinstance(program, mains.HostProgram) else next(iter(boards), None)
+    return {
+        "program": args.program,
+        "arguments": list(getattr(program, "arguments", ())),
+        "board": own,
+        "exit_status": _status(done.ended) if isinstance(done.ended, SystemExit) else 0,
+        "launches": [launches.launch_facts(launch) for launch in done.launches],
+        "findings": [finding.to_json() for finding in done.findings],
+    }

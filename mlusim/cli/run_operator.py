@@ -9,12 +9,10 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.campaign import exit_code, perform, show
 from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.files import read_inputs
+from mlusim.cli.options import names_in, parameters, read_inputs
 from mlusim.cli.plain_text import wrote
-from mlusim.cli.programs import operators_behind
-from mlusim.cli.settings import names_in, parameters
+from mlusim.cli.programs import operators_behind, refuse_call_arguments
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import refuse_call_arguments
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import write_arrays
 from mlusim.machine.hub import EveryStep

@@ -8,10 +8,9 @@ from concurrent.futures import Executor
 import mlusim
 from mlusim.cli.campaign import exit_code, jobs, show
 from mlusim.cli.long_work import cluster, collected
-from mlusim.cli.programs import is_native
-from mlusim.cli.settings import names_in
+from mlusim.cli.options import names_in
+from mlusim.cli.programs import is_cases, is_native, is_source, refuse_call_arguments
 from mlusim.cli.show import emit, progress
-from mlusim.cli.sources import is_cases, is_source, refuse_call_arguments
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlusim.cli.entry import CLEAN
+from mlusim.cli.programs import board_of
 from mlusim.cli.show import emit
-from mlusim.cli.sources import board_of
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:

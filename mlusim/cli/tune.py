@@ -10,15 +10,13 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.calls import expectation_of
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.long_work import cluster, collected
+from mlusim.cli.options import boards_in
 from mlusim.cli.plain_text import remark, wrote
-from mlusim.cli.programs import kernel_call, program_to_try
-from mlusim.cli.settings import boards_in
+from mlusim.cli.programs import expectation_of, is_cases, kernel_call, program_to_try
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import is_cases
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import usual_workers

@@ -7,11 +7,9 @@ from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli import report_program
 from mlusim.cli.cases import each
 from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.files import read_inputs
-from mlusim.cli.programs import is_program, operators_behind
-from mlusim.cli.settings import boards_in, names_in, parameters
+from mlusim.cli.options import boards_in, names_in, parameters, read_inputs
+from mlusim.cli.programs import is_cases, is_program, operators_behind, refuse_call_arguments
 from mlusim.cli.show import emit, output, progress
-from mlusim.cli.sources import is_cases, refuse_call_arguments
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator

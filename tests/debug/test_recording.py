@@ -14,7 +14,7 @@ from attrs import evolve
 from debug_kernels import scale_program
 from debug_tools import console_on, refuses, says
 
-from mlusim.cli.files import allowed
+from mlusim.cli.options import allowed
 from mlusim.debug import Console, DebugSession, OperatorProgram, ScriptProgram
 from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import load, save, stand

@@ -21,6 +21,7 @@ Bare, it runs every network case on two boards, which takes minutes; a bar on a 
 it.  One operator takes a fraction of that, `--case golden_document` seconds; with --format html every call knows its lines,
 and takes about twice as long unless --no-lines is given."""
 
+# In the order of `report.FORMATS`, which a test compares: what writes them would load half of the package.
 REPORT_FORMATS = ("json", "csv", "md", "html")
 
 
@@ -205,6 +206,7 @@ FUZZ_EXAMPLES = """examples:
   mlusim fuzz cases.toml --case small --arg 'n=int:1..64'
   mlusim fuzz scale.mlu --arg 'n=int:0..9000' --arg 'x=float:-8..8:float32:n' --arg 'weight=null|in:float32:n' --arg 'y=out:float32:n' --runs 500 --seed 7"""
 USUAL_SECONDS = 60.0
+# A draw takes milliseconds: a launch that goes on for a minute hangs, and one that prints a gibibyte prints without end.
 FUZZ_LIMIT = limit_in("seconds=60", Limit(growth=1 << 30))
 
 

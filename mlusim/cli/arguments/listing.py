@@ -79,6 +79,7 @@ def toolkit(parser: ArgumentParser) -> None:
     parser.epilog = TOOLKIT_EXAMPLES
 
 
+# svg is one picture, for documents; csv is a table of points, which a frontier alone has.
 PLAN_FORMATS = ("text", "json", "svg", "csv", "html")
 PLAN_EXAMPLES = """examples:
   mlusim plan mutual_information_backward --set S=15,T=104

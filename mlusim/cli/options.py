@@ -1,15 +1,23 @@
-"""Words of the command line as values: ``--set k=v``, lists of names, boards, formats."""
+"""Values of options: parameters, names, boards and formats; and the files that options name: read, written, and shown before code in one runs."""
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
+from mlusim.files.paths import shown
+from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from mlusim.files import arrays, writing
     from mlusim.operators.spec import Operator, Scalar
+else:  # numpy, which most words need not
+    arrays, writing = lazy("mlusim.files.arrays", "mlusim.files.writing")
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -77,3 +85,50 @@ def format_of(args: argparse.Namespace, suffixes: Mapping[str, str], usual: str)
             raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")
         return "json"
     return str(args.format or suffixes.get(Path(args.output or "").suffix.lower(), usual))
+
+
+# -- files ---------------------------------------------------------------------------------------------
+
+
+def read_inputs(name: str, operator: "Operator") -> "dict[str, np.ndarray[Any, Any]]":
+    """Return the inputs of *operator* in the ``.npz`` file *name*; raises `UsageError` for one that holds anything else."""
+    known = [one.name for one in operator.inputs]
+
+    def check(members: Iterable[str]) -> None:
+        odd = next((key for key in members if key not in known), None)
+        if odd is not None:
+            legal = f"its inputs are {', '.join(known)}"
+            raise UsageError(f"{operator.name} has no input {shown(odd)[:80]!r}; {legal}")
+
+    return arrays.read_arrays(name, "--inputs takes an .npz file", check)
+
+
+def write_text(name: str, text: str) -> None:
+    """Write *text* to the file *name*; where nothing can be written at all, show it before the sentence."""
+    try:
+        writing.write_text(name, text, keep=True)
+    except writing.Unwritten as refused:
+        if refused.kept is None:
+            sys.stdout.write(text)
+        raise
+
+
+def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:
+    """Ask on a terminal whether the code of the file *name*, shown first, may run; without one it may not.
+
+    *texts* is the code by the names of its files, *how* what it would be run with.
+    """
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    print(listing(texts), file=sys.stderr)
+    print(f"{shown(name)} would run this{shown(how)}.  Run it? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def listing(texts: Mapping[str, str]) -> str:
+    """*texts* with a line above each that names it, and with nothing in them that moves the cursor."""
+    parts = []
+    for name, text in texts.items():
+        parts.append(f"--- {shown(name)}")
+        parts.extend(shown(line.replace("\t", "    ")) for line in text.splitlines())
+    return "\n".join(parts)
