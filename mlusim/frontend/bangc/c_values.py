@@ -219,7 +219,7 @@ def _prefix(tree: c_syntax.Prefix, scope: "FrameNames") -> Typed:
     if tree.op == "~":
         if not kind.whole:
             raise c_syntax.NoExpression(f"~ takes an integer, and {given.type} is none")
-        return Typed(scalars.wrap(~value, kind), kind)
+        return Typed(kind.wrapped(~value), kind)
     return Typed(scalars.converted(-value if tree.op == "-" else value, kind), kind)
 
 

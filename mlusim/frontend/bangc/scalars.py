@@ -101,12 +101,6 @@ def real_type(kind: t.Arithmetic) -> Real | None:
     return REALS.get(t.Arithmetic(kind.name, kind.kind, kind.size))
 
 
-def wrap(value: int, to: t.Arithmetic) -> int:
-    """*value* in the range of an integer type, modulo its size."""
-    low, span = to.low, to.high - to.low + 1
-    return (value - low) % span + low
-
-
 def whole(x: float, low: int, high: int) -> int:
     """*x* toward zero; what does not fit saturates, and NaN is 0, as the vendor's conversions do (inferred)."""
     if x != x:  # noqa: PLR0124 - NaN is what differs from itself
@@ -231,7 +225,7 @@ def compute(op: str, a: Any, b: Any, within: t.Arithmetic) -> Any:
         return REALS[within].rounds(row.real(a, b))
     if (row.helpers and b == 0) or (row.shift and not 0 <= b <= most_shift(within)):
         return None
-    return wrap(row.whole(int(a), int(b)), within)
+    return within.wrapped(row.whole(int(a), int(b)))
 
 
 def compare(op: str, a: object, b: object) -> bool:
@@ -247,7 +241,7 @@ def converted(value: Any, to: t.Arithmetic) -> Any:
         return REALS[t.Arithmetic(to.name, to.kind, to.size)].rounds(_real(value))
     if isinstance(value, float):
         return whole(value, to.low, to.high)
-    return wrap(int(value), to)
+    return to.wrapped(int(value))
 
 
 def _real(value: Any) -> float:

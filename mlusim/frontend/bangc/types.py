@@ -32,6 +32,11 @@ class Arithmetic:
         """Return whether it is an integer type, bool included."""
         return self.kind != "float"
 
+    def wrapped(self, value: int) -> int:
+        """Return *value* in the range of this integer type, modulo its size."""
+        low, span = self.low, self.high - self.low + 1
+        return (value - low) % span + low
+
     def __str__(self) -> str:
         return self.name
 

@@ -1,4 +1,4 @@
-"""Walks over a function's form: every node, which locals change, which pointers are cast, where it falls through, which functions call themselves."""
+"""Walks over a function's form: every node, what stores and which locals change, which pointers are cast, where it falls through, which functions call themselves."""
 
 import functools
 from collections import Counter
@@ -10,6 +10,8 @@ import attrs
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 
+_STORES = (ir.Assign, ir.Update)
+_CALLS = (ir.Call, ir.Invoke)
 _STATEMENTS = (ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Return)
 
 
@@ -40,8 +42,14 @@ def falls(statements: tuple[Any, ...]) -> bool:
 
 def changed(nodes: Iterable[Any]) -> Mapping[ir.Local, int]:
     """Return how many of *nodes* store to each local."""
-    stores = (n.place for n in nodes if isinstance(n, ir.Assign | ir.Update))
+    stores = (n.place for n in nodes if isinstance(n, _STORES))
     return Counter(place.local for place in stores if isinstance(place, ir.LocalStorage))
+
+
+def acts(value: ir.Expr, *, calls: bool = True) -> bool:
+    """Return whether *value* stores something, or with *calls* may do so through a function that it calls."""
+    kinds = (*_STORES, *_CALLS) if calls else _STORES
+    return any(isinstance(node, kinds) for node in walk(value))
 
 
 def casts(nodes: Iterable[Any]) -> Mapping[tuple[ir.Local, t.Type], int]:

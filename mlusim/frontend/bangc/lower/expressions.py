@@ -6,7 +6,8 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.lower import arguments, effects, lambdas, objects, places
+from mlusim.frontend.bangc.ir.walk import acts
+from mlusim.frontend.bangc.lower import arguments, lambdas, objects, places
 from mlusim.frontend.bangc.lower.conversions import convert, literal, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -266,13 +267,23 @@ def _compound(scope: FunctionScope, node: Node) -> ir.Expr:
     else:
         within = usual(kind, operand.type)
         operand = convert(scope, operand, within, node.span)
-    first, operand = effects.before(scope, operand, at)
-    return effects.after(first, ir.Update(at, op, operand, within, False, kind, node.span))
+    first, operand = _before(scope, operand, at)
+    made = ir.Update(at, op, operand, within, False, kind, node.span)
+    return made if first is None else ir.Comma(first, made, kind, node.span)
+
+
+def _before(scope: FunctionScope, value: ir.Expr, place: ir.Place) -> tuple[ir.Expr | None, ir.Expr]:
+    """Return what keeps *value* in a variable before an update of *place*, and its load; None and *value* where that cannot change the place."""
+    plain = isinstance(place, ir.LocalStorage) and place.local.storage is ir.Storage.VALUE
+    if not acts(value, calls=not plain):
+        return None, value
+    held = ir.LocalStorage(scope.hold(value.type, value.span), value.type, value.span)
+    return ir.Assign(held, value, value.type, value.span), ir.Load(held, value.type, value.span)
 
 
 def _conditional(scope: FunctionScope, node: Node) -> ir.Expr:
     test, then, other = node.children[0], node.children[1], node.children[-1]
-    known = effects.decided(scope, test)
+    known = scope.decided(test)
     if known is not None:
         return scope.valued(then if known else other, node.type)
     tested = scope.valued(test, t.BOOL)

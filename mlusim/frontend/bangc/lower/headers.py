@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import Span
-from mlusim.frontend.bangc.lower import effects
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Node
 
@@ -104,4 +103,4 @@ def _may_be(scope: FunctionScope, part: Node, n: int) -> bool:
         return n == 0
     # A test would have a load around it.
     stored = part.kind == "COMPOUND_ASSIGNMENT_OPERATOR" or part.op in ("=", "++x", "--x")
-    return part.type == t.BOOL and not stored if n == 1 else effects.node_acts(scope, part)
+    return part.type == t.BOOL and not stored if n == 1 else scope.acts(part)

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.lower import effects
+from mlusim.frontend.bangc.ir.walk import acts
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, fixed_words, number, temporary
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -238,7 +238,7 @@ def _after(scope: FunctionScope, node: Node, done: ir.Expr) -> ir.Place:
     made = done.second if isinstance(done, ir.Comma) else done
     assert isinstance(made, ir.Assign | ir.Update)
     here = address_of(scope, made.place, node.span)
-    if effects.acts(here):
+    if acts(here):
         held = ir.LocalStorage(scope.hold(here.type, node.span), here.type, node.span)
         found = ir.Comma(ir.Assign(held, here, here.type, node.span), _load(held), here.type, node.span)
         made.place = referred(found, node.span)
@@ -364,7 +364,7 @@ def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> ir.
 
 def _steady(scope: FunctionScope, at: ir.Expr, before: list[ir.Expr]) -> ir.Expr:
     """Return the pointer *at*, or where it acts a variable that is set to it *before*."""
-    if not effects.acts(at):
+    if not acts(at):
         return at
     held = ir.LocalStorage(scope.hold(at.type, at.span), at.type, at.span)
     before.append(ir.Assign(held, at, at.type, at.span))

@@ -91,6 +91,18 @@ class FunctionScope(ABC):
     def call(self, node: Node) -> ir.Expr:
         """Return a call; its type is a reference where the function returns one."""
 
+    def decided(self, test: Node) -> int | float | None:
+        """Return the value of a test that is constant; None of another, and of one that must run for what it stores or calls."""
+        value = self.around.unit.reader.value(test)
+        return None if value is None or self.acts(test) else value
+
+    def acts(self, node: Node) -> bool:
+        """Return whether *node* stores something or calls a function."""
+        stores = node.op in ("=", "x++", "x--", "++x", "--x") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+        if stores or (node.kind == "CALL_EXPR" and self.around.unit.reader.value(node) is None):
+            return True
+        return any(self.acts(child) for child in node.children)
+
     def refuse(self, construct: str, message: str, span: ir.Span) -> NoReturn:
         """End the lowering with a sentence about what is at *span*."""
         text = self.around.unit.text_of(span.file) if span.file else ""

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import parts_of
-from mlusim.frontend.bangc.lower import assembly, effects, headers, objects, places
+from mlusim.frontend.bangc.lower import assembly, headers, objects, places
 from mlusim.frontend.bangc.lower.arguments import argument
 from mlusim.frontend.bangc.lower.conversions import convert, letters, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
@@ -194,7 +194,7 @@ def _if(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     while parts and parts[0].type is None:
         before += _begun(scope, parts.pop(0))
     test, then, other = parts[0], parts[1], parts[2] if len(parts) > 2 else None
-    known = effects.decided(scope, test)
+    known = scope.decided(test)
     if known is not None:
         live = then if known else other  # what never runs need not translate
         made = [] if live is None else statement(scope, live)
@@ -310,7 +310,7 @@ def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[ir.Exp
 def _do(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     inner, test = node.children[0], node.children[-1]
     made = turn(scope, inner)
-    known = effects.decided(scope, test)
+    known = scope.decided(test)
     if known == 0 and not _leaves(made):  # do ... while (0), as macros have it: no loop
         return [ir.Block(made, node.span)] if made else []
     return [ir.Loop(scope.valued(test, t.BOOL), None, made, True, node.span)]

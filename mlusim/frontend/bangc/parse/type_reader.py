@@ -6,7 +6,6 @@ from typing import Any
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.parse.library import ClangType, Cursor, Library
-from mlusim.frontend.bangc.scalars import wrap
 
 SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
     {
@@ -124,7 +123,7 @@ class TypeReader:
         """Return the value of an enumerator; the bindings read that of a type behind a name, as uint8_t, or of bool as signed."""
         carrier = self.of(cursor.semantic_parent.enum_type)
         assert isinstance(carrier, t.Arithmetic)
-        return wrap(int(cursor.enum_value), carrier)
+        return carrier.wrapped(int(cursor.enum_value))
 
     def _record(self, kind: ClangType) -> t.Type:
         declaration = kind.get_declaration()
