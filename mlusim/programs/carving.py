@@ -27,7 +27,7 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.entry import BangKernel
+    from mlusim.frontend.bangc.module import BangKernel
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
 

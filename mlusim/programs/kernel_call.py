@@ -16,10 +16,9 @@ from mlusim.errors import UsageError, shown_file
 from mlusim.files.paths import shown
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of, excerpt_of
 from mlusim.frontend.bangc.fitting import other_elements
-from mlusim.frontend.bangc.module import Module, load_module
+from mlusim.frontend.bangc.module import BangKernel, Module, load_module
 from mlusim.frontend.bangc.parse.sources import read
 from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
-from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.module import BangKernel
 from mlusim.machine.device import Device
 from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import Kind

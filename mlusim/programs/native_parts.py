@@ -32,7 +32,7 @@ from mlusim.programs.carving import Extents, PointerPlaces, on_chip
 from mlusim.programs.pointer_frames import Chain, Frames, Held
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.entry import BangKernel
+    from mlusim.frontend.bangc.module import BangKernel
     from mlusim.machine.native.run import NativeProgram
     from mlusim.machine.native.screen import PartRecord, Screen
     from mlusim.machine.observed import Launch

@@ -18,7 +18,7 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.entry import BangKernel
+    from mlusim.frontend.bangc.module import BangKernel
 
 DEEPEST = 32  # variables that one pointer is followed through
 

@@ -20,8 +20,12 @@ import mlusim
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, find_board
 from mlusim.errors import MlusimError, UsageError
-from mlusim.frontend.bangc import prelude
-from mlusim.frontend.bangc.errors import Diagnostic, SourceError
+from mlusim.frontend.bangc import ir, prelude
+from mlusim.frontend.bangc.errors import Diagnostic, SourceError, diagnostic_of
+from mlusim.frontend.bangc.ir.text import module_text
+from mlusim.frontend.bangc.parse import trial
+from mlusim.frontend.bangc.parse.sources import Options
+from mlusim.frontend.bangc.translate import translate
 from mlusim.lazy import lazy
 from mlusim.toolkit import embedded, record
 from mlusim.toolkit.compiler import Compiler, host_compiler
@@ -29,9 +33,11 @@ from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
 
 if TYPE_CHECKING:
-    from mlusim.toolkit import device_code
+    from mlusim.frontend.bangc import making
 else:
-    (device_code,) = lazy("mlusim.toolkit.device_code")
+    (making,) = lazy(
+        "mlusim.frontend.bangc.making"
+    )  # a record in the cache needs neither parser nor lowering
 
 VERSION = "4.15.2"
 """Of the vendor's compiler, whose flags these are."""
@@ -368,7 +374,7 @@ class CompilerDriver:
         source = self._source(path)
         found = embedded.kept(source)
         if found is None:
-            found = device_code.embedded_of(source)
+            found = _embedded_of(source)
             embedded.keep(source, found)
         return found
 
@@ -382,9 +388,7 @@ class CompilerDriver:
         if code:
             return code
         made = assembly.read_text(encoding="utf-8")
-        text = record.text_of(
-            device_code.text_of(self._source(path)), made, path, [b.arch.name for b in self.boards]
-        )
+        text = record.text_of(_text_of(self._source(path)), made, path, [b.arch.name for b in self.boards])
         if "-S" in command.modes:
             Path(str(target)).write_text(text, encoding="utf-8")
             return 0
@@ -432,6 +436,56 @@ def _system(folder: Path) -> bool:
 def _tell(one: Diagnostic, kind: str) -> None:
     below = f"\n{one.below}" if one.below else ""
     sys.stderr.write(f"{one.file}:{one.line}:{one.column}: {kind}: {one.message}{below}\n")
+
+
+# The device code of a file, translated for each architecture.
+
+
+def _form_of(source: RecordSource, board: Board) -> ir.TranslationUnit:
+    """Return the device's side of *source* for *board*.  Raises `SourceError` where it does not parse, `UsageError` where it cannot be read."""
+    return record.device_side(translate(source.path, _options(source, board)).form)
+
+
+def _options(source: RecordSource, board: Board) -> Options:
+    return Options(
+        source.include, source.define, board, vouched=True, before=source.before, standard=source.standard
+    )
+
+
+def _embedded_of(source: RecordSource) -> EmbeddedRecord:
+    """Return the record to embed of *source*, with a warning for each function that does not translate: launched, it is a fault.
+
+    Raises as `_form_of`.
+    """
+    making.prepare(source.boards, source.standard)
+    content = trial.in_child(source.path, lambda: embedded.pack(_made_of(source)))
+    return _made_of(source) if content is None else embedded.unpack(content)
+
+
+def _made_of(source: RecordSource) -> EmbeddedRecord:
+    forms = [
+        record.device_side(making.made(source.path, _options(source, board)).form) for board in source.boards
+    ]
+    every = [f for form in forms for f in form.functions.values()]
+    warnings = dict.fromkeys(diagnostic_of(f) for f in every if f.problem is not None)
+    kinds = {f.kind for f in every if not f.external}
+    read = dict.fromkeys(path for form in forms for path in form.includes)
+    return EmbeddedRecord(
+        record.write(source, forms),
+        tuple(warnings),
+        kinds == {"device"},
+        tuple(dict.fromkeys(one for form in forms for one in record.offered(form, source.path))),
+        tuple(dict.fromkeys(one for form in forms for one in record.wanted(form, source.path))),
+        {path: embedded.digest(path) for path in read},
+        tuple(record.launched(forms[0], source.path)),  # whose architecture the host is compiled for
+    )
+
+
+def _text_of(source: RecordSource) -> str:
+    """Return the typed form of *source* for each architecture, to be read by people.  Raises as `_form_of`."""
+    return "".join(
+        f"// {board.arch.name}\n{module_text(_form_of(source, board))}\n" for board in source.boards
+    )
 
 
 if __name__ == "__main__":

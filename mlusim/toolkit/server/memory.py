@@ -3,17 +3,19 @@
 import mmap
 from bisect import bisect_right, insort
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
 from mlusim.arch.dtypes import uint8
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import POISON, Allocation, Bytes
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.machine.device import Device
 
 MOST_POISON = 1 << 30  # bytes: more of one piece is not poisoned, and stays 0 until something is written
 REMEMBERED = 65536  # pieces that were freed
@@ -83,7 +85,7 @@ class MappedMemory:
     """The pieces of *device*, which lie in *memory*, a part of *map* from byte *first* on; *where* names a caller."""
 
     def __init__(
-        self, device: Device, memory: Bytes, mapped: mmap.mmap, first: int, where: Callable[[int], Any]
+        self, device: "Device", memory: Bytes, mapped: mmap.mmap, first: int, where: Callable[[int], Any]
     ) -> None:
         self.device = device
         self._memory, self._map, self._first, self._where = memory, mapped, first, where

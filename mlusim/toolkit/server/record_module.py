@@ -12,9 +12,8 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import form_data
-from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.form_data import Translated
-from mlusim.frontend.bangc.module import Module
+from mlusim.frontend.bangc.module import BangKernel, Module
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.toolkit.record import HEAD, symbol_of_stub
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.lower import arguments, lambdas, objects, places
+from mlusim.frontend.bangc.lower import arguments, objects, places
 from mlusim.frontend.bangc.lower.arguments import CONFIGURE, acts, argument, given_to, passed, takes_this
 from mlusim.frontend.bangc.lower.conversions import convert, literal
 from mlusim.frontend.bangc.lower.places import to_memory
@@ -75,7 +75,7 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
     scope.refuse_class(inner.type, node.span)
     if arguments.to_function(node.type):
         scope.value(inner)  # its captures are known from here on
-        called = lambdas.of_object(scope, inner)
+        called = objects.call_operator(scope, inner)
         if called is not None and not takes_this(called):
             return ir.FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
     if scope.around.unit.reader.value(node) is None and isinstance(inner.type, t.Record):

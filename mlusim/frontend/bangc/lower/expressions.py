@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import acts
-from mlusim.frontend.bangc.lower import arguments, lambdas, objects, places
+from mlusim.frontend.bangc.lower import arguments, objects, places
 from mlusim.frontend.bangc.lower.conversions import convert, literal, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -306,7 +306,7 @@ def _list(scope: FunctionScope, node: Node) -> ir.Expr:
 
 def _lambda(scope: FunctionScope, node: Node) -> ir.Expr:
 
-    return lambdas.value(scope, node)
+    return objects.of_lambda(scope, node)
 
 
 def _dynamic(scope: FunctionScope, node: Node) -> ir.Expr:
