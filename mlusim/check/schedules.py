@@ -72,36 +72,41 @@ def explore(subject: Subject, others: Iterable[Schedule], enough: int = 0) -> Ex
     What turns out to be a schedule that was tried before does not count; after eight such in a row there
     are no more (``enough`` 0: take all of *others*).  A difference is reduced to the fewest decisions.
     """
-    usual = subject.outcome(USUAL.effects, USUAL.director())
+    usual = _outcome(subject, USUAL.effects, USUAL.director())
     tried: set[tuple[str, tuple[Decision, ...]]] = {(USUAL.effects, ())}
     repeated = 0
     for schedule in others:
         if enough and (len(tried) > enough or repeated > REPEATED):
             break
         director = schedule.director()
-        other = subject.outcome(schedule.effects, director)
+        other = _outcome(subject, schedule.effects, director)
         effects = schedule.effects if subject.asynchronous(other) else USUAL.effects
         mark = effects, director.taken
         repeated = repeated + 1 if mark in tried else 0
         if mark not in tried and subject.difference(usual, other) is not None:
             fewest = _reduced(subject, usual, schedule)
             director = fewest.director()
-            told = subject.difference(usual, subject.outcome(fewest.effects, director)) or "it differs"
+            told = subject.difference(usual, _outcome(subject, fewest.effects, director)) or "it differs"
             return Explored(len(tried), _finding(subject, fewest, told, director.words), fewest)
         tried.add(mark)
     return Explored(len(tried) - 1, None)
 
 
-def _reduced(subject: Subject, usual: object, schedule: Schedule) -> Schedule:
+def _outcome(subject: Subject, effects: str, director: Director) -> Any:
+    """Return the outcome of a run of *subject*, which that subject alone can compare."""
+    return subject.outcome(effects, director)
+
+
+def _reduced(subject: Subject, usual: Any, schedule: Schedule) -> Schedule:
     """Return the schedule with the fewest decisions of *schedule* that still differs from the usual one."""
     if schedule.decisions is not None or schedule.seed is None:
         return schedule
     whole = schedule.director()
-    subject.outcome(schedule.effects, whole)
+    _outcome(subject, schedule.effects, whole)
 
     def still(decisions: Sequence[Decision], effects: str = schedule.effects) -> bool:
         tried = Schedule(schedule.seed, effects, tuple(decisions))
-        return subject.difference(usual, subject.outcome(effects, tried.director())) is not None
+        return subject.difference(usual, _outcome(subject, effects, tried.director())) is not None
 
     late = schedule.effects != USUAL.effects and still(whole.taken, USUAL.effects)
     effects = USUAL.effects if late else schedule.effects
@@ -184,7 +189,7 @@ FORMAT = 1
 class Replay:
     """The contents of a replay file: what to run, in which schedule."""
 
-    subject: OperatorSubject | ScriptSubject
+    subject: Subject
     schedule: Schedule
 
 
@@ -213,7 +218,7 @@ def replay_in(text: str, name: str) -> Replay:
     return Replay(subject, Schedule(seed, effects, _decisions_in(document.get("decisions"), name)))
 
 
-def _subject_in(document: Mapping[str, Any], name: str) -> OperatorSubject | ScriptSubject:
+def _subject_in(document: Mapping[str, Any], name: str) -> Subject:
     script, arguments = document.get("script"), document.get("arguments", [])
     if isinstance(script, str):
         if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):

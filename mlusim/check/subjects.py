@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import io
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -14,7 +14,7 @@ from mlusim.files.paths import brief, path_of
 from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
 from mlusim.machine.scheduling.schedule import Director, directing
-from mlusim.memory.given import leaves
+from mlusim.machine.tensor import leaves
 from mlusim.operators.accuracy import bit_equal, judge
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import Run, run_case
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 ROUNDED = Thresholds(diff1=1e-5, diff2=1e-5)
 """Errors that adding in another order may make in a script, which says no thresholds of its own."""
-
-
-class Subject(Protocol):
-    """Something that can be run in any schedule, and whose outcomes can be compared."""
-
-    @property
-    def name(self) -> str: ...
-    def outcome(self, effects: str, director: Director) -> Any: ...
-    def difference(self, usual: Any, other: Any) -> str | None: ...
-    def asynchronous(self, outcome: Any) -> bool: ...
-    def again(self, seed: int | None, effects: str) -> str: ...
-    def facts(self) -> dict[str, Any]: ...
 
 
 @frozen
@@ -209,6 +197,10 @@ class ScriptSubject:
             "arguments": list(self.arguments),
             "sha256": script_digest(self.script),
         }
+
+
+Subject = OperatorSubject | ScriptSubject
+"""What can be run in any schedule, and whose outcomes can be compared."""
 
 
 def script_digest(script: str) -> str:

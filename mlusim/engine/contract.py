@@ -7,8 +7,7 @@ same machine, and calls up for what is rare.
 """
 
 from collections.abc import Callable
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from attrs import define
 
@@ -16,35 +15,8 @@ from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType
 from mlusim.engine.polls import Polls
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Port, Ptr, View
 from mlusim.time.quantities import CopyLoad
-
-if TYPE_CHECKING:
-    from mlusim.isa.declare import Intrinsic
-
-Accesses = tuple[Access, ...]
-
-
-class Announced(Protocol):
-    """An instruction that was announced to observers; the engine gives it back when the bytes have changed."""
-
-    result: Any
-
-
-class Announcer(Protocol):
-    """Tells the observers of one core what its instructions do, as `machine.announcer.Announcer`; there is none while nothing listens."""
-
-    def row(
-        self, row: "Intrinsic", frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
-    ) -> Announced | None: ...
-    def copy(
-        self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
-    ) -> Any: ...
-    def flight(
-        self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
-    ) -> Any: ...
-    def retire(self, effect: object) -> None: ...
 
 
 @define(eq=False)
@@ -71,11 +43,9 @@ class IssuingCore(Port, Protocol):
     polls: Polls  # the record of its loads of shared memory
     # SRAM of other clusters, by the core's view of its own and their number.
     away: dict[tuple[View, int], View]
+    cluster: Any  # None for a Block task
+    union: Any
 
-    @property
-    def cluster(self) -> Any: ...  # None for a Block task
-    @property
-    def union(self) -> Any: ...
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr: ...
     def fly(self, flight: Flight, load: CopyLoad) -> None: ...
     def settle(self, pipe: Pipe) -> None: ...
@@ -90,7 +60,7 @@ class Mlu(Protocol):
     lines: list[int]
     spare: list[int]
     traffic: list[int]
-    watch: Any
+    watch: Any  # the `machine.announcer.Announcer` of the core's instructions; None while nothing listens
     directions: Any  # the copies that the core has, as `engine.routes.Routes`
 
     @property

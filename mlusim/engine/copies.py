@@ -37,7 +37,7 @@ from mlusim.time.work import (
 )
 
 if TYPE_CHECKING:
-    from mlusim.engine.contract import Announcer, Mlu
+    from mlusim.engine.contract import Mlu
 
 
 # -- why a copy was refused, one sentence for each way to get it wrong ---------------------------------
@@ -278,7 +278,7 @@ def _overlap(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | N
 
 
 def observed_copy(
-    watch: "Announcer", row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
+    watch: Any, row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
 ) -> None:
     """Make a blocking copy from byte *s* to byte *d* that is observed."""
     size, to, frm = call[2], call[0].view, call[1].view

@@ -38,7 +38,6 @@ from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
-from mlusim.machine.observed import LaunchResult
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.observe.collect import collecting
@@ -129,7 +128,7 @@ class KernelStores(Observer):
                 for start in access.starts:
                     flags[start : start + access.size] = True
 
-    def launched(self, launch: LaunchResult) -> None:
+    def launched(self, launch: Launch) -> None:
         """Keep the outputs as the kernel has left them."""
         del launch
         self._launches += 1
@@ -404,9 +403,7 @@ class CalledSubject(Protocol):
     name: str
     parameters: Sequence[ir.Local]
 
-    def call(
-        self, device: Device, facts: Mapping[str, Any], arguments: list[Any]
-    ) -> dict[str, LeftOutput]: ...
+    def call(self, device: Device, facts: Any, arguments: list[Any]) -> dict[str, LeftOutput]: ...
 
 
 class _KernelSubject:

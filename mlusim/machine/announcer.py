@@ -3,47 +3,27 @@
 A core has one only while something listens, or another schedule explores; everything here costs nothing otherwise.
 """
 
-import itertools
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
 from mlusim.arch.board import Pipe
 from mlusim.engine.place import ACCESSOR, KernelFrame, caller
-from mlusim.errors import shown_file
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import file_of, is_own
 from mlusim.machine.events import Effect, Site, Step
-from mlusim.machine.observed import Core, Launch
-from mlusim.machine.scheduling.schedule import Choices
+from mlusim.machine.observed import Core
 from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
-    from mlusim.machine.hub import Hub
     from mlusim.memory.pointer import View
 
 
 STEPS = 4096  # steps of either kind that a core remembers; beyond that it starts over
 LOUD = -1  # epochs and marks count from 0, so that none has this number
-
-
-class Session(Launch, Protocol):
-    """The launch, for those who announce: who listens, the numbers of effects, and who runs next."""
-
-    hub: "Hub"
-    numbers: "itertools.count[int]"
-    scheduler: Any
-
-
-class AnnouncedCore(Core, Protocol):
-    """The core that is announced."""
-
-    @property
-    def session(self) -> Session: ...
-
-    def land_one(self, pipe: Pipe) -> None: ...
 
 
 @define(eq=False)
@@ -58,18 +38,20 @@ class _Known:
 
 
 class Announcer:
-    """The announcements of *core*, called by its intrinsics before and after they act."""
+    """The announcements of *core*, called by its intrinsics before and after they act.
+
+    *numbers* are those of the launch's effects; *explore* is called before each instruction where another schedule is tried.
+    """
 
     __slots__ = (
-        "_choices", "_core", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
+        "_core", "_explore", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
     )  # fmt: skip
 
-    def __init__(self, core: "AnnouncedCore", choices: Choices | None) -> None:
-        session = core.session
+    def __init__(self, core: Core, numbers: Iterator[int], explore: Callable[[], None] | None) -> None:
         self._core = core
-        self._hub = session.hub
-        self._numbers = session.numbers
-        self._choices = choices
+        self._hub = hub = core.hub
+        self._numbers = numbers
+        self._explore = explore
         self._kernel = KernelFrame()
         self._steps: dict[Any, _Known] = {}
         # Apart, so that a long loop over scalars does not drive the others out.
@@ -77,7 +59,7 @@ class Announcer:
         self._fresh: list[Step] = []
         self._since = 0
         self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
-        self.issue, self.effect, self.retired = session.hub.issue, session.hub.effect, session.hub.retire
+        self.issue, self.effect, self.retired = hub.issue, hub.effect, hub.retire
 
     # -- before and after ----------------------------------------------------------------------
 
@@ -88,8 +70,8 @@ class Announcer:
 
         *frame* called it, *operands* are (view, first element, one after the last) of each in turn.
         """
-        if self._choices is not None:
-            self._explore(self._choices)
+        if self._explore is not None:
+            self._explore()
         known = self._steps.get((frame.f_lasti, operands))
         # Functions share the numbers of their instructions.
         if known is None or known.code is not frame.f_code or known.row is not row:
@@ -177,8 +159,8 @@ class Announcer:
 
         Accesses to memory that others share are announced every time.
         """
-        if self._choices is not None:
-            self._explore(self._choices)
+        if self._explore is not None:
+            self._explore()
         frame = caller(ACCESSOR)
         private = not view.space.shared
         known = self._scalars.get((frame.f_lasti, view, index, value is None)) if private else None
@@ -208,8 +190,8 @@ class Announcer:
         writes: tuple[Access, ...],
         arguments: tuple[Any, ...],
     ) -> Effect:
-        if self._choices is not None:
-            self._explore(self._choices)
+        if self._explore is not None:
+            self._explore()
         step = Step(row.name, row, pipe, row.flow, reads, writes, self._site(self._kernel(caller(1))))
         return Effect(step, self._core, next(self._numbers), arguments)
 
@@ -248,20 +230,6 @@ class Announcer:
             site = Site("<unknown>", 0) if is_own(frame) else Site(file_of(frame.f_code), frame.f_lineno)
             known = self._sites[key] = site, frame.f_code
         return known[0]
-
-    def _explore(self, choices: Choices) -> None:
-        """Land something in flight, or let another core go first, where another schedule says so."""
-        core = self._core
-        pipe = choices.land(core.number, [flight.pipe for flight in core.flights])
-        if pipe is not None:
-            if choices.explains:
-                file, line = core.site()
-                choices.explain(
-                    f"the oldest effect of {core.place.label} on the {pipe.value} pipe lands before "
-                    f"{shown_file(file)}:{line}"
-                )
-            core.land_one(pipe)
-        core.session.scheduler.point(core)
 
 
 def _keep(steps: dict[Any, _Known], key: object, known: _Known) -> None:

@@ -1,28 +1,25 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters, the mutexes that it takes."""
 
-import itertools
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mlusim.arch.board import Board, Pipe
+from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.engine.contract import Flight
-from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.refuse import foreign
-from mlusim.engine.routes import Routes
-from mlusim.errors import Fault, Outside, RuleFault, Unsupported
+from mlusim.errors import Fault, Outside, RuleFault, Unsupported, shown_file
 from mlusim.kernel_frames import kernel_site
-from mlusim.machine.events import Site, Sync
+from mlusim.machine.events import Site, Step, Sync
 from mlusim.machine.hub import Hub
-from mlusim.machine.observed import TaskPlace
+from mlusim.machine.observed import Launch, TaskPlace
 from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
 from mlusim.machine.scheduling.scheduler import frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
-from mlusim.memory.regions import RegionMap
+from mlusim.memory.regions import Placement
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.time.quantities import LOADS, OPENING, STORES, CopyLoad, Head
@@ -33,48 +30,29 @@ if TYPE_CHECKING:
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.scheduling.carrier import Carrier
+    from mlusim.machine.scheduling.schedule import Choices
     from mlusim.machine.scheduling.scheduler import Scheduler
 
 
-class Owner(Protocol):
+class Owner(Launch, Protocol):
     """The launch of a core, as `mlusim.machine.session.Session` is."""
 
-    board: Board
-    dim: tuple[int, int, int]
-    kind: Any
     effects: str
-    built_ins: tuple[int, ...]
     hub: Hub
-    request: Any
     scheduler: "Scheduler"
-    tally: Any
     printed: list[str]
-    locks: dict[tuple[int, int], Any]
-    numbers: "itertools.count[int]"
-    layouts: dict[Hashable, RegionMap]
-    native: Any
+    locks: dict[tuple[int, int], Any]  # the mutexes that are held, and the core that holds each
     compiled: bool
     alone: bool
-    policies: tuple[LaunchPolicy, LaunchPolicy]
     meter: Any
-    counts: Any
-    rows: int
     shared_rows: tuple[int, ...]
     shared_directions: tuple[int, ...]
 
-    def counters(self) -> tuple[list[int], list[int]]: ...
-
     def make_mlu(self, core: Any) -> Any: ...
-
     def make_log(self, core: Any) -> Log | None: ...
-
     def watches(self, core: Any) -> tuple[Any, Any]: ...
-
     def lone_cluster(self, core: Any) -> Any: ...
-
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]: ...
-
-    def core_directions(self, *, memory_core: bool) -> Routes: ...
 
 
 NOTHING = CopyLoad()
@@ -172,6 +150,20 @@ class Core:
         """Raise `Outside` in a call from another task, from a thread of the kernel's own, or after the end."""
         if self.carrier is None or not self.carrier.current:
             raise self.blame(Outside(self.place.label))
+
+    # -- what observers ask ----------------------------------------------------------------------
+
+    def fresh_steps(self) -> list[Step]:
+        """Return its steps since the last time, announced or not, each once; none where nothing listens to instructions.
+
+        For one observer: the one who orders pipes.
+        """
+        return [] if self.mlu.watch is None else self.mlu.watch.mark()
+
+    @property
+    def plans(self) -> tuple[Placement, ...]:
+        """The plans of its buffers that are in force, the latest last."""
+        return self.placements.live
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -476,6 +468,19 @@ class Core:
             self.session.scheduler.spin(self)
         else:
             self.session.scheduler.pause(self)
+
+    def explore(self, choices: "Choices") -> None:
+        """Land something in flight, or let another core go first, where *choices*, those of another schedule, say so."""
+        pipe = choices.land(self.number, [flight.pipe for flight in self.flights])
+        if pipe is not None:
+            if choices.explains:
+                file, line = self.site()
+                choices.explain(
+                    f"the oldest effect of {self.place.label} on the {pipe.value} pipe lands before "
+                    f"{shown_file(file)}:{line}"
+                )
+            self.land_one(pipe)
+        self.session.scheduler.point(self)
 
     def variables(self) -> Iterator[bytes]:
         """Return the values of the kernel's variables outside the board's memories, and where it is."""

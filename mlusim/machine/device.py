@@ -44,10 +44,17 @@ from mlusim.machine.options import LaunchOptions, listed
 from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of
 from mlusim.machine.session import Request, Session
-from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
+from mlusim.machine.tensor import (
+    DeviceTensor,
+    allocations,
+    host_array,
+    leaves,
+    mapped,
+    name_by_variables,
+    shape_of,
+)
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.declaration import MemoryDeclaration
-from mlusim.memory.given import allocations, leaves, mapped
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE

@@ -51,7 +51,6 @@ class Follower(Protocol):
     """The follower of a scalar without a value, through what is computed from it, for an observer."""
 
     def used(self, what: str) -> None: ...
-
     def handed(self, name: str) -> None: ...
 
 

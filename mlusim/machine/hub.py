@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.events import Effect, Follower, Site, Sync, ValueChange
-    from mlusim.machine.observed import Core, Kernel, Launch, LaunchResult, Screen
+    from mlusim.machine.observed import Core, Kernel, Launch, Screen
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
 
@@ -37,7 +37,7 @@ EVENTS = (
     "launch_end",
 )
 
-Result = TypeVar("Result", bound="LaunchResult")
+Result = TypeVar("Result")
 Listener = Callable[..., Any] | None
 
 
@@ -180,7 +180,7 @@ class Observer:
     def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: object) -> None:
         """The statements (None) and outcomes of tests of *covers* came so often: an array with a row for each task, the last for memory cores."""
 
-    def launched(self, launch: "LaunchResult") -> None:
+    def launched(self, launch: Any) -> None:
         """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""
 
 

@@ -9,6 +9,7 @@ from mlusim.near import near
 from mlusim.time.quantities import WORK
 
 if TYPE_CHECKING:
+    from mlusim.engine.routes import Routes
     from mlusim.machine.announcer import Announcer
     from mlusim.machine.core import Core
     from mlusim.memory.pointer import Ptr
@@ -73,8 +74,15 @@ class Mlu(metaclass=_Described):
         "work": "",
     }
 
-    def __init__(self, core: "Core") -> None:
-        place, session = core.place, core.session
+    def __init__(
+        self,
+        core: "Core",
+        built_ins: Sequence[int],
+        counters: tuple[list[int], list[int]],
+        sums: tuple[list[int], list[int]],
+        directions: "Routes",
+    ) -> None:
+        place = core.place
         self.core = core
         self.taskId = place.task
         self.taskIdX, self.taskIdY, self.taskIdZ = place.task_x, place.task_y, place.task_z
@@ -82,11 +90,11 @@ class Mlu(metaclass=_Described):
         (
             self.taskDim, self.taskDimX, self.taskDimY, self.taskDimZ, self.clusterDim, self.coreDim,
             self.MAX_NRAM_SIZE, self.MAX_WRAM_SIZE, self.MAX_SRAM_SIZE, self.BANG_ARCH,
-        ) = session.built_ins  # fmt: skip
-        self.counts, self.traffic = session.counters()
+        ) = built_ins  # fmt: skip
+        self.counts, self.traffic = counters
         self.work = WORK.zeros()
-        self.lines, self.spare = session.tally.lines, session.tally.spare
-        self.directions = session.core_directions(memory_core=place.memory_core)
+        self.lines, self.spare = sums
+        self.directions = directions
         self.watch: Announcer | None = None
 
     def __repr__(self) -> str:

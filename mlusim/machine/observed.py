@@ -40,10 +40,9 @@ class TaskPlace(NamedTuple):
 class Kernel(Protocol):
     """A kernel: its name, and the function where it has one."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def body(self) -> Callable[..., Any]: ...
+    name: str
+    body: Callable[..., Any]
+
     # The local variables that are alive at once where they take most.
     @property
     def on_stack(self) -> "tuple[StackVariable, ...]": ...
@@ -81,32 +80,13 @@ class Cluster(Protocol):
 class Union(Protocol):
     """The cores that may meet at a barrier, or the lone core of a Block task."""
 
-    @property
-    def block(self) -> bool: ...  # whether it is the core of a Block task
+    block: bool  # whether it is the core of a Block task
+
     @property
     def clusters(self) -> Sequence[Cluster]: ...
     @property
     def cores(self) -> "Sequence[Core]": ...
     def finished(self) -> bool: ...  # whether every core of it has ended
-
-
-class Steps(Protocol):
-    """The steps of a core."""
-
-    def mark(self) -> "list[Step]": ...  # those since the last mark, announced or not, each once
-
-
-class Mlu(Protocol):
-    """The object that a kernel was handed."""
-
-    watch: Any  # the core's `Steps`; there are such while something listens to instructions
-
-
-class Placed(Protocol):
-    """The plans of a core's buffers."""
-
-    @property
-    def live(self) -> "tuple[Placement, ...]": ...  # those that are in force
 
 
 class Core(Protocol):
@@ -117,11 +97,9 @@ class Core(Protocol):
     place: "TaskPlace"  # which task it runs, and where
 
     @property
-    def mlu(self) -> Mlu: ...
-    @property
     def session(self) -> Launch: ...
     @property
-    def placements(self) -> Placed: ...
+    def plans(self) -> "tuple[Placement, ...]": ...  # those of its buffers that are in force
     @property
     def union(self) -> Union: ...
     @property
@@ -130,6 +108,7 @@ class Core(Protocol):
     def flights(self) -> "Iterable[Flight]": ...  # its asynchronous effects that have not landed
     @property
     def arenas(self) -> "Mapping[Space, Arena]": ...  # the memories that belong to this core alone
+    def fresh_steps(self) -> "list[Step]": ...  # those since the last time, announced or not, each once
     def site(self) -> tuple[str, int]: ...  # the file and line of the kernel statement that it is at
 
 
@@ -144,14 +123,3 @@ class Screen(Protocol):
     def met(self) -> Sequence[tuple[int, ...]]: ...
     def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
-
-
-class LaunchResult(Protocol):
-    """The result of a launch; `mlusim.machine.launch.Launch` has more."""
-
-    @property
-    def kernel(self) -> str: ...  # its name
-    @property
-    def time_us(self) -> float: ...
-    @property
-    def findings(self) -> tuple[Any, ...]: ...

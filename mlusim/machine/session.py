@@ -401,7 +401,9 @@ class Session:
 
     def make_mlu(self, core: Core) -> Mlu:
         """Return the `Mlu` of *core*."""
-        made: Mlu = self._mlu_classes[core.place.memory_core](core)
+        of_memory, sums = core.place.memory_core, (self.tally.lines, self.tally.spare)
+        directions = self.core_directions(memory_core=of_memory)
+        made: Mlu = self._mlu_classes[of_memory](core, self.built_ins, self.counters(), sums, directions)
         return made
 
     def make_log(self, core: Core) -> Log | None:
@@ -450,7 +452,8 @@ class Session:
         every = hub.watches or self.choices is not None
         if not every and hub.scalar is None:
             return None, None
-        watch = Announcer(core, self.choices)
+        explore = None if self.choices is None else functools.partial(core.explore, self.choices)
+        watch = Announcer(core, self.numbers, explore)
         return watch if every else None, watch
 
 

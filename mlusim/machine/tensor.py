@@ -1,10 +1,13 @@
-"""Arrays in the GDRAM of a device, as the host holds them."""
+"""The host's side of a launch: arrays in the GDRAM of a device, and all that the arguments of a launch lead to.
+
+Arguments are numbers and pointers, and for compiled kernels structures, which are sequences of their members.
+"""
 
 import math
 import operator
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
@@ -17,13 +20,7 @@ from mlusim.memory.pointer import Ptr, View
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
-    from mlusim.arch.board import Board
-
-
-class TensorOwner(Protocol):
-    """The device whose GDRAM a tensor is in."""
-
-    board: "Board"
+    from mlusim.machine.observed import Request
 
 
 class DeviceTensor(Presented):
@@ -36,9 +33,7 @@ class DeviceTensor(Presented):
     __slots__ = ("allocation", "device", "dtype", "shape")
     __array_ufunc__ = None  # so that `numpy_integer + tensor` reaches __radd__
 
-    def __init__(
-        self, device: TensorOwner, allocation: Allocation, shape: tuple[int, ...], dtype: DType
-    ) -> None:
+    def __init__(self, device: Any, allocation: Allocation, shape: tuple[int, ...], dtype: DType) -> None:
         self.device = device
         self.allocation = allocation
         self.shape = shape
@@ -132,3 +127,44 @@ def _allocation_of(value: object) -> Allocation | None:
     if isinstance(value, Ptr) and value.offset == 0:
         return value.view.allocation
     return None
+
+
+_STRUCTURES = (tuple, list)
+
+
+def leaves(request: "Request") -> Iterator[Any]:
+    """Yield the numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
+    return _leaves(request.arguments) if request.kernel.compiled else iter(request.arguments)
+
+
+def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Yield the numbers and pointers in *arguments* of a compiled kernel."""
+    for argument in arguments:
+        if argument.__class__ in _STRUCTURES:
+            yield from _leaves(argument)
+        else:
+            yield argument
+
+
+def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) -> Any:
+    """Return an argument with *change* of each number and pointer in it."""
+    if not compiled or argument.__class__ not in _STRUCTURES:
+        return change(argument)
+    return tuple(mapped(part, change, compiled=True) for part in argument)
+
+
+def allocation_of(argument: object) -> Allocation | None:
+    """Return the allocation behind a tensor or a pointer; None for anything else."""
+    found = getattr(getattr(argument, "view", argument), "allocation", None)
+    return found if isinstance(found, Allocation) else None
+
+
+def allocations(request: "Request") -> list[Allocation]:
+    """Return the allocations that the kernel is given, each once, in order."""
+    found = (allocation_of(argument) for argument in leaves(request))
+    return list(dict.fromkeys(allocation for allocation in found if allocation is not None))
+
+
+def bytes_given(request: "Request") -> int:
+    """Return the bytes of the memory that *request* leads to."""
+    return sum(allocation.nbytes for allocation in allocations(request))

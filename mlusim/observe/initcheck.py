@@ -19,9 +19,9 @@ from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Effect, Site, Step, TensorStore
+from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.memory.given import allocations
 from mlusim.memory.space import GDRAM, SRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace

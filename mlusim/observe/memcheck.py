@@ -27,9 +27,9 @@ from mlusim.errors import (
 from mlusim.isa.factors import LANES, laid_out
 from mlusim.isa.tensor import FILTERS
 from mlusim.machine.events import Effect, Site, Step
+from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.memory.given import allocations
 from mlusim.memory.space import NRAM, WRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -309,7 +309,7 @@ class _Neighbours:
 
 def region_label(core: "Core", fault: Fault) -> Iterator[str]:
     """Say in which region of a placed plan the operand of a fault begins."""
-    for placement in core.placements.live:
+    for placement in core.plans:
         if fault.address is None or fault.space != placement.allocation.space.name:
             continue
         offset = fault.address - placement.allocation.address

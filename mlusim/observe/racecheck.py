@@ -136,7 +136,7 @@ class RaceCheck(Checker):
     def _within(self, order: PipeOrder, effect: Effect) -> bool | None:
         """Hold the instruction against what is not over on its core; whether it need not be heard again, None where it may touch shared memory."""
         core, step = effect.core, effect.step
-        pipe, watch = step.pipe, core.mlu.watch
+        pipe = step.pipe
         if pipe is Pipe.VECTOR or pipe is Pipe.TENSOR:
             return self._compute(order, effect)
         if effect.asynchronous:
@@ -149,8 +149,7 @@ class RaceCheck(Checker):
         else:
             if order.busy or order.stores:
                 self._hold(order, effect)
-            if watch is not None:
-                watch.mark()
+            core.fresh_steps()
             order.blocks(step)
         return None
 
@@ -184,7 +183,7 @@ class RaceCheck(Checker):
     def _catch_up(self, core: "Core", order: PipeOrder) -> None:
         """Learn what scalar code and the vector unit have done since the last look."""
         blamed = self._blamed.get(core)
-        for step in core.mlu.watch.mark():
+        for step in core.fresh_steps():
             if blamed:
                 blamed.pop(step, None)  # it ran again, behind where the sync is missing
             if step.pipe in COMPUTE:

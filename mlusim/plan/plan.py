@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
@@ -23,6 +23,9 @@ from mlusim.plan.solver.frontier import Frontier, trace
 from mlusim.plan.solver.normal import total
 from mlusim.plan.solver.solve import Largest, Problem, largest_value
 from mlusim.presenting import Presented
+
+if TYPE_CHECKING:
+    from mlusim.memory.pointer import Ptr
 
 # -- the names of a plan and their legal values --------------------------------------------------------
 
@@ -115,16 +118,6 @@ def is_known(constraint: Constraint, names: Iterable[str]) -> bool:
 
 
 # -- regions as pointers, which a kernel gets from its plan --------------------------------------------
-
-
-class PointerLike(Protocol):
-    """The part of a pointer that a plan needs: moving by elements, and another dtype at the same place."""
-
-    @property
-    def dtype(self) -> Any: ...
-    def __add__(self, count: int) -> "PointerLike": ...
-    def cast(self, dtype: object) -> "PointerLike": ...
-    def placed(self, plan: object) -> None: ...
 
 
 class Regions:
@@ -267,7 +260,7 @@ class Plan(Presented):
     # -- for the kernel ---------------------------------------------------------------------------
 
     def place(
-        self, base: PointerLike, /, *, dtype: object = None, board: Board | str | None = None, **values: int
+        self, base: "Ptr", /, *, dtype: object = None, board: Board | str | None = None, **values: int
     ) -> Regions:
         """Return pointers to every region of the buffer that begins at *base*.
 

@@ -59,11 +59,9 @@ class FunctionCall(Protocol):
     """A function of the kernel that has been called: its uses of pointers, and the line that it is at."""
 
     @property
-    def uses(self) -> FunctionUses: ...  # its uses of pointers
-
+    def uses(self) -> FunctionUses: ...
     @property
     def line(self) -> int: ...
-
     def held(self, root: Root) -> Held | None: ...
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from mlusim.lazy import lazy
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
-from mlusim.machine.observed import LaunchResult
 from mlusim.presenting import Presented, presenter
 
 if TYPE_CHECKING:
@@ -26,10 +25,9 @@ class Profiled(Observer, Presented):
         self.every_step = lines
         self.launches: list[Launch] = []
 
-    def launched(self, launch: LaunchResult) -> None:
+    def launched(self, launch: Launch) -> None:
         """Keep the launch for the report."""
-        if isinstance(launch, Launch):
-            self.launches.append(launch)
+        self.launches.append(launch)
 
     @property
     def time_us(self) -> float:

@@ -133,16 +133,12 @@ class TriedTask(Protocol):
 
     @property
     def sources(self) -> str: ...
-
     @property
     def board(self) -> str: ...
-
     @property
     def criterion(self) -> Criterion: ...  # the criterion of right results
-
     @property
     def first(self) -> Settings | None: ...
-
     def tried(self, job: "TuneJob") -> dict[str, Any]: ...
 
 

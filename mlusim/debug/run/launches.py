@@ -15,9 +15,8 @@ from mlusim.debug.source.functions import UserFunction, reachable
 from mlusim.debug.stop.moments import Position
 from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import Choices
-from mlusim.machine.tensor import DeviceTensor
+from mlusim.machine.tensor import DeviceTensor, allocation_of, allocations, leaves, mapped
 from mlusim.memory.allocation import Allocation, Bytes
-from mlusim.memory.given import allocation_of, allocations, leaves, mapped
 from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:

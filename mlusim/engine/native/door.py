@@ -455,11 +455,8 @@ class DoorCall(Protocol):
     arch: "Arch"
 
     @property
-    def types(self) -> Mapping[str, "DType"]:
-        """The element type of each operand."""
-
-    def formula(self, formula: "Expr", operand: Operand) -> str:
-        """Render a formula of the row in C, as *operand* sees it."""
+    def types(self) -> Mapping[str, "DType"]: ...  # the element type of each operand
+    def formula(self, formula: "Expr", operand: Operand) -> str: ...  # in C, as *operand* sees it
 
 
 def charges(recipe: Sequence[object], call: DoorCall) -> Iterator[str]:

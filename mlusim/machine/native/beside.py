@@ -27,8 +27,8 @@ from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
+from mlusim.machine.tensor import allocation_of, allocations, bytes_given
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
-from mlusim.memory.given import allocation_of, allocations, bytes_given
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 

@@ -28,8 +28,8 @@ from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal
 from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
+from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.given import allocations
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, Space, direction_of
 from mlusim.time.log import FOR_ALL, WAITS
@@ -130,6 +130,7 @@ _built_in = operator.attrgetter(*layout.BUILTINS)
 class NativeCore(Core):
     """One core whose kernel is C."""
 
+    session: "Session"
     in_python = False
 
     def __init__(
@@ -228,7 +229,7 @@ class NativeCore(Core):
         self._sit(seat)
         if self.screen is not None:
             self.screen.begin(self)
-        seat.hand(*kernel.native.words(self, arguments, self))
+        seat.hand(*kernel.native.words(self, arguments, self.pointer))
         if self._loaded.program.follows:
             self._keep()
         if not self.shared_count and repeats(self):

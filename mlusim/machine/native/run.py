@@ -79,10 +79,8 @@ class NativeProgram:
         return "load_pointer(" in own or "pointer_of(" in own
 
 
-class Words(Protocol):
-    """How a front end names pointers for the words of a kernel's arguments."""
-
-    def pointer(self, pointer: object) -> int: ...
+Word = Callable[[Any], int]
+"""Names a pointer for the words of a kernel's arguments."""
 
 
 @functools.cache
@@ -253,14 +251,10 @@ class NativeForm(Protocol):
     def loaded(
         self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = ..., *, covered: bool = ...
     ) -> Loaded | None: ...
-
     @property
     def constants(self) -> tuple[bool, ...]: ...
-
     def words(
-        self, core: NativeCore, arguments: Sequence[Any], words: Words
+        self, core: NativeCore, arguments: Sequence[Any], word: Word
     ) -> tuple[list[int], list[int]]: ...
-
     def fault(self, why: int, *given: int) -> Fault: ...
-
     def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any: ...

@@ -153,17 +153,11 @@ class Looks(Protocol):
     knows_declarations: bool  # whether it keeps something of memory on the chip from its declaration on
 
     def begin(self, core: "NativeCore") -> None: ...
-
     def again(self, core: "NativeCore") -> None: ...
-
     def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]: ...
-
     def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None: ...
-
     def executed(self, core: "NativeCore", row: "Intrinsic") -> None: ...
-
     def allows(self, given: Sequence[Any]) -> bool: ...
-
     def suspected(self, core: "NativeCore", why: int) -> None: ...
 
 
@@ -189,15 +183,15 @@ class WindowCore:
 
     def __init__(self, place: TaskPlace) -> None:
         self.place = place
-        self.mlu = self.watch = self.hub = self
+        self.hub = self
         self._fresh: dict[Step, None] = {}
 
     def ran(self, step: Step) -> None:
         """It has executed *step*, which is the same object each time."""
         self._fresh[step] = None
 
-    def mark(self) -> list[Step]:
-        """Return the steps since the last mark, each once."""
+    def fresh_steps(self) -> list[Step]:
+        """Return the steps since the last time, each once."""
         fresh, self._fresh = self._fresh, {}
         return list(fresh)
 

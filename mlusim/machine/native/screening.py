@@ -48,9 +48,9 @@ from mlusim.machine.native.beside import (
 )
 from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, note
+from mlusim.machine.tensor import allocations, bytes_given
 from mlusim.memory.allocation import POISON
 from mlusim.memory.footprint import Access
-from mlusim.memory.given import allocations, bytes_given
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 from mlusim.time.log import WAITS

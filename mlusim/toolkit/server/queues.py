@@ -13,9 +13,9 @@ from attrs import define, field, frozen
 from mlusim.engine.native.screen import CHANGES, READS, WRITES, Screened
 from mlusim.machine.hub import Observer
 from mlusim.machine.launch import Launch
+from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, ByteRuns
-from mlusim.memory.given import allocations
 from mlusim.memory.space import GDRAM
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond,
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.native.core import NativeCore
-from mlusim.machine.native.run import Loaded, NativeProgram, Words, assemble
+from mlusim.machine.native.run import Loaded, NativeProgram, Word, assemble
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
@@ -182,7 +182,7 @@ class BangForm:
             for p in self.form.parameters
         )
 
-    def words(self, core: NativeCore, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
+    def words(self, core: NativeCore, arguments: Sequence[Any], word: Word) -> tuple[list[int], list[int]]:
         """Return the arguments as words of 64 bits, and the variables at file scope, which are declared here."""
         if len(arguments) != len(self.form.parameters):
             raise LaunchError(
@@ -195,11 +195,11 @@ class BangForm:
         made: list[int] = []
         for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
             if isinstance(p.type, t.Record):
-                raw = packed_structure(a, p.type, words.pointer)
+                raw = packed_structure(a, p.type, word)
                 # Padded to whole words.
                 made += struct.unpack(f"={_many(p.type)}Q", raw + bytes(-len(raw) % 8))
             else:
-                made.append(a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, words))
+                made.append(a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, word))
         return made, places
 
     def _declared(self, core: NativeCore, variable: Any) -> int:
@@ -337,11 +337,11 @@ def _taken(word: str, kind: t.Type) -> str:
     return f"({ctype(kind)}){word}"
 
 
-def _word(argument: object, parameter: ir.Local, words: Words) -> int:
+def _word(argument: object, parameter: ir.Local, word: Word) -> int:
     """Return a kernel's argument as 64 bits."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):
-        return words.pointer(argument) if isinstance(argument, Ptr) else 0
+        return word(argument) if isinstance(argument, Ptr) else 0
     if not isinstance(kind, t.Arithmetic):
         raise LaunchError(f"{parameter.source_name} of {kind} has no form in C")
     value = argument.item() if hasattr(argument, "item") else argument

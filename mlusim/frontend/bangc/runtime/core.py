@@ -50,7 +50,7 @@ from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
 from mlusim.machine.events import Site, ValueChange
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.given import allocations
+from mlusim.machine.tensor import allocations
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import CODE_BASE, DIRECTIONS, GDRAM, LDRAM, direction_of
 
