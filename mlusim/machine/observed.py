@@ -68,6 +68,8 @@ class Launch(Protocol):
 
     @property
     def request(self) -> Request: ...
+    @property
+    def given(self) -> "list[Allocation]": ...  # the memories that its arguments lead to, each once
 
 
 class Cluster(Protocol):

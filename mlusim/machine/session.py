@@ -27,7 +27,8 @@ from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
 from mlusim.machine.tally import CoverCounts, Tally
-from mlusim.memory.allocation import Arena, Pool
+from mlusim.machine.tensor import allocations
+from mlusim.memory.allocation import Allocation, Arena, Pool
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Log, NotedLog, Table
@@ -281,6 +282,11 @@ class Session:
         if self.meter is None or not self.meter.raised(overdue):
             return overdue
         return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)
+
+    @property
+    def given(self) -> list[Allocation]:
+        """The memories that the arguments of the launch lead to, each once."""
+        return allocations(self.request)
 
     # -- who runs where ------------------------------------------------------------------------
 

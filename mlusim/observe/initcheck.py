@@ -19,7 +19,6 @@ from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Effect, Site, Step, TensorStore
-from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, SRAM
@@ -179,12 +178,12 @@ class InitCheck(Checker):
         self._compiled = launch.request.kernel.compiled
         self._again.clear()
         self._shadows, self._mixed, self._loaded, self._handed, self._ended = {}, set(), {}, {}, {}
-        for allocation in allocations(launch.request):
+        for allocation in launch.given:
             self._shadows[allocation] = _remembered(allocation)
 
     def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
         """Hand over the flags of tensors of which some byte has no value."""
-        for allocation in allocations(launch.request):
+        for allocation in launch.given:
             shadow = _remembered(allocation)
             if not shadow.full:
                 screen.lack(allocation, shadow.tell_lacking)

@@ -27,7 +27,6 @@ from mlusim.errors import (
 from mlusim.isa.factors import LANES, laid_out
 from mlusim.isa.tensor import FILTERS
 from mlusim.machine.events import Effect, Site, Step
-from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
@@ -63,7 +62,7 @@ class MemCheck(Checker):
     def launch_begin(self, launch: "Launch") -> None:
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
-        self._known = _Neighbours(allocations(launch.request))
+        self._known = _Neighbours(launch.given)
         self._on_stack = launch.request.kernel.on_stack
 
     def declare(self, core: "Core", allocation: Allocation) -> None:

@@ -15,7 +15,7 @@ from mlusim.debug.source.functions import UserFunction, reachable
 from mlusim.debug.stop.moments import Position
 from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import Choices
-from mlusim.machine.tensor import DeviceTensor, allocation_of, allocations, leaves, mapped
+from mlusim.machine.tensor import DeviceTensor, allocation_of, leaves, mapped
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr, View
 
@@ -96,7 +96,7 @@ class KeptLaunch:
     @classmethod
     def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
         """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
-        found = allocations(session.request)
+        found = session.given
         # What the launch may not change needs no copy.
         tensors = {a: a.raw.copy() for a in found if a.writable}
         body = session.request.kernel.body

@@ -27,7 +27,7 @@ from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
-from mlusim.machine.tensor import allocation_of, allocations, bytes_given
+from mlusim.machine.tensor import allocation_of, bytes_given
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
@@ -170,7 +170,7 @@ class _Memory:
 
 def _within_reach(session: "Session") -> list[Allocation]:
     """Return the memories off chip that the kernel of *session* may come to: by an argument, or by an address in memory."""
-    given = allocations(session.request)
+    given = session.given
     heaps = {a.heap for a in given if a.heap is not None} if session.native.program.follows else ()
     return list(dict.fromkeys((*given, *(a for heap in heaps for a in heap.kept.values()))))
 

@@ -28,7 +28,6 @@ from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal
 from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
-from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, Space, direction_of
@@ -237,7 +236,7 @@ class NativeCore(Core):
 
     def _keep(self) -> None:
         """Let the C know what a driver keeps in the heaps of the pointers that the kernel is given."""
-        heaps = dict.fromkeys(a.heap for a in allocations(self.session.request))
+        heaps = dict.fromkeys(a.heap for a in self.session.given)
         for heap in heaps:
             for allocation in () if heap is None else tuple(heap.kept.values()):
                 self.pointer(self.bind(allocation, uint8))

@@ -13,7 +13,6 @@ from attrs import define, field, frozen
 from mlusim.engine.native.screen import CHANGES, READS, WRITES, Screened
 from mlusim.machine.hub import Observer
 from mlusim.machine.launch import Launch
-from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, ByteRuns
 from mlusim.memory.space import GDRAM
@@ -137,7 +136,7 @@ class TouchedGdram(Observer):
     def screen_begin(self, launch: Any, screen: "Screen") -> bool:
         """Return whether C keeps all that is read: not of memory that no kernel stores to."""
         del screen
-        return all(allocation.writable for allocation in allocations(launch.request))
+        return all(allocation.writable for allocation in launch.given)
 
     def screened(self, screen: "Screen") -> None:
         """Take over what C has kept."""

@@ -50,7 +50,6 @@ from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
 from mlusim.machine.events import Site, ValueChange
 from mlusim.machine.mlu import Mlu
-from mlusim.machine.tensor import allocations
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import CODE_BASE, DIRECTIONS, GDRAM, LDRAM, direction_of
 
@@ -356,7 +355,7 @@ class Task:
         if self.core.cluster is not None:
             yield from self.core.cluster.sram.allocations
         heaps: dict[Any, None] = {}
-        for allocation in allocations(self.core.session.request):
+        for allocation in self.core.session.given:
             if allocation.space is GDRAM:
                 yield allocation
                 heaps[allocation.heap] = None
