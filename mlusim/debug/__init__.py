@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from mlusim.debug.console.command import Reply
 from mlusim.debug.console.console import COMMANDS, Console
 from mlusim.debug.session import DebugSession
-from mlusim.debug.stop.moments import Position, Stop
+from mlusim.debug.stop.stops import Position, Stop
 from mlusim.programs.program import FunctionProgram, Program, ScriptProgram
 
 if TYPE_CHECKING:

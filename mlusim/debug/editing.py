@@ -19,10 +19,8 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.run.tracer import Tracer
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import kernel_frames, variables_of
-from mlusim.debug.stop.breakpoints import ByteSpan
-from mlusim.debug.stop.moments import LINE, Stop
+from mlusim.debug.source.frames import kernel_frames, name_of, variables_of
+from mlusim.debug.stop.stops import LINE, ByteSpan, Stop
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, parse_c
 

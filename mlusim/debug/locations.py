@@ -17,9 +17,8 @@ from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import condition, evaluate, names_of_code, parse, unknown_names
 from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
-from mlusim.debug.run.counted_moments import HEARD
-from mlusim.debug.source.core_names import name_of, parse_name
-from mlusim.debug.source.frames import variables_of
+from mlusim.debug.run.moments import HEARD
+from mlusim.debug.source.frames import name_of, parse_name, variables_of
 from mlusim.debug.source.functions import (
     UserFunction,
     code_lines,
@@ -29,7 +28,7 @@ from mlusim.debug.source.functions import (
     lines_naming,
     nested,
 )
-from mlusim.debug.stop.breakpoints import (
+from mlusim.debug.stop.stops import (
     Breakpoint,
     CallLocation,
     FindingLocation,
@@ -43,8 +42,8 @@ from mlusim.debug.stop.breakpoints import (
     TaskLocation,
     TimeLocation,
     Watchpoint,
+    parse_time,
 )
-from mlusim.debug.stop.moments import parse_time
 from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA

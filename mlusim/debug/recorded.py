@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
-from mlusim.debug.stop.moments import END
+from mlusim.debug.stop.stops import END
 from mlusim.engine.preference import AUTO, engine_of
 from mlusim.errors import UsageError
 from mlusim.files.arrays import ArrayFile, open_arrays

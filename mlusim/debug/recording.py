@@ -32,9 +32,8 @@ from mlusim.debug.recorded import (
     WatchFacts,
     facts_in,
 )
-from mlusim.debug.stop.breakpoints import Breakpoint, ByteSpan, LineLocation, Watchpoint
-from mlusim.debug.stop.moments import Position
 from mlusim.debug.stop.steppers import LineStep
+from mlusim.debug.stop.stops import Breakpoint, ByteSpan, LineLocation, Position, Watchpoint
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text

@@ -13,16 +13,25 @@ from typing import TYPE_CHECKING, Any
 from mlusim.counted import counted
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.ahead import finds_nothing, first_stop, reaching
-from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import DEFAULT_HISTORY, Edit, KeptLaunch
 from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, LAUNCH, ProgramRun
-from mlusim.debug.run.runs import LOOKBACK, RunMaker
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import Owned, failed_text, line_of
+from mlusim.debug.run.runs import LOOKBACK, LaunchRun, RunMaker
+from mlusim.debug.source.frames import Owned, failed_text, line_of, name_of
 from mlusim.debug.source.functions import UserFunction
-from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLocation, Stopper
-from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
 from mlusim.debug.stop.steppers import Interrupt
+from mlusim.debug.stop.stops import (
+    END,
+    FAULT,
+    LAUNCH_BEGIN,
+    LAUNCH_END,
+    TRAPPED,
+    Breakpoint,
+    FindingLocation,
+    PendingLocation,
+    Position,
+    Stop,
+    Stopper,
+)
 from mlusim.errors import UsageError
 from mlusim.observe.names import checkers
 from mlusim.programs.program import Program, as_program

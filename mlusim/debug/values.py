@@ -16,8 +16,7 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.regions import RegionState as Region
 from mlusim.debug.look.states import TaskState
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import line_of, parameters_of
+from mlusim.debug.source.frames import line_of, name_of, parameters_of
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:

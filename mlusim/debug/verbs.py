@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.run.ahead import reaching
 from mlusim.debug.session import PROGRAM_ENDED
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import depth_of
-from mlusim.debug.stop.breakpoints import Stopper
-from mlusim.debug.stop.moments import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, Stop
+from mlusim.debug.source.frames import depth_of, name_of
 from mlusim.debug.stop.steppers import (
     Finish,
     Intrinsics,
@@ -23,6 +20,7 @@ from mlusim.debug.stop.steppers import (
     NextStep,
     Until,
 )
+from mlusim.debug.stop.stops import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, Stop, Stopper
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.bang import kernel as bang_kernel
 from mlusim.debug.look import causes
-from mlusim.debug.stop.moments import END
+from mlusim.debug.stop.stops import END
 
 SOURCE = """\
 #include <bang.h>

@@ -7,9 +7,9 @@ from debug_kernels import counting_program, line, staged_program
 from debug_tools import console_on, place, says
 
 from mlusim.debug import DebugSession, Position
-from mlusim.debug.run.launch_run import LaunchRun
-from mlusim.debug.run.milestones import MARKS, SNAPSHOTS, Mark, Milestones, Snapshot
-from mlusim.debug.stop.moments import END
+from mlusim.debug.run.moments import MARKS, SNAPSHOTS, Mark, Milestones, Snapshot
+from mlusim.debug.run.runs import LaunchRun
+from mlusim.debug.stop.stops import END
 from mlusim.memory.allocation import Allocation, fresh_bytes
 from mlusim.memory.space import GDRAM
 

@@ -10,9 +10,9 @@ from debug_tools import console_on, place, refuses, says
 import mlusim
 from mlusim import bangc
 from mlusim.debug import Position
-from mlusim.debug.run.launch_run import LaunchRun
-from mlusim.debug.run.milestones import Milestones
-from mlusim.debug.stop.moments import END
+from mlusim.debug.run.moments import Milestones
+from mlusim.debug.run.runs import LaunchRun
+from mlusim.debug.stop.stops import END
 from mlusim.engine.native.build import available
 from mlusim.machine.hub import Observer
 

@@ -11,7 +11,7 @@ from debug_tools import console_on, says
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, Mlu, Ptr, float32, kernel
-from mlusim.debug.run.milestones import SPACING
+from mlusim.debug.run.moments import SPACING
 
 
 @kernel

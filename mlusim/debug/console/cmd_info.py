@@ -11,9 +11,8 @@ from mlusim.debug.look.describe import launch_text, value_text, where_text
 from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import need_core
-from mlusim.debug.source.core_names import full_name, name_of, parse_name
-from mlusim.debug.source.frames import line_of, parameters_of, place_of
-from mlusim.debug.stop.breakpoints import Watchpoint
+from mlusim.debug.source.frames import full_name, line_of, name_of, parameters_of, parse_name, place_of
+from mlusim.debug.stop.stops import Watchpoint
 from mlusim.debug.stop.value_watch import ValueWatch, described
 from mlusim.debug.values import memories
 from mlusim.errors import UsageError
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
-    from mlusim.debug.stop.breakpoints import Breakpoint
+    from mlusim.debug.stop.stops import Breakpoint
 
 
 SHORT = {

@@ -8,10 +8,9 @@ from mlusim.debug.console.cmd_stop import apply
 from mlusim.debug.console.command import LOOKING, Command, table
 from mlusim.debug.look.describe import effect_text, where_text
 from mlusim.debug.look.paused_run import need_core
-from mlusim.debug.source.core_names import full_name, name_of, parse_name
-from mlusim.debug.source.frames import line_of, place_of
+from mlusim.debug.source.frames import full_name, line_of, name_of, parse_name, place_of
 from mlusim.debug.source.functions import find_function
-from mlusim.debug.stop.breakpoints import LineLocation
+from mlusim.debug.stop.stops import LineLocation
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.source.frames import place_of
-from mlusim.debug.stop.breakpoints import ByteSpan
-from mlusim.debug.stop.moments import END, Position
+from mlusim.debug.stop.stops import END, ByteSpan, Position
 from mlusim.errors import UsageError
 from mlusim.files.arrays import open_arrays, read_array
 from mlusim.files.paths import shown

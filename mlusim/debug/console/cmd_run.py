@@ -7,7 +7,7 @@ from mlusim.debug import verbs
 from mlusim.debug.console.command import BACK, RUNNING, Command
 from mlusim.debug.locations import break_at
 from mlusim.debug.source.functions import find_line
-from mlusim.debug.stop.moments import END, Position, Stop, parse_time
+from mlusim.debug.stop.stops import END, Position, Stop, parse_time
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:

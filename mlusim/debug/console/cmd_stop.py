@@ -8,8 +8,8 @@ from mlusim.debug.console.command import STOPPING, Command
 from mlusim.debug.locations import break_at, doubt, watch_at
 from mlusim.debug.locations import set_condition as change_condition
 from mlusim.debug.look.evaluate import parse
-from mlusim.debug.source.core_names import name_of, parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watchpoint
+from mlusim.debug.source.frames import name_of, parse_name
+from mlusim.debug.stop.stops import Breakpoint, LineLocation, Watchpoint
 from mlusim.debug.stop.value_watch import ValueWatch, described
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text

@@ -14,7 +14,7 @@ from mlusim.near import near
 
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
-    from mlusim.debug.stop.moments import Stop
+    from mlusim.debug.stop.stops import Stop
 
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"

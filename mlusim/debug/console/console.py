@@ -25,10 +25,8 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import owner_in
 from mlusim.debug.look.regions import array_of
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import failed_text, parameters_of, variables_of
-from mlusim.debug.stop.breakpoints import Breakpoint, Location, Watchpoint
-from mlusim.debug.stop.moments import LAUNCH_END, Position, Stop
+from mlusim.debug.source.frames import failed_text, name_of, parameters_of, variables_of
+from mlusim.debug.stop.stops import LAUNCH_END, Breakpoint, Location, Position, Stop, Watchpoint
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
 from mlusim.frontend.bangc.c_scope import macros_of

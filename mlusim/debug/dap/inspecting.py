@@ -38,14 +38,12 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import place_of, variables_of
-from mlusim.debug.stop.moments import BEGIN, FINISH, ISSUE, Op, Position
+from mlusim.debug.run.runs import RunListener
+from mlusim.debug.source.frames import name_of, place_of, variables_of
+from mlusim.debug.stop.stops import BEGIN, FINISH, ISSUE, Op, Position
 from mlusim.errors import Fault, UsageError
-from mlusim.machine.hub import Observer
 
 if TYPE_CHECKING:
-    from mlusim.debug.run.launch_run import LaunchRun
     from mlusim.debug.session import DebugSession
 
 LONGEST = 1 << 20  # bytes of memory that one request reads
@@ -324,13 +322,10 @@ def _ahead(session: "DebugSession", moment: int) -> Iterator[PausedRun]:
         run.abandon()
 
 
-class _Passing(Observer):
-    """Listens to a run that may end before the moment that it is sent to."""
+class _Passing(RunListener):
+    """Listens to a run that may end before the moment that it is sent to; the run keeps its last operations itself."""
 
     name = "passing"
-
-    def begin(self, run: "LaunchRun") -> None:
-        """Take nothing down: the run keeps its last operations itself."""
 
 
 def _instruction(clock: PredictedTimes | None, paused: PausedRun, op: Op) -> dict[str, Any]:

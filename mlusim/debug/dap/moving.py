@@ -12,8 +12,7 @@ from attrs import frozen
 from mlusim.debug import verbs
 from mlusim.debug.dap.state import Arguments, Body, Handler, State, progressing, thread_name
 from mlusim.debug.source.functions import find_line
-from mlusim.debug.stop.breakpoints import LineLocation
-from mlusim.debug.stop.moments import Position
+from mlusim.debug.stop.stops import LineLocation, Position
 from mlusim.errors import MlusimError, UsageError
 
 _TITLES: Mapping[str, str] = MappingProxyType({"step": "stepping", "goto": "going there"})

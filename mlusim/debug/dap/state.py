@@ -11,9 +11,16 @@ from attrs import define, field, frozen
 from mlusim.debug.dap.protocol import Connection
 from mlusim.debug.look.describe import outcome_text
 from mlusim.debug.look.places import resolve
-from mlusim.debug.source.core_names import parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, ByteSpan, FindingLocation, LineLocation, Watchpoint
-from mlusim.debug.stop.moments import FAULT, Stop
+from mlusim.debug.source.frames import parse_name
+from mlusim.debug.stop.stops import (
+    FAULT,
+    Breakpoint,
+    ByteSpan,
+    FindingLocation,
+    LineLocation,
+    Stop,
+    Watchpoint,
+)
 from mlusim.debug.values import Variable
 from mlusim.errors import MlusimError, UsageError
 from mlusim.memory.space import SPACES

@@ -14,7 +14,7 @@ from mlusim.debug.locations import break_at, watch_at, watched_as
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.source.functions import code_lines
-from mlusim.debug.stop.breakpoints import Breakpoint
+from mlusim.debug.stop.stops import Breakpoint
 from mlusim.errors import MlusimError, UsageError
 
 if TYPE_CHECKING:

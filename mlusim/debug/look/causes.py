@@ -16,8 +16,7 @@ from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.launches import Edit
 from mlusim.debug.run.trail import EVENTS, LoadedBytes, LoadLog, Trail, TrailEnd
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import place_of
+from mlusim.debug.source.frames import name_of, place_of
 from mlusim.debug.source.pieces import (
     BUILT_IN,
     CALLED,
@@ -32,7 +31,7 @@ from mlusim.debug.source.pieces import (
     reads_in,
     spelled,
 )
-from mlusim.debug.stop.moments import END, Position
+from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_values import Letter
 from mlusim.frontend.bangc.types import INT8
@@ -40,8 +39,7 @@ from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.debug.look.origins import Logged
-    from mlusim.debug.run.launch_run import LaunchRun
-    from mlusim.debug.run.runs import RunMaker
+    from mlusim.debug.run.runs import LaunchRun, RunMaker
 
 WINDOWS = (1 << 12, 1 << 14, 1 << 16, END)
 """Moments before a place from which statements are followed, one after the other, until they reach back far enough."""

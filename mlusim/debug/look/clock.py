@@ -7,25 +7,22 @@ predicted time is that of the board, where tasks run at once.  So a time is a mo
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, frozen
 
 from mlusim.debug.run.launches import KeptLaunch
 from mlusim.debug.run.output import Ear, ShownOutput
+from mlusim.debug.run.runs import LaunchRun, RunListener, RunMaker
 from mlusim.debug.run.tracer import Tracer
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.stop.moments import END, Position
+from mlusim.debug.source.frames import name_of
+from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.events import Effect
-from mlusim.machine.hub import EveryStep, Observer
+from mlusim.machine.hub import EveryStep
 from mlusim.time.grouped_tasks import GroupedTasks
 from mlusim.time.timeline import CoreSpan, Timeline, TimeSpan
 from mlusim.time.timing import predict
-
-if TYPE_CHECKING:
-    from mlusim.debug.run.launch_run import LaunchRun
-    from mlusim.debug.run.runs import RunMaker
 
 ISSUES = 1_000_000  # instructions whose moments are kept
 Key = tuple[str, str, str, int]  # the core, the instruction, and its line
@@ -66,7 +63,7 @@ class PredictedTimes:
 
 
 @define(eq=False)
-class _Issues(Observer):
+class _Issues(RunListener):
     """The moments of every instruction, by core, name and line."""
 
     name = "issues"
@@ -76,7 +73,7 @@ class _Issues(Observer):
     def __attrs_post_init__(self) -> None:
         self.found: dict[Key, array[int]] = {}
 
-    def begin(self, run: "LaunchRun") -> None:
+    def begin(self, run: LaunchRun) -> None:
         """Listen to the moments of *run*."""
         self.tracer = run.tracer
 
@@ -90,7 +87,7 @@ class _Issues(Observer):
         self.found.setdefault(key, array("q")).append(self.tracer.moment)
 
 
-def clock_of(runs: "RunMaker", launch: int) -> PredictedTimes:
+def clock_of(runs: RunMaker, launch: int) -> PredictedTimes:
     """Return the clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
 
     Raises `UsageError` where the launch fails, because a launch that does not end has no time.

@@ -11,9 +11,8 @@ from mlusim.counted import plural
 from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.program_run import INTERRUPTED
-from mlusim.debug.source.core_names import full_name
-from mlusim.debug.source.frames import line_of, place_of, source_line
-from mlusim.debug.stop.moments import (
+from mlusim.debug.source.frames import full_name, line_of, place_of, source_line
+from mlusim.debug.stop.stops import (
     BEGIN,
     CONTROL,
     FAULT,

@@ -4,28 +4,23 @@ import itertools
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.debug.look.describe import access_text
 from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.run.runs import LaunchRun, RunListener, RunMaker
 from mlusim.debug.run.tracer import Tracer
-from mlusim.debug.source.core_names import name_of, owner_of
-from mlusim.debug.stop.moments import END, Position
+from mlusim.debug.source.frames import name_of, owner_of
+from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
 from mlusim.machine.events import Effect, Step
-from mlusim.machine.hub import Observer
 from mlusim.machine.observed import Core
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space
-
-if TYPE_CHECKING:
-    from mlusim.debug.run.launch_run import LaunchRun
-    from mlusim.debug.run.runs import RunMaker
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
@@ -65,7 +60,7 @@ class Logged:
         return None
 
 
-class WriteLog(Observer):
+class WriteLog(RunListener):
     """Every write of a run, in order; the oldest are dropped when there are too many.
 
     ``since`` is the moment behind which nothing is missing.
@@ -82,7 +77,7 @@ class WriteLog(Observer):
         self._steps: list[Logged] = []
         self._known: dict[Step, int] = {}
 
-    def begin(self, run: "LaunchRun") -> None:
+    def begin(self, run: LaunchRun) -> None:
         """Listen to *run*, which is watched from some moment on."""
         self.tracer, self.since = run.tracer, run.since
 
@@ -190,7 +185,7 @@ class OriginSearch:
 
     def __init__(
         self,
-        runs: "RunMaker",
+        runs: RunMaker,
         here: Position,
         depth: int = DEPTH,
         nodes: int = NODES,

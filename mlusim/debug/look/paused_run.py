@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from mlusim.debug.run.launches import KeptLaunch
-from mlusim.debug.run.run_observer import RunObserver
+from mlusim.debug.run.moments import RunObserver
 from mlusim.debug.run.tracer import Tracer
-from mlusim.debug.source.core_names import cluster_name, name_of
-from mlusim.debug.source.frames import stack_of
-from mlusim.debug.stop.moments import Op, Stop
+from mlusim.debug.source.frames import cluster_name, name_of, stack_of
+from mlusim.debug.stop.stops import Op, Stop
 from mlusim.errors import UsageError
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation

@@ -14,8 +14,8 @@ from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse, typed
 from mlusim.debug.look.names import named, names_of, tensor_at
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.source.core_names import cluster_name, name_of
-from mlusim.debug.stop.breakpoints import ByteSpan
+from mlusim.debug.source.frames import cluster_name, name_of
+from mlusim.debug.stop.stops import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr

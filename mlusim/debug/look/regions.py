@@ -27,9 +27,8 @@ from mlusim.debug.look.describe import elements, poisoned
 from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, owner_in
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import variables_of
-from mlusim.debug.stop.breakpoints import ByteSpan
+from mlusim.debug.source.frames import name_of, variables_of
+from mlusim.debug.stop.stops import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation

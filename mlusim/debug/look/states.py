@@ -8,9 +8,8 @@ from attrs import frozen
 from mlusim.arch.board import Pipe
 from mlusim.debug.look.describe import effect_text
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.source.core_names import cluster_name, name_at, name_of
-from mlusim.debug.source.frames import line_of, place_of
-from mlusim.debug.stop.moments import ISSUE, Op
+from mlusim.debug.source.frames import cluster_name, line_of, name_at, name_of, place_of
+from mlusim.debug.stop.stops import ISSUE, Op
 from mlusim.engine.contract import Flight
 from mlusim.machine.cluster import SCOPES, Half, Meeting
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from mlusim.debug.run.counted_moments import HEARD, mark_here
 from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask, explored
-from mlusim.debug.run.run_observer import RunObserver, whole
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.stop.breakpoints import (
+from mlusim.debug.run.moments import HEARD, RunObserver, mark_here, whole
+from mlusim.debug.source.frames import name_of
+from mlusim.debug.stop.stops import (
     Breakpoint,
     CallLocation,
     FunctionLocation,

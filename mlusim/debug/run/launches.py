@@ -1,18 +1,18 @@
-"""The launches of a program as the debugger keeps them: everything that running one again needs, and the lines that their tasks pass in C."""
+"""The launches of a program as the debugger keeps them: all that a second run needs, and the lines that their tasks pass in C."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CellType
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
 from mlusim.arch.dtypes import DType
-from mlusim.debug.run.bindings import Pins
-from mlusim.debug.run.milestones import Mark, Milestones, Snapshot
+from mlusim.debug.run.moments import Mark, Milestones, Snapshot
 from mlusim.debug.run.output import ShownOutput
 from mlusim.debug.source.frames import Owned
-from mlusim.debug.source.functions import UserFunction, reachable
-from mlusim.debug.stop.moments import Position
+from mlusim.debug.source.functions import UserFunction, functions_of, reachable
+from mlusim.debug.stop.stops import Position
 from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import Choices
 from mlusim.machine.tensor import DeviceTensor, allocation_of, leaves, mapped
@@ -21,7 +21,6 @@ from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
     from mlusim.machine.session import Session
-
 
 # The account that C gives of a launch that it has run: its tasks, and the lines that each of them passed.
 
@@ -83,7 +82,7 @@ class KeptLaunch:
     owned: Owned
     milestones: Milestones
     choices: Choices | None
-    pins: Pins
+    pins: "Pins"
     moments: int | None = None
     error: BaseException | None = None
     shown: ShownOutput = field(factory=ShownOutput)
@@ -219,3 +218,108 @@ def trim(launches: list[KeptLaunch], budget: int) -> None:
             return
         total -= one.nbytes
         one.tensors = None
+
+
+# -- bindings --------------------------------------------------------------------------------------
+#
+# The program rebinds the closures and modules that a kernel reads for its next launch.  A run of an earlier
+# launch gets the bindings that were there when it began; the program gets its own back before it goes on.
+# Objects are not copied: what the program changes in place stays changed.
+
+_MISSING = object()
+
+
+@frozen(eq=False)
+class _Cell:
+    """A variable of a function around the kernel."""
+
+    cell: CellType
+
+    def exchange(self, value: object) -> Any:
+        """Bind *value*, and return what was bound."""
+        try:
+            before = self.cell.cell_contents
+        except ValueError:
+            before = _MISSING
+        if value is not _MISSING:
+            self.cell.cell_contents = value
+        elif before is not _MISSING:
+            del self.cell.cell_contents
+        return before
+
+
+@frozen(eq=False)
+class _Global:
+    """A variable of a module."""
+
+    names: dict[str, Any]
+    name: str
+
+    def exchange(self, value: object) -> Any:
+        """Bind *value*, and return what was bound."""
+        before = self.names.get(self.name, _MISSING)
+        if value is not _MISSING:
+            self.names[self.name] = value
+        elif before is not _MISSING:
+            del self.names[self.name]
+        return before
+
+
+@define(eq=False)
+class Hold:
+    """The bindings of one run: its own while others are in place, the others' while its own are."""
+
+    variables: tuple[_Cell | _Global, ...]
+    values: list[Any]
+
+    def exchange(self) -> None:
+        """Put the one in the place of the other."""
+        self.values = [
+            variable.exchange(value) for variable, value in zip(self.variables, self.values, strict=True)
+        ]
+
+
+@frozen(eq=False)
+class Pins:
+    """The bindings that a launch began with."""
+
+    variables: tuple[_Cell | _Global, ...]
+    values: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, body: Callable[..., Any], owned: Owned) -> "Pins":
+        """Return those that *body* and the functions it can reach name."""
+        found: dict[Any, tuple[_Cell | _Global, Any]] = {}
+        for function in functions_of(body, owned):
+            for cell in function.__closure__ or ():
+                try:
+                    found.setdefault(id(cell), (_Cell(cell), cell.cell_contents))
+                except ValueError:
+                    continue  # not bound yet
+            names = function.__globals__
+            for name in function.__code__.co_names:
+                if name in names:
+                    found.setdefault((id(names), name), (_Global(names, name), names[name]))
+        pairs = list(found.values())
+        return cls(tuple(variable for variable, _ in pairs), tuple(value for _, value in pairs))
+
+    def hold(self) -> Hold:
+        """Return the bindings for one more run."""
+        return Hold(self.variables, list(self.values))
+
+
+@define(eq=False)
+class Holder:
+    """Says whose bindings are in place: those of one run, or the program's own."""
+
+    current: Hold | None = field(default=None, init=False)
+
+    def take(self, hold: Hold | None) -> None:
+        """Put the bindings of *hold* in place, or the program's own."""
+        if self.current is hold:
+            return
+        if self.current is not None:
+            self.current.exchange()
+        self.current = hold
+        if hold is not None:
+            hold.exchange()

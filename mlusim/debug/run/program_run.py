@@ -1,17 +1,14 @@
 """The program that is being debugged: it runs once, launch by launch, and its kernels are not observed.
 
-Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.run.launch_run`); the program
+Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.run.runs`); the program
 itself goes on only where the debugger has nothing to stop for.
 """
 
 from typing import TYPE_CHECKING, Any, cast
 
-from mlusim.debug.run.bindings import Holder
-from mlusim.debug.run.counted_moments import counts_tell, elapsed, issues, mark_here
-from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
-from mlusim.debug.run.milestones import Snapshot
+from mlusim.debug.run.launches import DEFAULT_HISTORY, Holder, KeptLaunch, trim
+from mlusim.debug.run.moments import RunObserver, Snapshot, counts_tell, elapsed, issues, mark_here, whole
 from mlusim.debug.run.output import Ear, ShownOutput
-from mlusim.debug.run.run_observer import RunObserver, whole
 from mlusim.machine.scheduling.carrier import Strand
 from mlusim.memory.allocation import Allocation, Bytes
 

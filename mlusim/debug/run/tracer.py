@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-from mlusim.debug.run.counted_moments import DozingAnnouncer
 from mlusim.debug.run.launches import KeptLaunch, explored
-from mlusim.debug.run.milestones import Mark, Snapshot
+from mlusim.debug.run.moments import DozingAnnouncer, Mark, RunObserver, Snapshot, whole
 from mlusim.debug.run.output import Ear
-from mlusim.debug.run.run_observer import RunObserver, whole
-from mlusim.debug.stop.breakpoints import Stopper, with_hits
-from mlusim.debug.stop.moments import (
+from mlusim.debug.stop.stops import (
     BEGIN,
     CONTROL,
     END,
@@ -32,6 +29,8 @@ from mlusim.debug.stop.moments import (
     Op,
     Position,
     Stop,
+    Stopper,
+    with_hits,
 )
 from mlusim.errors import Fault
 from mlusim.kernel_frames import kernel_frame
@@ -269,7 +268,9 @@ class Tracer(RunObserver):
 
     def _dozing(self, core: Core) -> tuple[Any, Any]:
         """Return the listeners to instructions and scalar accesses of *core* while the run dozes."""
-        return tuple(None if one is None else DozingAnnouncer(self, one) for one in self._watches[core])  # type: ignore[return-value]
+        return tuple(
+            None if one is None else DozingAnnouncer(self.unheard, one) for one in self._watches[core]
+        )  # type: ignore[return-value]
 
     def _awakes(self) -> bool:
         """Return whether this is the mark to wake at: every moment is counted from here on."""

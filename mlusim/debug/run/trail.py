@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field
 
-from mlusim.debug.source import c_pieces, python_pieces
-from mlusim.debug.source.core_names import name_of, owner_of
-from mlusim.debug.source.frames import kernel_frames
-from mlusim.debug.source.pieces import FunctionPieces, SourcePiece
-from mlusim.debug.stop.breakpoints import Stopper
-from mlusim.debug.stop.moments import Position, Tracing
+from mlusim.debug.run.runs import RunListener
+from mlusim.debug.source import c_pieces
+from mlusim.debug.source.frames import kernel_frames, name_of, owner_of
+from mlusim.debug.source.pieces import FunctionPieces, SourcePiece, pieces_of
+from mlusim.debug.stop.stops import Position, Stopper, Tracing
 from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object
 from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.kernel_frames import SCOPES, kernel_frame
 from mlusim.machine.events import Effect
-from mlusim.machine.hub import Observer
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
-    from mlusim.debug.run.launch_run import LaunchRun
     from mlusim.debug.run.tracer import Tracer
     from mlusim.machine.core import Core
 
@@ -256,16 +253,13 @@ class Trail(Stopper):
             self.loads.append(LoadedBytes(len(self.events), where, self._tracer.moment, access, owner, raw))
 
 
-class LoadLog(Observer):
+class LoadLog(RunListener):
     """Tells a trail what its core loads."""
 
     name = "loads"
 
     def __init__(self, trail: Trail) -> None:
         self.trail = trail
-
-    def begin(self, run: "LaunchRun") -> None:
-        """Listen to *run*: nothing of it has to be known."""
 
     def effect(self, effect: Effect) -> None:
         """Note what a blocking instruction or a scalar load reads."""
@@ -277,7 +271,7 @@ def _function(frame: FrameType) -> FunctionPieces | None:
     """Return the pieces of the function of *frame*; None where there is no source of it."""
     scopes = frame.f_globals.get(SCOPES)
     if scopes is None:
-        return python_pieces.pieces_of(frame.f_code)
+        return pieces_of(frame.f_code)
     found = scopes.function(frame.f_code)
     return None if found is None else c_pieces.pieces_of(found.function, frame.f_code)
 

@@ -3,10 +3,8 @@
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import at_file_scope, depth_of, kernel_frames, returns_nothing
-from mlusim.debug.stop.breakpoints import Stopper
-from mlusim.debug.stop.moments import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op, Tracing
+from mlusim.debug.source.frames import at_file_scope, depth_of, kernel_frames, name_of, returns_nothing
+from mlusim.debug.stop.stops import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op, Stopper, Tracing
 from mlusim.machine.events import Step
 
 if TYPE_CHECKING:

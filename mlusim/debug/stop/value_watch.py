@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from mlusim.counted import plural
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import kernel_frames, place_of
-from mlusim.debug.stop.breakpoints import Breakpoint, Location, PendingLocation, Watchpoint
-from mlusim.debug.stop.moments import FINISH, Op, Tracing
+from mlusim.debug.source.frames import kernel_frames, name_of, place_of
+from mlusim.debug.stop.stops import FINISH, Breakpoint, Location, Op, PendingLocation, Tracing, Watchpoint
 from mlusim.kernel_frames import function_of
 
 if TYPE_CHECKING:

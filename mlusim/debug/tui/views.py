@@ -12,9 +12,8 @@ from mlusim.debug.console.command import Reply, pairs
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState
-from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import place_of
-from mlusim.debug.stop.breakpoints import LineLocation
+from mlusim.debug.source.frames import name_of, place_of
+from mlusim.debug.stop.stops import LineLocation
 from mlusim.debug.stop.value_watch import described
 from mlusim.errors import UsageError
 from mlusim.plan.layout import PlacedRegion, layout_of_regions

@@ -1,0 +1,303 @@
+"""The moments of a run: the observer that follows its cores, how many moments have passed, and what another run may skip.
+
+A mark says which moment the n-th rare event (a task begins or ends, a wait begins) is, so that a run may
+go unwatched, at full speed, up to a mark before the moment asked for.  A snapshot holds the tensors at a
+moment at which no task was under way, so that a run may leave out everything before it.  Both are made by
+the counters of the cores, which tell how many moments have passed where nothing was announced.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from attrs import define, field, frozen
+
+from mlusim.debug.source.frames import name_of
+from mlusim.isa.table import ISA
+from mlusim.machine.announcer import Announcer
+from mlusim.machine.events import Effect
+from mlusim.machine.hub import Observer
+from mlusim.memory.allocation import Allocation, Bytes
+
+if TYPE_CHECKING:
+    from mlusim.errors import Fault
+    from mlusim.machine import observed
+    from mlusim.machine.cluster import Union
+    from mlusim.machine.core import Core
+    from mlusim.machine.session import Session
+
+MARKS = 1 << 16  # marks kept of a launch; every other one is given up when there are more
+SNAPSHOTS = 12  # snapshots kept of a launch
+SPACING = 2000  # moments between two snapshots, at least
+
+
+class RunObserver(Observer):
+    """Knows the cores of a run that have begun and not ended, and what went wrong."""
+
+    name = "debugger"
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.cores: list[Core] = []
+        self.finished = 0  # tasks and memory cores that have ended
+        self.ended: set[str] = set()  # their names, as far as they were seen
+        self.raised: BaseException | None = None
+        self.failed: Core | None = None
+        self.latest: Union | None = None  # the group of tasks that has begun last
+        self.begun = 0  # cores of that group that have begun
+
+    def launch_begin(self, launch: "observed.Launch") -> None:
+        """Note whose launch it is."""
+        self.session = cast("Session", launch)
+
+    def task_begin(self, core: "observed.Core") -> None:
+        """Note the core that runs the task, and its group."""
+        self.cores.append(whole(core))
+        self.begun = self.begun + 1 if whole(core).union is self.latest else 1
+        self.latest = whole(core).union
+
+    def only_latest(self, ending: "Core | None" = None) -> bool:
+        """Return whether no group of tasks but the one that has begun last is under way, *ending* among its cores."""
+        return all(core.union is self.latest for core in (*self.cores, *([ending] if ending else ())))
+
+    def members(self, ending: "Core | None" = None) -> int:
+        """Return how many cores of the group that has begun last have ended; 0 where the others may still deal with them.
+
+        They do not where one core alone is under way, *ending* among them, and nothing has been declared in SRAM.
+        """
+        clusters = () if self.latest is None else self.latest.clusters
+        if len(self.cores) + (ending is not None) != 1 or any(c.sram.high_water for c in clusters):
+            return 0
+        return self.begun - 1
+
+    def task_end(self, core: "observed.Core") -> None:
+        """Forget the core that ran the task."""
+        self.cores.remove(whole(core))
+        self.finished += 1
+        self.ended.add(name_of(whole(core)))
+
+    def fault(self, core: "observed.Core", fault: "Fault") -> None:
+        """Note whose fault it is."""
+        self.failed, self.raised = whole(core), fault
+
+    def error(self, core: "observed.Core", error: BaseException) -> None:
+        """Note an error of the kernel's own."""
+        self.failed, self.raised = whole(core), error
+
+
+def whole(core: "observed.Core") -> "Core":
+    """*core* as the machine has it: the debugger reads, parks and resumes more than observers see."""
+    return cast("Core", core)
+
+
+# -- milestones ------------------------------------------------------------------------------------
+
+
+class Mark(NamedTuple):
+    """The moment of the *rare*-th rare event, and how many groups of tasks had ended before it where no more than one was under way.
+
+    -1 groups: several were under way.  Of the next group *members* cores had ended besides, the first to begin, and the others have
+    nothing to do with them.
+    """
+
+    moment: int
+    rare: int
+    groups: int = -1
+    members: int = 0
+
+
+@frozen(eq=False)
+class Snapshot:
+    """The launch just before *moment*, at which a group of tasks begins and no other is under way.
+
+    *rare* counts the rare events before it, *groups* the groups that had ended, *finished* their cores,
+    *ended* are the names of these, *pieces* counts what the kernels had printed, and *printed* are the lines of
+    ``__bang_printf``.
+    """
+
+    moment: int
+    rare: int
+    groups: int
+    finished: int
+    tensors: dict[Allocation, Bytes]
+    ended: frozenset[str] = frozenset()
+    pieces: int = 0
+    printed: tuple[str, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        return sum(raw.size for raw in self.tensors.values())
+
+
+@define(eq=False)
+class Milestones:
+    """The marks and snapshots of one launch; snapshots take at most *room* bytes."""
+
+    room: int
+    _marks: list[Mark] = field(factory=list, init=False)
+    _snapshots: list[Snapshot] = field(factory=list, init=False)
+    _stride: int = field(default=1, init=False)
+    _spacing: int = field(default=SPACING, init=False)
+
+    def note(self, mark: Mark) -> None:
+        """Note a rare event at which nothing is in flight."""
+        if mark.rare % self._stride:
+            return
+        if not self._marks or mark.moment > self._marks[-1].moment:
+            self._marks.append(mark)
+        else:
+            at = bisect_right(self._marks, (mark.moment, 1 << 62))
+            if at and self._marks[at - 1].moment == mark.moment:
+                return
+            insort(self._marks, mark)
+        if len(self._marks) > MARKS:
+            self._marks, self._stride = self._marks[1::2], self._stride * 2
+
+    def mark(self, moment: int) -> Mark | None:
+        """Return the last mark at or before *moment*."""
+        at = bisect_right(self._marks, (moment, 1 << 62))
+        return self._marks[at - 1] if at else None
+
+    def wanted(self, moment: int, nbytes: int) -> bool:
+        """Return whether a snapshot of *nbytes* bytes should be made at *moment*."""
+        last = self._snapshots[-1].moment if self._snapshots else 0
+        return moment >= last + self._spacing and 2 * nbytes <= self.room
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot that is later than all others; give up every other one where they are too many."""
+        self._snapshots.append(snapshot)
+        total = sum(one.nbytes for one in self._snapshots)
+        if len(self._snapshots) > SNAPSHOTS or total > self.room:
+            self._snapshots, self._spacing = self._snapshots[1::2], self._spacing * 2
+
+    def forget(self) -> None:
+        """Drop the snapshots; marks stay."""
+        self._snapshots, self._spacing = [], SPACING
+
+    def snapshot(self, moment: int) -> Snapshot | None:
+        """Return the last snapshot at or before *moment*."""
+        before = [one for one in self._snapshots if one.moment <= moment]
+        return before[-1] if before else None
+
+
+# -- what the counters tell ------------------------------------------------------------------------
+
+
+ANNOUNCED = tuple(
+    number
+    for number, row in enumerate(ISA.values())
+    if row.form in ("copy", "gather", "discrete", "async")
+    or (row.operands and row.form not in ("load", "store"))
+)
+"""Rows whose issue is announced with their operands."""
+
+WAITING = tuple(
+    number
+    for number, name in enumerate(ISA)
+    if number not in ANNOUNCED and (name.startswith("sync") or name in ("bang_lock", "bang_unlock"))
+)
+"""Rows that begin a wait, for pipes, for other cores or for a mutex."""
+
+FLYING = tuple(
+    number
+    for number, (name, row) in enumerate(ISA.items())
+    if row.form == "async" or (row.form in ("copy", "gather") and name.endswith("_async"))
+)
+"""Rows whose effect lands behind their issue, which is a moment of its own."""
+
+HEARD = frozenset(name for number, name in enumerate(ISA) if number in ANNOUNCED or number in WAITING)
+"""Intrinsics that the machine announces by name; of others only their lines are known."""
+
+
+LOCKING = tuple(number for number, name in enumerate(ISA) if name in ("bang_lock", "bang_unlock"))
+
+
+FEW = 16  # cores under way, of which counters are read at a rare event
+
+
+def counts_tell(session: "Session") -> bool:
+    """Return whether the counters of *session* tell its moments so far.
+
+    They do not on boards of MLU2xx, which may copy on the vector pipe where others have an effect in flight.
+    """
+    return session.board.arch.generation != 2 and session.choices is None
+
+
+def issues(core: "Core") -> int:
+    """How many instructions and scalar accesses *core* has begun that are announced with their operands."""
+    counts = core.mlu.counts
+    return sum(core.loads) + sum(core.stores) + sum(counts[number] for number in ANNOUNCED)
+
+
+def elapsed(session: "Session") -> tuple[int, int]:
+    """Return how many rare events and how many moments the tasks of *session* have had that have ended, by its tally."""
+    tally = session.tally
+    counts, ended = tally.counts, len(tally.tasks)
+    rare = 2 * ended + sum(counts[number] for number in WAITING)
+    issued = tally.scalars + sum(counts[number] for number in ANNOUNCED)
+    return rare, rare + issued + sum(counts[number] for number in FLYING)
+
+
+def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
+    """Return how many rare events and moments *cores* have had that have begun and not ended.
+
+    None where that is not known: one has an effect in flight, or has asked for a mutex, for which it may wait.
+    """
+    rare = moments = 0
+    for core in cores:
+        counts = core.mlu.counts
+        if core.in_flight or any(counts[number] for number in LOCKING):
+            return None
+        waits = sum(counts[number] for number in WAITING)
+        rare += 1 + waits
+        moments += 1 + waits + issues(core) + sum(counts[number] for number in FLYING)
+    return rare, moments
+
+
+def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> Mark | None:
+    """Return the mark of a rare event of *run*, at which *groups* have begun and a core may be *ending*; None where the counters do not tell."""
+    session = run.session
+    if session is None or not counts_tell(session) or len(run.cores) > FEW:
+        return None
+    found = under_way(run.cores)
+    if found is None:
+        return None
+    rare, moments = (a + b for a, b in zip(elapsed(session), found, strict=True))
+    if run.only_latest(ending):
+        return Mark(moments, rare, groups - 1, run.members(ending))
+    return Mark(moments, rare)
+
+
+# The way to the moment of interest through a task: what the task does is counted, and not announced.
+
+
+class DozingAnnouncer:
+    """Stands for the *announcer* of a core on the way: calls *passed* at each moment, and makes no effect of it.
+
+    Effects that are in flight when the run wakes are announced as they land, so they are made.
+    """
+
+    __slots__ = ("_announcer", "_passed")
+
+    def __init__(self, passed: Callable[[], None], announcer: Announcer) -> None:
+        self._passed, self._announcer = passed, announcer
+
+    def row(self, *announced: object) -> None:
+        """Count a moment, and announce nothing: there is no effect for who asks."""
+        del announced
+        self._passed()
+
+    # Intrinsics, blocking effects with strides, landings and scalar accesses are each one moment.
+    copy = lands = scalar = row
+
+    def flight(self, *announced: Any) -> Effect:
+        """Count the issue of an asynchronous effect, which is announced as `Announcer.in_flight` makes it."""
+        effect = self._announcer.in_flight(*announced)
+        self._passed()
+        return effect
+
+    def retire(self, effect: Effect | None) -> None:
+        """Note that the bytes of *effect* have changed."""
+        if effect is not None:
+            effect.landed = True
