@@ -34,15 +34,13 @@ if TYPE_CHECKING:
 
     from mlusim.cli import cases
     from mlusim.cli import show as output
-    from mlusim.debug import recorded_program
     from mlusim.debug import recording as recordings
     from mlusim.debug.recording import Recording
     from mlusim.debug.tui import app as screen
 else:  # a session that is no person's has no colours
-    cases, output, recorded_program, recordings, screen, terminals, syntax, texts = lazy(
+    cases, output, recordings, screen, terminals, syntax, texts = lazy(
         "mlusim.cli.cases",
         "mlusim.cli.show",
-        "mlusim.debug.recorded_program",
         "mlusim.debug.recording",
         "mlusim.debug.tui.app",
         "rich.console",
@@ -115,7 +113,7 @@ def _console(
     """Return a console on the program that was named, or on a recording; and what is not as recorded."""
     if recording is None:
         return Console(DebugSession(judged_program_of(args), history=history)), []
-    session = DebugSession(recorded_program.program_in(recording), history=history)
+    session = DebugSession(recordings.program_in(recording), history=history)
     return Console(session), recordings.stand(session, recording)
 
 

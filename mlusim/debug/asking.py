@@ -8,9 +8,8 @@ from attrs import fields_dict
 from mlusim.debug.look.causes import FAR, MANY, CauseSearch
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import c_scope, evaluate, parse, reasons
-from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
-from mlusim.debug.look.places import owner_in, resolve
+from mlusim.debug.look.places import names_of, owner_in, resolve
 from mlusim.debug.source.pieces import LOCAL, POINTEE, Read, spelled
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c

@@ -15,9 +15,8 @@ import numpy as np
 from mlusim.arch.dtypes import as_elements
 from mlusim.counted import plural
 from mlusim.debug.look.evaluate import Expression, c_scope, evaluate, parse, reasons, typed
-from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.look.places import locate, resolve
+from mlusim.debug.look.places import locate, names_of, resolve
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.frames import kernel_frames, name_of, variables_of
 from mlusim.debug.stop.stops import LINE, ByteSpan, Stop

@@ -9,6 +9,9 @@ or a source is refused, a condition switched off, until the recording is trusted
 import hashlib
 import importlib
 import json
+import shutil
+import tempfile
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,14 +38,20 @@ from mlusim.debug.recorded import (
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.debug.stop.stops import Breakpoint, ByteSpan, LineLocation, Position, Watchpoint
 from mlusim.errors import UsageError
-from mlusim.files.paths import shown
+from mlusim.files.paths import brief, shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import write
+from mlusim.lazy import lazy
 from mlusim.memory.space import SPACES
+from mlusim.programs.program import ScriptProgram
 
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
+    from mlusim.operators import registry
+    from mlusim.programs import operator_program
     from mlusim.programs.program import Program
+else:
+    registry, operator_program = lazy("mlusim.operators.registry", "mlusim.programs.operator_program")
 
 NEARBY = 32  # lines that are looked at beyond those of a recording, before its place is given up
 
@@ -100,6 +109,49 @@ def untrusted(recording: Recording) -> str:
         f"{recording.name} {what} and would run {'it' if what.endswith('script') else 'them'} ({names[:300]}); read it with "
         f"`mlusim debug --replay {recording.name} --show`, and add --trust where it may run"
     )
+
+
+# -- the program -----------------------------------------------------------------------------------
+
+
+def program_in(recording: Recording) -> "Program":
+    """Return the program that a recording debugs.  Raises `UsageError` for code that may not run, and for sources that are missing."""
+    stored = recording.stored
+    if not isinstance(stored, OperatorFacts) and not recording.trusted:
+        raise UsageError(untrusted(recording))
+    if isinstance(stored, ScriptFacts):
+        return _stored_script(stored)
+    arrays = {key.removeprefix("input."): array for key, array in recording.arrays.items()}
+    if isinstance(stored, KernelCallFacts | MainFacts):
+        program: Program = of_sources().source_program(stored, arrays, recording.name)
+        return program
+    return operator_program.OperatorProgram(
+        registry.find_operator(stored.operator),
+        arrays,
+        stored.params,
+        stored.board,
+        stored.seed,
+        stored.effects,
+        stored.case,
+        stored.checks,
+    )
+
+
+def _stored_script(facts: ScriptFacts) -> "Program":
+    """Return the script in a folder of its own, which goes when the program does."""
+    folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
+    sources = facts.sources
+    program = ScriptProgram(str(folder / next(iter(sources))), facts.arguments, facts.checks)
+    weakref.finalize(program, shutil.rmtree, folder, ignore_errors=True)
+    try:
+        for name, source in sources.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(source, encoding="utf-8", errors="surrogatepass")
+    except OSError as error:
+        raise UsageError(
+            f"the script of the recording cannot be written to {folder}: {brief(error)}"
+        ) from None
+    return program
 
 
 # -- writing -----------------------------------------------------------------------------------------

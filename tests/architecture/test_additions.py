@@ -84,7 +84,7 @@ def salute(console, words):
     return f"saluted {words}"
 
 
-COMMANDS += (Command("salute", (), "NAME", SESSION, "salute someone", salute),)
+COMMANDS += (Command("salute", (), "NAME", RUNNING, "salute someone", salute),)
 '''
 
 # By kind: the files that adding one of it touches, each with lines and the text to put behind each
@@ -114,7 +114,7 @@ ADDITIONS = {
         "mlusim/cli/arguments/running.py": ("", ARGUMENTS),
         "mlusim/cli/main.py": ("VERBS = (", '    Verb("greet", RUNNING, "greet someone"),\n'),
     },
-    "a debugger command": {"mlusim/debug/console/cmd_session.py": ("", COMMAND)},
+    "a debugger command": {"mlusim/debug/console/cmd_run.py": ("", COMMAND)},
     "an engine": {
         "mlusim/engine/tally/__init__.py": (None, ENGINE),
         "mlusim/engine/preference.py": (

@@ -6,8 +6,7 @@ from debug_tools import says
 
 from mlusim.arch.catalog import find_board
 from mlusim.debug import Console, DebugSession
-from mlusim.debug.recorded_program import program_in
-from mlusim.debug.recording import load, stand
+from mlusim.debug.recording import load, program_in, stand
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import BLOCK
 from mlusim.programs.host_program import HostProgram

@@ -16,8 +16,7 @@ from debug_tools import console_on, refuses, says
 
 from mlusim.cli.options import allowed
 from mlusim.debug import Console, DebugSession, OperatorProgram, ScriptProgram
-from mlusim.debug.recorded_program import program_in
-from mlusim.debug.recording import load, save, stand
+from mlusim.debug.recording import load, program_in, save, stand
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator

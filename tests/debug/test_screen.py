@@ -19,9 +19,8 @@ from textual.widgets import RichLog
 import mlusim
 from mlusim.bang import float32, kernel
 from mlusim.debug import Console, DebugSession, ScriptProgram
-from mlusim.debug.tui.app import PANES, DebuggerApp
+from mlusim.debug.tui.app import PANES, CommandLine, DebuggerApp, Pane, Source
 from mlusim.debug.tui.engine import Engine
-from mlusim.debug.tui.panes import CommandLine, Pane, Source
 
 SMALL, BIG = (80, 24), (160, 48)
 

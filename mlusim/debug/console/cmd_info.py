@@ -3,18 +3,18 @@
 from typing import TYPE_CHECKING
 
 from mlusim.counted import plural
-from mlusim.debug.console.command import declared_as, pairs, table
-from mlusim.debug.look import regions, states
+from mlusim.debug import values
+from mlusim.debug.console.command import LOOKING, Command, declared_as, pairs, table
+from mlusim.debug.look import regions
 from mlusim.debug.look.c_shown import shown_local, shown_variables
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.look.describe import launch_text, value_text, where_text
 from mlusim.debug.look.evaluate import c_scope
-from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import need_core
+from mlusim.debug.look.places import names_of
 from mlusim.debug.source.frames import full_name, line_of, name_of, parameters_of, parse_name, place_of
 from mlusim.debug.stop.stops import Watchpoint
 from mlusim.debug.stop.value_watch import ValueWatch, described
-from mlusim.debug.values import memories
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.near import near
@@ -64,9 +64,9 @@ def _tasks(session: "DebugSession", words: str) -> str:
             t.where,
             t.waits,
         ]
-        for t in states.tasks(paused)
+        for t in values.begun_tasks(paused)
     ]
-    ended, waiting = states.others(paused)
+    ended, waiting = values.others(paused)
     count = f"{ended} ended, {waiting} not begun"
     return (
         table(["", "task", "cluster", "core", "state", "where", "waits for"], rows) + f"\n{count}"
@@ -77,7 +77,7 @@ def _tasks(session: "DebugSession", words: str) -> str:
 
 def _cores(session: "DebugSession", words: str) -> str:
     del words
-    rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in states.cores(session.look())]
+    rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in values.cores(session.look())]
     return (
         table(["task", "cluster", "core", "instructions", "NRAM declared"], rows)
         if rows
@@ -87,7 +87,7 @@ def _cores(session: "DebugSession", words: str) -> str:
 
 def _clusters(session: "DebugSession", words: str) -> str:
     del words
-    rows = [[name, members, size(int(nbytes))] for name, members, nbytes in states.clusters(session.look())]
+    rows = [[name, members, size(int(nbytes))] for name, members, nbytes in values.clusters(session.look())]
     return (
         table(["cluster", "cores", "SRAM declared"], rows)
         if rows
@@ -101,7 +101,7 @@ def _pipes(session: "DebugSession", words: str) -> str:
     if core is None:
         return "no task is running here"
     lines = [full_name(core)]
-    for pipe in states.pipes(paused, core):
+    for pipe in values.pipes(paused, core):
         what = [f"next: {pipe.issuing}"] * bool(pipe.issuing) + [
             f"in flight: {flight}" for flight in pipe.flights
         ]
@@ -115,9 +115,9 @@ def _barriers(session: "DebugSession", words: str) -> str:
         f"{b.name} ({b.who}): {', '.join(b.arrived) or 'none'} arrived; "
         + (f"{', '.join(b.waiting)} waiting; " if b.waiting else "")
         + f"{', '.join(b.missing)} missing"
-        for b in states.barriers(session.look())
+        for b in values.barriers(session.look())
     ]
-    lines += [f"mutex {numbers}: held by {owner}" for numbers, owner in states.mutexes(session.look())]
+    lines += [f"mutex {numbers}: held by {owner}" for numbers, owner in values.mutexes(session.look())]
     return "\n".join(lines) or "no core waits at a barrier, and no mutex is held"
 
 
@@ -148,24 +148,24 @@ def _locals(session: "DebugSession", words: str) -> str:
     scope = c_scope(frame, beyond=True)
     if words == "all" and scope is not None:
         every = scope.values().items()
-        values = {
+        last = {
             n: shown_local(scope, n, getattr(v, "shown", v))
             for n, v in every
             if n not in here and n not in given
         }
-        gone = pairs(_declared(session, frame, values))
+        gone = pairs(_declared(session, frame, last))
         text += f"\nout of scope, with the last value:\n{gone}" if gone else ""
     return text
 
 
 def _declared(
-    session: "DebugSession", frame: "FrameType", values: "Mapping[str, Any]"
+    session: "DebugSession", frame: "FrameType", held: "Mapping[str, Any]"
 ) -> "list[tuple[str, str]]":
-    """Return variables of *frame* as the source declares them, with their *values*."""
+    """Return variables of *frame* as the source declares them, with the values that they have *held*."""
     scope = c_scope(frame, beyond=True)
     types = {} if scope is None else scope.types()
     return [
-        (declared_as(types.get(name, ""), name), value_text(v, session.look())) for name, v in values.items()
+        (declared_as(types.get(name, ""), name), value_text(v, session.look())) for name, v in held.items()
     ]
 
 
@@ -307,7 +307,7 @@ def _nram(session: "DebugSession", words: str) -> str:
     paused, core = session.look(), session.core()
     if core is None:
         return "no task is running here"
-    lines = [full_name(core), *(f"{memory.name}: {memory.text}" for memory in memories(core))]
+    lines = [full_name(core), *(f"{memory.name}: {memory.text}" for memory in values.memories(core))]
     rows = regions.plan_regions(paused, core) or [
         r for r in regions.declarations(paused, core) if r.memory == "NRAM"
     ]
@@ -369,3 +369,7 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
 }
 
 VIEWS = "\n".join(f"  info {name.ljust(12)} {text}" for name, (_, text) in INFO.items())
+
+COMMANDS = (
+    Command("info", ("i",), "VIEW", LOOKING, "show a view of the machine", info, VIEWS, completes="info"),
+)

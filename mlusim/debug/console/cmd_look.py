@@ -1,9 +1,8 @@
-"""The commands that look around: where, list, focus, info, history."""
+"""The commands that look around: where, list, focus, history."""
 
 import linecache
 from typing import TYPE_CHECKING
 
-from mlusim.debug.console.cmd_info import VIEWS, info
 from mlusim.debug.console.cmd_stop import apply
 from mlusim.debug.console.command import LOOKING, Command, table
 from mlusim.debug.look.describe import effect_text, where_text
@@ -227,6 +226,5 @@ COMMANDS = (
     Command("frame", ("f",), "[N]", LOOKING, "look at frame N of `where`", frame_),
     Command("list", ("l",), "[PLACE | PLACE,PLACE | PLACE, | ,PLACE | -]", LOOKING, "show source around the current line or a place, from a place to a place, then the lines behind, with - those before", list_, completes="function"),
     Command("task", ("t", "thread"), "[N | apply all|N,N COMMAND]", LOOKING, "look at task N, or at memory core Nm; the schedule is not changed; with `apply` execute a command for several tasks", task, completes="task"),
-    Command("info", ("i",), "VIEW", LOOKING, "show a view of the machine", info, VIEWS, completes="info"),
     Command("history", (), "[N] [task]", LOOKING, "show the last N operations of all tasks, or of this task", history),
 )  # fmt: skip

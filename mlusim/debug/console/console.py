@@ -1,4 +1,4 @@
-"""`Console`: lines of text in, text out; the one table of commands; how the bytes under a watchpoint change."""
+"""`Console`: lines of text in, text out; the one table of commands, and those about the session itself."""
 
 import re
 from collections.abc import Iterator
@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from mlusim.debug.console import (
-    cmd_info,
-    cmd_look,
-    cmd_memory,
-    cmd_run,
-    cmd_session,
-    cmd_stop,
-    cmd_values,
+from mlusim.counted import plural
+from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_stop
+from mlusim.debug.console.command import (
+    GROUPS,
+    SESSION,
+    STOPPING,
+    Command,
+    CommandContext,
+    Reply,
+    find_command,
+    pairs,
 )
-from mlusim.debug.console.command import STOPPING, Command, CommandContext, Reply, find_command
 from mlusim.debug.locations import location_of, names_at
 from mlusim.debug.look.describe import elements, end_text, outcome_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
-from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.look.places import owner_in
+from mlusim.debug.look.places import names_of, owner_in
 from mlusim.debug.look.regions import array_of
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.frames import failed_text, name_of, parameters_of, variables_of
@@ -34,11 +35,78 @@ from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.lazy import lazy
 
+
+def help_(console: CommandContext, words: str) -> str:
+    """Return the table of commands, or one of them."""
+    if words:
+        return help_text(find_command(words.split(maxsplit=1)[0], console.commands))
+    parts = []
+    for group in GROUPS:
+        rows = [(_head(c), c.summary) for c in console.commands if c.group == group]
+        parts.append(f"{group}:\n" + "\n".join(f"  {line}" for line in pairs(rows).splitlines()))
+    return "\n\n".join([*parts, "`help COMMAND` says more; an empty line repeats a step."])
+
+
+def _head(command: Command) -> str:
+    return ", ".join((command.name, *command.aliases)) + (f" {command.usage}" if command.usage else "")
+
+
+def help_text(command: Command) -> str:
+    """Return the text of `help COMMAND`."""
+    lines = [_head(command), f"  {command.summary}"]
+    return "\n".join([*lines, *(f"  {line}" for line in command.details.splitlines())])
+
+
+def source(console: CommandContext, words: str) -> str:
+    """Execute the commands of a file."""
+    if not words:
+        raise UsageError("source takes a file of commands, one a line")
+    return "\n".join(reply.text for reply in console.execute_file(words) if reply.text)
+
+
+def record(console: CommandContext, words: str) -> str:
+    """Write a recording of the run."""
+    if not words:
+        raise UsageError("record takes a file, as in `record wrong.mlusim`")
+    size = recordings.save(console.session, words)
+    return f"{console.session.program.name} at {console.session.position} recorded in {words}, {size} {plural(size, 'byte')}"
+
+
+def replay(console: CommandContext, words: str) -> str:
+    """Go to the place of a recording."""
+    if not words:
+        raise UsageError("replay takes the file of a recording")
+    name = words.removeprefix(TRUST).strip() if words.startswith(f"{TRUST} ") else words
+    return "\n".join([*console.replay(name, trust=name != words), console.stop_text()])
+
+
+def quit_(console: CommandContext, words: str) -> str:
+    """Leave the debugger, and with it the run."""
+    del words
+    console.leaves = True
+    return ""
+
+
+RECORDINGS = """The file holds an operator's name and arrays, a script's text, or the names and digests of BANG C sources with the
+arrays of the call; `mlusim debug --replay FILE` or `replay FILE` stands at the same place, and says so if the state is
+not the same to the byte.  Nothing that came with the file is executed before --trust: a script and sources are
+refused, conditions of breakpoints are disabled.  A function that was given
+to `DebugSession` in Python cannot be recorded."""
+TRUST = "--trust"
+
+SESSION_COMMANDS = (
+    Command("source", (), "FILE", SESSION, "execute the commands of a file, one a line; # begins a comment", source),
+    Command("record", (), "FILE", SESSION, "write the program, this place and the breakpoints to a file, for another machine", record, RECORDINGS),
+    Command("replay", (), "[--trust] FILE", SESSION, "leave this program, and stand at the place of a recording", replay),
+    Command("help", ("h",), "[COMMAND]", SESSION, "list the commands, or say more about one", help_, completes="command"),
+    Command("quit", ("q", "exit"), "", SESSION, "leave the debugger; the program ends where it is", quit_),
+)  # fmt: skip
+
+
 if TYPE_CHECKING:
-    from mlusim.debug import recorded_program
     from mlusim.debug import recording as recordings
 else:
-    recorded_program, recordings = lazy("mlusim.debug.recorded_program", "mlusim.debug.recording")
+    (recordings,) = lazy("mlusim.debug.recording")
 
 Array = np.ndarray[Any, Any]
 SHOWN = 4  # elements of a watchpoint that are shown one by one
@@ -95,9 +163,9 @@ COMMANDS: tuple[Command, ...] = (
     *cmd_run.COMMANDS,
     *cmd_stop.COMMANDS,
     *cmd_look.COMMANDS,
+    *cmd_info.COMMANDS,
     *cmd_memory.COMMANDS,
-    *cmd_values.COMMANDS,
-    *cmd_session.COMMANDS,
+    *SESSION_COMMANDS,
 )
 """Every command; help, completion and the manual page are made from this."""
 
@@ -200,14 +268,14 @@ class Console(CommandContext):
     def replay(self, name: str, *, trust: bool = False) -> list[str]:
         """Leave the session for that of a recording; return what is not as recorded."""
         recording = recordings.load(name, trust=trust)
-        session = DebugSession(recorded_program.program_in(recording), history=self.session.host.history)
+        session = DebugSession(recordings.program_in(recording), history=self.session.host.history)
         self.session.close()
         self.session = session
         return recordings.stand(session, recording)
 
     def stop_text(self) -> str:
         """Return why and where the session stands, and what is displayed there."""
-        shown = cmd_values.displays_text(self) if self.displays and self.session.launches else ""
+        shown = cmd_memory.displays_text(self) if self.displays and self.session.launches else ""
         return self._stop_text() + (f"\n{shown}" if shown else "")
 
     def _stop_text(self) -> str:

@@ -34,10 +34,9 @@ from mlusim.debug.look.c_shown import shown_of
 from mlusim.debug.look.clock import PredictedTimes, clock_of
 from mlusim.debug.look.describe import op_text
 from mlusim.debug.look.evaluate import parse
-from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.look.places import locate, resolve
+from mlusim.debug.look.places import locate, names_of, resolve
 from mlusim.debug.run.runs import RunListener
 from mlusim.debug.source.frames import name_of, place_of, variables_of
 from mlusim.debug.stop.stops import BEGIN, FINISH, ISSUE, Op, Position

@@ -8,7 +8,6 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.counted import plural
-from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.program_run import INTERRUPTED
 from mlusim.debug.source.frames import full_name, line_of, place_of, source_line
@@ -61,7 +60,7 @@ def named(
         start, first = next(iter(kept.values()))
         shown = (f"region.{name}" if name in paused.tensors else name for name in kept)
         return "/".join(shown), start, as_dtype(first.dtype)
-    variable, dtype = declared(paused.observed.cores, allocation)
+    variable, dtype = paused.declared(allocation)
     if variable is not None:
         return variable, 0, dtype
     return f"{allocation.space}+{allocation.address - paused.base(allocation.space):#x}", 0, None

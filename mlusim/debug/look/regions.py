@@ -22,7 +22,6 @@ from mlusim.arch.dtypes import (
     uint64,
 )
 from mlusim.counted import plural
-from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.describe import elements, poisoned
 from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import PausedRun
@@ -86,7 +85,7 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
     for owner, allocation in paused.allocations(core):
         if owner is None or core is None:
             continue
-        name, dtype = declared(paused.observed.cores, allocation)
+        name, dtype = paused.declared(allocation)
         where = allocation.declared.place
         offset = allocation.address - paused.base(allocation.space)
         rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
@@ -105,7 +104,7 @@ def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> l
         frame = frame.f_back
     rows = []
     for allocation, found in places.values():
-        whole, _ = declared(paused.observed.cores, allocation)
+        whole, _ = paused.declared(allocation)
         starts = sorted(s for s in found if s < allocation.nbytes)
         if len(starts) < 2:
             continue
