@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask, explored
-from mlusim.debug.run.moments import HEARD, RunObserver, mark_here, whole
+from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask
+from mlusim.debug.run.moments import HEARD, RunObserver, explored, mark_here, whole
 from mlusim.debug.source.frames import name_of
 from mlusim.debug.stop.stops import (
     Breakpoint,

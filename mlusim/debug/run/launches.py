@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from mlusim.arch.dtypes import DType
-from mlusim.debug.run.moments import Mark, Milestones, Snapshot
+from mlusim.debug.run.moments import Mark, Milestones, Snapshot, explored
 from mlusim.debug.run.output import ShownOutput
 from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction, functions_of, reachable
@@ -202,11 +202,6 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
         return DeviceTensor(argument.device, twin, argument.shape, argument.dtype)
     view = argument.view
     return Ptr(View(twin, view.dtype, None, view.phase), argument.index)
-
-
-def explored(session: "Session") -> bool:
-    """Return True where the launch follows another schedule than the default one."""
-    return session.choices is not None
 
 
 def trim(launches: list[KeptLaunch], budget: int) -> None:

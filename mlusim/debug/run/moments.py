@@ -216,12 +216,17 @@ LOCKING = tuple(number for number, name in enumerate(ISA) if name in ("bang_lock
 FEW = 16  # cores under way, of which counters are read at a rare event
 
 
+def explored(session: "Session") -> bool:
+    """Return True where the launch follows another schedule than the default one."""
+    return session.choices is not None
+
+
 def counts_tell(session: "Session") -> bool:
     """Return whether the counters of *session* tell its moments so far.
 
     They do not on boards of MLU2xx, which may copy on the vector pipe where others have an effect in flight.
     """
-    return session.board.arch.generation != 2 and session.choices is None
+    return session.board.arch.generation != 2 and not explored(session)
 
 
 def issues(core: "Core") -> int:

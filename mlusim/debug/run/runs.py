@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mlusim.debug.run.launches import Holder, KeptLaunch, explored
-from mlusim.debug.run.moments import elapsed
+from mlusim.debug.run.launches import Holder, KeptLaunch
+from mlusim.debug.run.moments import elapsed, explored
 from mlusim.debug.run.program_run import Abandoned, ProgramRun
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.stop.steppers import Issues, Trap

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-from mlusim.debug.run.launches import KeptLaunch, explored
-from mlusim.debug.run.moments import DozingAnnouncer, Mark, RunObserver, Snapshot, whole
+from mlusim.debug.run.moments import DozingAnnouncer, Mark, RunObserver, Snapshot, explored, whole
 from mlusim.debug.run.output import Ear
 from mlusim.debug.stop.stops import (
     BEGIN,
@@ -40,6 +39,7 @@ from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
+    from mlusim.debug.run.launches import KeptLaunch
     from mlusim.machine.session import Session
 
 HISTORY = 1000  # moments that a run remembers
@@ -57,7 +57,7 @@ class Tracer(RunObserver):
     and nothing is announced.
     """
 
-    def __init__(self, recorded: KeptLaunch, pause: Callable[[Stop], None]) -> None:
+    def __init__(self, recorded: "KeptLaunch", pause: Callable[[Stop], None]) -> None:
         super().__init__()
         self.launch = recorded.index
         self.moment = self.lines = 0
