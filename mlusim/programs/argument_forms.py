@@ -79,7 +79,7 @@ DRAWS = ArgumentForm(
 OUT = ArgumentForm(
     "out",
     "out:TYPE:SIZES",
-    "comes back; unwritten before",
+    "comes back; unwritten before, so not for a pointer to const",
     "y=out:float32:8,1024",
     ("TYPE", "SIZES"),
 )

@@ -105,6 +105,26 @@ def _unread(what: str, text: str, why: str) -> UsageError:
     return UsageError(f"{what} is given {shown(text)!r}; {why}")
 
 
+def _refuse_on_device(value: ArgumentValue, what: str) -> None:
+    """Raise `UsageError` for what is no tensor of the device."""
+    if not value.is_array:
+        raise UsageError(f"{what} is given {value.text!r}; a pointer takes {forms.spellings(forms.POINTERS)}")
+    if value.on_host:
+        raise UsageError(
+            f"{what} is given {value.text!r}; memory of the host goes to pointers of host functions alone (--function)"
+        )
+
+
+def _refuse_unwritten(name: str, value: ArgumentValue, what: str) -> None:
+    """Raise `UsageError` for an array that only comes back, where nothing can write it."""
+    if value.form is forms.OUT:
+        raise _unread(
+            what,
+            value.text,
+            f"it points to const, so that nothing writes what comes back; give what goes in, as {name}=in:{value.dtype}:{value.sizes}",
+        )
+
+
 def _example(form: ArgumentForm) -> str:
     return form.example.partition("=")[2]
 
@@ -278,20 +298,18 @@ class ArgumentScope:
         usual: DType | None,
         given: Mapping[str, Array],
         arrays: dict[str, Array],
+        *,
+        read_only: bool = False,
     ) -> "DeviceTensor":
         """Make the tensor of argument *name* on *device*, named so, from its array in *given* where that has one.
 
-        What goes in is noted in *arrays* under ``input.NAME``.  Raises `UsageError` for a value that is no array, and as `array` does.
+        What goes in is noted in *arrays* under ``input.NAME``.  Raises `UsageError` for a value that is no array, for one that
+        only comes back where the parameter is *read_only*, and as `array` does.
         """
         value = self.value(name, what)
-        if not value.is_array:
-            raise UsageError(
-                f"{what} is given {value.text!r}; a pointer takes {forms.spellings(forms.POINTERS)}"
-            )
-        if value.on_host:
-            raise UsageError(
-                f"{what} is given {value.text!r}; memory of the host goes to pointers of host functions alone (--function)"
-            )
+        _refuse_on_device(value, what)
+        if read_only:
+            _refuse_unwritten(name, value, what)
         if not value.form.goes_in:
             made = device.empty(self.sizes(value, what), self.dtype_of(value, what))
         else:
@@ -309,10 +327,19 @@ class ArgumentScope:
         return made
 
     def host_array(
-        self, name: str, what: str, usual: DType | None, given: Mapping[str, Array], arrays: dict[str, Array]
+        self,
+        name: str,
+        what: str,
+        usual: DType | None,
+        given: Mapping[str, Array],
+        arrays: dict[str, Array],
+        *,
+        read_only: bool = False,
     ) -> Array:
         """Make the array of argument *name* in memory of the host, as `tensor` makes one of the device."""
         value = self.value(name, what)
+        if read_only:
+            _refuse_unwritten(name, value, what)
         if not value.form.goes_in:
             made = np.empty(self.sizes(value, what), self.dtype_of(value, what).dtype)
             made.view(np.uint8).fill(POISON)

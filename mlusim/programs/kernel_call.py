@@ -318,7 +318,7 @@ class KernelCall:
         if text is None:
             example = "1"
             if isinstance(kind, t.Pointer):
-                example = f"{name}.npy" if parameter.spelling.startswith("const ") else "out:float32:1024"
+                example = f"{name}.npy" if parameter.points_to_const else "out:float32:1024"
             if isinstance(kind, t.Record):
                 example = ",".join("1" for _ in kind.fields)
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
@@ -327,7 +327,8 @@ class KernelCall:
             if not value.is_null:
                 to = kind.to
                 usual = t.DTYPE_OF.get(to) if isinstance(to, t.Arithmetic) else None
-                tensor = scope.tensor(device, name, what, usual, self.given, self._arrays)
+                only = parameter.points_to_const
+                tensor = scope.tensor(device, name, what, usual, self.given, self._arrays, read_only=only)
                 _fit(tensor, to, value.text, what)
                 return tensor
             self._plain[name] = None

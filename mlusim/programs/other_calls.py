@@ -115,13 +115,20 @@ class TextCall:
         return evolve(self, arguments=dict(arguments), given=dict(arrays), **around)
 
     def tensor(
-        self, device: Device, scope: ArgumentScope, name: str, what: str, usual: DType | None = None
+        self,
+        device: Device,
+        scope: ArgumentScope,
+        name: str,
+        what: str,
+        usual: DType | None = None,
+        *,
+        read_only: bool = False,
     ) -> DeviceTensor | None:
         """Return the tensor that argument *name* makes, of *usual* elements where it does not say; None for a null pointer."""
         if scope.value(name, what).is_null:
             self._plain[name] = None
             return None
-        return scope.tensor(device, name, what, usual, self.given, self._arrays)
+        return scope.tensor(device, name, what, usual, self.given, self._arrays, read_only=read_only)
 
     def came_back(self, device: Device, scope: ArgumentScope, tensors: Mapping[str, Any]) -> Came:
         """Return the outputs among *tensors*."""
@@ -341,15 +348,15 @@ class HostFunctionCall(TextCall):
     def _pointed(self, device: Device, scope: ArgumentScope, p: ir.Local) -> DeviceTensor | Array | None:
         """Return what a pointer points to: a tensor, or an array of the host.  Raises `UsageError` for a tensor where a size goes."""
         name, what, usual = p.source_name, self._what(p), _elements(p)
-        value = scope.value(name, what)
+        value, only = scope.value(name, what), p.points_to_const
         if value.on_host:
-            return scope.host_array(name, what, usual, self.given, self._arrays)
+            return scope.host_array(name, what, usual, self.given, self._arrays, read_only=only)
         if value.is_array and p.spelling.replace("const", "").replace(" ", "") == "size_t*":
             raise UsageError(
                 f"{what} is a pointer to memory of the host, and is given {value.text!r}; write host: before it, as "
                 f"--arg {name}=host:out:uint64:1"
             )
-        return self.tensor(device, scope, name, what, usual)
+        return self.tensor(device, scope, name, what, usual, read_only=only)
 
     def _what(self, parameter: ir.Local) -> str:
         span = parameter.span

@@ -213,6 +213,24 @@ def test_the_forms_in_run_and_check(folder, capsys):
     assert "is given 'wide.npy'; its elements: dtype('float64') is no" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("spelling", ["const float *", "float const *", "const float *__restrict__ "])
+def test_what_only_comes_back_is_no_value_of_a_pointer_to_const(folder, capsys, spelling):
+    """Nothing would write it; that it comes back behind what goes in is no harm.  Of a pointer that is const itself it is legal."""
+    (folder / "k.mlu").write_text(SOURCE.replace("const float *x", f"{spelling}x"))
+    (folder / "const.mlu").write_text(SOURCE.replace("float *out", "float *const out"))
+    bad = words({**GATHER, "x": "out:float32:64"})
+    refused = [main([verb, "k.mlu", *bad]) for verb in ("run", "check", "plan")]
+    told = capsys.readouterr().err
+    both = main(["run", "k.mlu", *words({**GATHER, "x": "inout:ones:float32:64"})])
+    fixed = main(["run", "const.mlu", *words({**GATHER, "out": "out:float32:count"})])
+
+    assert ([2, 2, 2], 0, 0) == (refused, both, fixed)
+    assert 3 == told.count(
+        "x of Gather (k.mlu:4) is given 'out:float32:64'; it points to const, so that nothing writes what comes back; give what "
+        "goes in, as x=in:float32:64\n"
+    )
+
+
 def test_the_seed_of_verbs_that_run_the_usual_schedule(folder, capsys):
     """``plan``, ``report`` and ``what-if`` draw other values by ``--seed``, which goes with a BANG C file."""
     del folder

@@ -59,6 +59,13 @@ class Local:
     fixed: str = ""
     constant: str = ""
 
+    @property
+    def points_to_const(self) -> bool:
+        """Return whether it is spelt as a pointer through which nothing is written, as ``const T *`` or ``T const *``."""
+        pointee, star, _ = self.spelling.rpartition("*")
+        # Of a pointer to pointers const says nothing about these.
+        return bool(star) and "*" not in pointee and "const" in pointee.split()
+
 
 @define(eq=False)
 class Global:
