@@ -32,6 +32,9 @@ _OPERATORS = str(Path(__file__).resolve().parents[1] / "ops") + os.sep
 _PACKAGES = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib")})
 
 
+_CELLS: list[str] = []
+
+
 class MlusimError(Exception):
     """The root of every error that mlusim raises on purpose; its text is one sentence or two.
 
@@ -227,11 +230,19 @@ def said(error: BaseException) -> str:
         return f"its text raises {type(broken).__name__}"
 
 
+def show_as_cells(folder: str) -> None:
+    """Let messages name the ``.mlu`` files in *folder* by what stands before the suffix: they are cells of a notebook, as ``In [3]``."""
+    _CELLS.append(folder + os.sep)
+
+
 def shown_file(file: str) -> str:
     """*file* as every message names it: relative to the current folder where it lies below it.
 
-    Of an installed package, as operators are, it is without the folders above the package.
+    Of an installed package, as operators are, it is without the folders above the package; a cell of a notebook has its name.
     """
+    cell = next((file[len(folder) :] for folder in _CELLS if file.startswith(folder)), None)
+    if cell is not None:
+        return cell.removesuffix(".mlu")
     if file.startswith(_OPERATORS):
         return file[len(_OPERATORS) - len("ops") - 1 :]
     inside = next((file[len(folder) :] for folder in _PACKAGES if file.startswith(folder)), None)

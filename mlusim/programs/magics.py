@@ -13,7 +13,7 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.bangc import load
 from mlusim.check.checking import checked, report_of
 from mlusim.check.findings_text import renderables
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, show_as_cells
 from mlusim.machine.launch import Launch
 from mlusim.observe.collect import collecting
 from mlusim.observe.names import checkers, observers_of
@@ -61,8 +61,10 @@ def source_cell(shell: Any, line: str, cell: str) -> None:
             f"%%mlu {line} is no call of this magic; write %%mlu, %%mlu NAME, %%mlu BOARD or %%mlu NAME BOARD: the kernels have "
             "their own names, or are NAME['Kernel']"
         )
-    path = Path(_cells().name) / f"{name or 'cell'}.mlu"
-    path.write_text(cell, encoding="utf-8")
+    # By its number, so that kernels of an earlier cell keep their lines; the number is that which the notebook shows.
+    path = Path(_cells().name).resolve() / f"In [{shell.execution_count}].mlu"
+    # With the magic's own line, as the notebook counts lines.
+    path.write_text(f"// %%mlu {line}\n{cell}", encoding="utf-8")
     module = load(path, board=words[0] if words else DEFAULT_BOARDS[0])
     # A template has no kernel of its own name; module["K<float>"] makes one.
     shell.push(
@@ -74,8 +76,10 @@ def source_cell(shell: Any, line: str, cell: str) -> None:
 
 @cache
 def _cells() -> "TemporaryDirectory[str]":
-    """Make the folder for the cells of this process, where findings and faults show their lines."""
-    return TemporaryDirectory(prefix="mlusim-cells-")
+    """Make the folder for the cells of this process, in which messages name a file as the cell that it is."""
+    made = TemporaryDirectory(prefix="mlusim-cells-")
+    show_as_cells(str(Path(made.name).resolve()))
+    return made
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
-from mlusim.errors import Fault, UsageError
+from mlusim.errors import Fault, OutOfBounds, UsageError
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.isa.table import ISA
 from ops.tin_shift.plan import FRAMES
@@ -91,6 +91,7 @@ class _Shell:
         self.display_formatter = _Formatter()
         self.display_pub = self
         self.published = []
+        self.execution_count = 3
 
     def publish(self, data):
         """Take what is displayed."""
@@ -146,9 +147,15 @@ def test_a_cell_of_bang_c():
     device.launch(shell.names["twice"]["Twice"], args=(x,))
 
     assert device.get(x).tolist() == [2.0] * 64
-    assert repr(shell.names["twice"]).endswith("twice.mlu with the kernels Twice>")
-    with pytest.raises(SourceError, match=r"twice\.mlu:1:1: expected") as caught:
+    assert "<module of In [3] with the kernels Twice>" == repr(shell.names["twice"])
+    shell.execution_count = 4
+    # The magic is the first line of the cell.
+    with pytest.raises(SourceError, match=r"^In \[4\]:2:1: expected") as caught:
         magic("twice", "this is no C")
+    few = device.put(np.ones(32, np.float32))
+    with pytest.raises(OutOfBounds, match=r"\(In \[3\]:4, task 0\)") as fault:
+        device.launch(shell.names["twice"]["Twice"], args=(few,))
+    assert "  4 |   __memcpy(b, x, 256, GDRAM2NRAM);" in fault.value._render_traceback_()
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
     magic("", SOURCE)
     launch = shell.names["Twice"][4, "block"](x)

@@ -44,7 +44,7 @@ def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> Re
     dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us][:most]
     files = {line.file for line in dear if line.line}
     title, place = f"lines of {launch.kernel}", _place
-    if len(files) == 1 and (file := shown_file(*files)) != Path(*files).name:
+    if len(files) == 1 and (file := shown_file(*files)) != Path(file).name:
         title += f" in {file}"
         place = _place_inside
     shown = table("line", *NUMBERS, right=NUMBERS, title=title, tight=True)
@@ -72,7 +72,7 @@ def _place(line: Line) -> str:
 
 def _place_inside(line: Line) -> str:
     """Return the same with the name of the file alone, whose folders the title has."""
-    return f"{Path(line.file).name}:{line.line}" if line.line else END
+    return f"{Path(shown_file(line.file)).name}:{line.line}" if line.line else END
 
 
 def _cells(line: Line, total: float) -> Iterator[str]:
