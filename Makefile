@@ -70,17 +70,15 @@ types: $(VENV)/check.stamp
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.manual.stub
 	$(BIN)/python -m mlusim.manual.isa_pages
-	$(BIN)/python -m mlusim.manual.command_line > docs/reference/command-line.md.new
+	$(BIN)/python -m mlusim.manual.command_pages command-line > docs/reference/command-line.md.new
 	mv docs/reference/command-line.md.new docs/reference/command-line.md
-	$(BIN)/python -m mlusim.manual.cncc_page > docs/reference/cncc.md.new
+	$(BIN)/python -m mlusim.manual.command_pages cncc > docs/reference/cncc.md.new
 	mv docs/reference/cncc.md.new docs/reference/cncc.md
-	$(BIN)/python -m mlusim.manual.debugger > docs/reference/debugger.md.new
+	$(BIN)/python -m mlusim.manual.command_pages debugger > docs/reference/debugger.md.new
 	mv docs/reference/debugger.md.new docs/reference/debugger.md
 	$(BIN)/python -m mlusim.manual.driver > docs/reference/driver.md.new
 	mv docs/reference/driver.md.new docs/reference/driver.md
-	$(BIN)/python -m mlusim.manual.time_page
-	$(BIN)/python -m mlusim.manual.checkers_page
-	$(BIN)/python -m mlusim.manual.predicted_tables
+	$(BIN)/python -m mlusim.manual.page_tables
 	$(BIN)/python -m mlusim.manual.listing_pages
 	$(BIN)/python -m tests.notebooks.run_gallery
 

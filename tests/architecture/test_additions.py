@@ -137,7 +137,7 @@ from mlusim.bang import NRAM2GDRAM, GDRAM2NRAM, float32, kernel
 from mlusim.cli.main import main
 from mlusim.debug import Console, DebugSession
 from mlusim.frontend.named import kernel_of
-from mlusim.manual import command_line, debugger, isa_pages, stub
+from mlusim.manual import command_pages, isa_pages, stub
 from mlusim.operators.registry import operators
 
 def said(*words):
@@ -171,8 +171,8 @@ print(json.dumps({
                     said("run", "shift_again", "--case", case).startswith("0 ")],
     "a checker": ["census-task" in said("check", "shift_again", "--case", case, "--only", "census"),
                   ["census-task"] == [f.id for f in launch(observe=["census"])[0].findings]],
-    "a verb": [said("greet", "Ada") == "0 hello Ada\\n", "## mlusim greet" in command_line.manual(), "greet someone" in said()],
-    "a debugger command": [Console(session).execute("salute Ada").text == "saluted Ada", "salute someone" in debugger.manual()],
+    "a verb": [said("greet", "Ada") == "0 hello Ada\\n", "## mlusim greet" in command_pages.command_line(), "greet someone" in said()],
+    "a debugger command": [Console(session).execute("salute Ada").text == "saluted Ada", "salute someone" in command_pages.debugger()],
     "an engine": [tallied.engine == "tally", tallied.printed == ("tallied",)],
     "a front end": ["bang_minus" in host.instructions],
 }))

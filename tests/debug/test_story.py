@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from mlusim.debug import Console, DebugSession, ScriptProgram
-from mlusim.manual.debugger import manual
+from mlusim.manual.command_pages import debugger
 
 DOCS = Path(__file__).parents[2] / "docs"
 STORY = DOCS / "tutorial" / "find-a-wrong-diagonal.md"
@@ -62,4 +62,4 @@ def test_the_correction_of_the_story_corrects(tmp_path, capsys):
 
 def test_the_page_of_commands_is_fresh():
     """`make docs` would write what is there."""
-    assert manual() == (DOCS / "reference" / "debugger.md").read_text(encoding="utf-8")
+    assert debugger() == (DOCS / "reference" / "debugger.md").read_text(encoding="utf-8")

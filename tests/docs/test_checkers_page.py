@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlusim.manual.checkers_page import PAGE, refreshed, table
+from mlusim.manual.page_tables import CHECKERS, limits, renewed
 
 
 @pytest.mark.parametrize(
@@ -10,7 +10,7 @@ from mlusim.manual.checkers_page import PAGE, refreshed, table
 )
 def test_the_page_shows_what_checkers_do_not_see(name):
     """Its table is as the code has it: what mixes lanes, what has no C, what is inferred, notes."""
-    page = PAGE.read_text(encoding="utf-8")
+    page = CHECKERS.read_text(encoding="utf-8")
 
-    assert page == refreshed(page)
-    assert f"`{name}`" in table()
+    assert page == renewed(page, limits())
+    assert f"`{name}`" in limits()

@@ -5,20 +5,36 @@ from pathlib import Path
 
 import pytest
 
-from mlusim.manual import cncc_page, driver, listing_pages
-from mlusim.manual.command_line import manual
+from mlusim.manual import command_pages, driver, listing_pages, page_tables
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_of_the_command_line_is_fresh():
-    """`python -m mlusim.manual.command_line` would write what is there."""
-    assert manual() == (ROOT / "docs" / "reference" / "command-line.md").read_text()
+    """`python -m mlusim.manual.command_pages command-line` would write what is there."""
+    assert command_pages.command_line() == (ROOT / "docs" / "reference" / "command-line.md").read_text()
 
 
 def test_the_page_of_the_compilers_flags_is_fresh():
-    """`python -m mlusim.manual.cncc_page` would write what is there."""
-    assert cncc_page.page() == (ROOT / "docs" / "reference" / "cncc.md").read_text()
+    """`python -m mlusim.manual.command_pages cncc` would write what is there."""
+    assert command_pages.cncc() == (ROOT / "docs" / "reference" / "cncc.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["command-line", "cncc", "debugger"])
+def test_a_page_is_printed_by_its_name(name, capsys):
+    """Each page of commands is in the file of its name."""
+    code = command_pages.main([name])
+
+    assert (code, capsys.readouterr().out) == (0, (ROOT / "docs" / "reference" / f"{name}.md").read_text())
+
+
+@pytest.mark.parametrize("writer", [command_pages, page_tables])
+def test_a_page_that_is_not_there_is_refused(writer, capsys):
+    """The sentence names the pages that are; nothing is written."""
+    code = writer.main(["colours"])
+    said = capsys.readouterr().err
+
+    assert (code, [name for name in writer.PAGES if name not in said]) == (2, [])
 
 
 def test_the_page_of_the_driver_is_fresh():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlusim.manual.predicted_tables import PAGES, refreshed
+from mlusim.manual.page_tables import OPERATORS, predicted
 from mlusim.operators.campaign import Job, perform
 
 
@@ -16,17 +16,17 @@ from mlusim.operators.campaign import Job, perform
     ],
 )
 def test_the_predicted_figures_of_an_operator_are_fresh(page, rows):
-    """`python -m mlusim.manual.predicted_tables` would write what is there; of each table rows that are soon run."""
-    text = (PAGES / page).read_text(encoding="utf-8")
+    """`python -m mlusim.manual.page_tables operators` would write what is there; of each table rows that are soon run."""
+    text = (OPERATORS / page).read_text(encoding="utf-8")
     performed = []
 
-    assert refreshed(text, lambda job: performed.append(job) or perform(job), rows) == text
+    assert predicted(text, lambda job: performed.append(job) or perform(job), rows) == text
     assert performed
 
 
 def test_the_efficiency_above_100_percent_is_what_its_page_says():
     """Of the bytes that are counted 151 of 360 frames are loaded, and all are stored."""
-    text = " ".join((PAGES / "tin_shift.md").read_text(encoding="utf-8").split())
+    text = " ".join((OPERATORS / "tin_shift.md").read_text(encoding="utf-8").split())
     job = Job("tin_shift_forward", "network_3x15x16x45435_half", "MLU370-X4", reference=False)
     found, moved = perform(job).efficiency.io_efficiency, (151 + 360) / 720
 
