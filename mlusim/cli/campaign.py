@@ -17,8 +17,8 @@ from mlusim.operators.campaign import Job, matching_cases, perform_all, spread, 
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.whatif import WhatIfQuestion, ask
 from mlusim.report.record import CallRecord
-from mlusim.report.tables.records import efficiency_table, problems
-from mlusim.report.tables.whatif import WhatIfStudy, representatives
+from mlusim.report.tables import efficiency_table, problems
+from mlusim.report.whatif import WhatIfStudy, representatives
 
 
 def jobs(args: argparse.Namespace) -> list[Job]:

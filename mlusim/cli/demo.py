@@ -16,8 +16,8 @@ from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
 from mlusim.operators.runner import source_compiles
 from mlusim.report.page.html import html_text
-from mlusim.report.tables.files import document
-from mlusim.report.tables.records import problems, summary_table
+from mlusim.report.record_files import document
+from mlusim.report.tables import problems, summary_table
 
 SLOW = 4.0  # seconds in Python: nine tenths of the demonstration would go to a few cases, whose lines no page shows
 

@@ -19,8 +19,20 @@ from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import operators
-from mlusim.report.baseline import CALLS, ONE, Baseline, Key, baseline_in, baseline_text, merged
-from mlusim.report.compare import BaselineComparison, Measured, compare, headline, lines
+from mlusim.report.compare import (
+    CALLS,
+    ONE,
+    Baseline,
+    BaselineComparison,
+    Key,
+    Measured,
+    baseline_in,
+    baseline_text,
+    compare,
+    headline,
+    lines,
+    merged,
+)
 
 Exists = Callable[[Key], bool]
 LARGEST = 64 << 20  # bytes: a line has some 300, so that this is a baseline of 200,000 calls

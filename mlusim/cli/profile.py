@@ -20,10 +20,16 @@ from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.programs.other_boards import elsewhere
-from mlusim.report.baseline import LAUNCHES, Key
-from mlusim.report.compare import BaselineComparison, Measured, comparison_json, measured_launches
+from mlusim.report.compare import (
+    LAUNCHES,
+    BaselineComparison,
+    Key,
+    Measured,
+    comparison_json,
+    measured_launches,
+)
 from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page
-from mlusim.report.tables.whatif import what_if_table
+from mlusim.report.whatif import what_if_table
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,6 +97,7 @@ def _compared(
     timed = [launch for launch in made if launch.tasks]
     measured = [one for one, launch in zip(every, timed, strict=True) if id(launch) in kept]
 
+    # What `--launch` leaves out is not gone, nor is what a baseline keeps of other programs.
     def exists(key: Key) -> bool:
         return key[0] != program or key in keys
 

@@ -28,13 +28,13 @@ from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
 from mlusim.report.compare import BaselineComparison, comparison_json, comparison_markdown, measured_call
+from mlusim.report.efficiency import headline, verdicts
 from mlusim.report.json_values import json_text
 from mlusim.report.page.html import html_text
 from mlusim.report.record import CallRecord
-from mlusim.report.summary import headline, verdicts
-from mlusim.report.tables.files import boards_of, csv_text, document, markdown_text
-from mlusim.report.tables.records import sentences, why_table, work_table
-from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown, what_if_table
+from mlusim.report.record_files import boards_of, csv_text, document, markdown_text
+from mlusim.report.tables import sentences, why_table, work_table
+from mlusim.report.whatif import WhatIfStudy, what_if_markdown, what_if_table
 
 # -- formats, and the studies that go with them --------------------------------------------------------
 

@@ -27,7 +27,7 @@ from mlusim.programs.program import Program
 from mlusim.report.json_values import json_text
 from mlusim.report.launches import launch_facts, launches_view
 from mlusim.report.page.launches import page_text
-from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
+from mlusim.report.whatif import WhatIfStudy, what_if_table
 from mlusim.tune.space import (
     ARGUMENT,
     DIM,

@@ -18,7 +18,7 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_arrays
 from mlusim.lazy import lazy
 from mlusim.machine.hub import EveryStep
-from mlusim.report.achieved import reached
+from mlusim.report.figures import reached
 
 if TYPE_CHECKING:
     from rich import text as texts
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from mlusim.programs import host_program as mains
     from mlusim.programs import kernel_call as kernel_calls
     from mlusim.programs.program import Program
-    from mlusim.report import launches
-    from mlusim.report.tables import lines
+    from mlusim.report import launches, tables
 else:  # lines of plain text need no rich, and one kernel no program
-    texts, cases, show, checking, commands, mains, launches, lines = lazy(
+    texts, cases, show, checking, commands, mains, launches, tables = lazy(
         "rich.text",
         "mlusim.cli.cases",
         "mlusim.cli.show",
@@ -42,7 +41,7 @@ else:  # lines of plain text need no rich, and one kernel no program
         "mlusim.programs.command_program",
         "mlusim.programs.host_program",
         "mlusim.report.launches",
-        "mlusim.report.tables.lines",
+        "mlusim.report.tables",
     )
 
 
@@ -94,7 +93,7 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
         _show_call(done, judged)
         if args.lines:
             show.output().print(
-                "", lines.launch_lines(done.launch), texts.Text(lines.NOTE, style="dim"), sep="\n"
+                "", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim"), sep="\n"
             )
     try:
         if args.save:

@@ -26,8 +26,7 @@ from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
 from mlusim.report.launches import write_launches
 from mlusim.report.record import CallRecord
-from mlusim.report.tables.lines import lines_table
-from mlusim.report.tables.records import detail
+from mlusim.report.tables import detail, lines_table
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
 from mlusim.operators.sweep import jobs_of, sweep
 from mlusim.report.record import CallRecord
-from mlusim.report.tables.files import document
+from mlusim.report.record_files import document
 
 SOURCE = "mlusim.cli.tune"
 

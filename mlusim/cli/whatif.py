@@ -14,7 +14,7 @@ from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
 from mlusim.operators.whatif import WhatIf, WhatIfQuestion, ask, study_of, what_if
-from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
+from mlusim.report.whatif import WhatIfStudy, what_if_table
 
 
 def run(args: argparse.Namespace) -> int:

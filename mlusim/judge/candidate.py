@@ -43,9 +43,9 @@ from mlusim.memory.allocation import POISON, Allocation
 from mlusim.observe.collect import collecting
 from mlusim.observe.finding import Finding
 from mlusim.programs.kernel_call import kind_of
-from mlusim.report.achieved import achieved
 from mlusim.report.advice import advice
 from mlusim.report.explain import because
+from mlusim.report.figures import achieved
 from mlusim.report.profiled import Profiled
 
 

@@ -10,9 +10,8 @@ from mlusim.errors import Fault
 from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Usage
 from mlusim.operators.runner import Run
-from mlusim.report.achieved import achieved
 from mlusim.report.advice import advice
-from mlusim.report.figures import figures
+from mlusim.report.figures import achieved, figures
 from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, CallRecord, LaunchRecord
 

@@ -20,9 +20,9 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator
 from mlusim.operators.spec import Operator, policy_of
 from mlusim.plan.layout import Layout
-from mlusim.report.achieved import shares
 from mlusim.report.efficiency import acceptance, efficiency
-from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
+from mlusim.report.figures import shares
+from mlusim.report.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 
 Choices = tuple[tuple[Any, ...], ...]
 

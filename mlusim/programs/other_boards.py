@@ -19,7 +19,7 @@ from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.operator_program import OperatorProgram
 from mlusim.programs.program import Program
 from mlusim.report.profiled import Profiled
-from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
+from mlusim.report.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 
 Choose = Callable[[Sequence[Launch]], Sequence[Launch]]
 

@@ -13,14 +13,13 @@ from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.writing import write, write_text
 from mlusim.machine.launch import Launch
-from mlusim.report.achieved import achieved, reached
 from mlusim.report.advice import advice, advice_table
 from mlusim.report.chrome import write_trace
 from mlusim.report.explain import because
-from mlusim.report.figures import figures
+from mlusim.report.figures import achieved, figures, reached
 from mlusim.report.page.launches import page_text
 from mlusim.report.quantities import count, percent, size
-from mlusim.report.tables.lines import NOTE, launch_lines
+from mlusim.report.tables import LINES_NOTE, launch_lines
 from mlusim.text_grid import facts, table
 
 DEAREST = 8  # lines that are shown unless all are asked for
@@ -98,7 +97,7 @@ def launches_view(
             parts += [Text(), Text(f"launch {number}", style="dim")]
         parts.append(launch_view(launch, None if lines else DEAREST))
     if any(launch.timeline.named for _, launch in shown):
-        parts.append(Text(NOTE, style="dim"))
+        parts.append(Text(LINES_NOTE, style="dim"))
     return Group(*parts)
 
 

@@ -29,12 +29,13 @@ from mlusim.plan.render import plan_view
 from mlusim.plan.svg import layout_svg
 from mlusim.report.advice import advice
 from mlusim.report.explain import bottleneck
-from mlusim.report.highlights import costliest_line, memories_of
 from mlusim.report.launches import launch_view, launches_view, time, title
 from mlusim.report.page.excerpt import excerpt_of
+from mlusim.report.page.pictures import memories_of
 from mlusim.report.page.pipes import chart_html
 from mlusim.report.profiled import Profiled
 from mlusim.report.quantities import size
+from mlusim.report.tables import costliest_line
 from mlusim.text_grid import facts
 
 _MAGIC = (

@@ -13,11 +13,10 @@ from mlusim.errors import UsageError
 from mlusim.files.typed import typed
 from mlusim.machine.tally import Usage
 from mlusim.plan.layout import Layout
-from mlusim.report.achieved import Achieved
 from mlusim.report.advice import Advice
 from mlusim.report.efficiency import STANDARD, Efficiency, Rule
 from mlusim.report.explain import explained
-from mlusim.report.figures import Figures
+from mlusim.report.figures import Achieved, Figures
 from mlusim.report.page.excerpt import Excerpt
 from mlusim.time.lines import Line
 from mlusim.time.timing import TaskSpan

@@ -7,8 +7,7 @@ from attrs import frozen
 
 import mlusim
 from mlusim.counted import counted
-from mlusim.report.page.figure import COLORS, SMALL, Picture, bars, line, words
-from mlusim.report.page.live import Boxes, marks
+from mlusim.report.page.charts import COLORS, SMALL, Boxes, Picture, bars, line, marks, words
 from mlusim.report.page.render import made, rendered
 from mlusim.tune.mechanisms import LEAST, MECHANISMS
 from mlusim.tune.ranking import alike, notes, settings_told

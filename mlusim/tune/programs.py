@@ -21,8 +21,8 @@ from mlusim.operators.source_digest import sources_of
 from mlusim.programs.command_program import CommandProgram
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import Sources
-from mlusim.report.achieved import shares
 from mlusim.report.explain import because
+from mlusim.report.figures import shares
 from mlusim.report.json_values import plain
 from mlusim.report.profiled import Profiled
 from mlusim.tune.mechanisms import mechanisms

@@ -32,9 +32,9 @@ from mlusim.operators.spec import Thresholds
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, Expectation, function_of
 from mlusim.programs.kernel_call import Called, KernelCall, Sources, kind_of
-from mlusim.report.achieved import shares
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import because
+from mlusim.report.figures import shares
 from mlusim.report.json_values import plain
 from mlusim.tune.mechanisms import mechanisms
 from mlusim.tune.ranking import (

@@ -19,7 +19,7 @@ from mlusim.operators import registry
 from mlusim.operators.registry import GROUP
 from mlusim.operators.spec import Case, Operator, Policy, Scalar, Tensor, Theory, Thresholds
 from mlusim.plan import Plan, Region, Stage, Var
-from mlusim.report.baseline import Baseline, Entry, baseline_text
+from mlusim.report.compare import Baseline, Entry, baseline_text
 
 HOSTILE = "a\x1b[2J\x07\x9bb\x7f"
 LOOKS = r"a\x1b[2J\x07\x9bb\x7f"

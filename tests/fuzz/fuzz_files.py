@@ -26,7 +26,7 @@ from mlusim.operators.kept_work import Keep
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 from mlusim.operators.sweep import SWEEP
-from mlusim.report.baseline import LAUNCHES, baseline_in, baseline_text
+from mlusim.report.compare import LAUNCHES, baseline_in, baseline_text
 from mlusim.report.json_values import plain
 from mlusim.report.record import restored
 

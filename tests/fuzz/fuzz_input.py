@@ -21,7 +21,7 @@ from mlusim.machine.kernel import KINDS
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.suppress import suppressions_in
-from mlusim.report.baseline import Baseline, Entry, baseline_in, baseline_text
+from mlusim.report.compare import Baseline, Entry, baseline_in, baseline_text
 
 ANYTHING = st.one_of(
     st.none(),

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim import bangc
-from mlusim.report.achieved import achieved
 from mlusim.report.advice import LEAST, MOST, Advice, advice
+from mlusim.report.figures import achieved
 from mlusim.time import changed_work as work
 from mlusim.time import quantities as q
 from mlusim.time.log import COLUMNS, END, IO_FLIGHT, KIND, MEET, OWN, SUMS, CoreLog

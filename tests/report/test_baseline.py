@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import Job, perform
-from mlusim.report.baseline import Baseline, Entry, baseline_in, baseline_text, entry_of, merged
+from mlusim.report.compare import Baseline, Entry, baseline_in, baseline_text, entry_of, merged
 
 RECORD = perform(Job("tin_shift_forward", "golden_document", "MLU370-X4"))
 ENTRY = entry_of(RECORD)

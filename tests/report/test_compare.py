@@ -6,14 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlusim.operators.campaign import Job, perform
-from mlusim.report.baseline import Baseline, Entry, entry_of
 from mlusim.report.compare import (
     SAME,
     TIME,
+    Baseline,
     Change,
+    Entry,
     compare,
     comparison_json,
     comparison_markdown,
+    entry_of,
     headline,
     lines,
     measured_call,

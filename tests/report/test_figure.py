@@ -8,8 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.report.page.figure import COLORS, Picture, bars, line, require, words
-from mlusim.report.page.live import Axis, marks
+from mlusim.report.page.charts import COLORS, Axis, Picture, bars, line, marks, require, words
 
 
 def drawn():

@@ -12,8 +12,7 @@ from mlusim.operators.campaign import Job, perform
 from mlusim.plan.declare import Region, Stage
 from mlusim.plan.plan import Plan
 from mlusim.plan.svg import legend
-from mlusim.report.baseline import Baseline, entry_of
-from mlusim.report.compare import compare, measured_call
+from mlusim.report.compare import Baseline, compare, entry_of, measured_call
 from mlusim.report.efficiency import Rule
 from mlusim.report.page.html import html_text
 from tests.report.test_explanation import record

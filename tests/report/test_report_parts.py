@@ -17,17 +17,15 @@ from hypothesis import strategies as st
 from mlusim.arch.catalog import find_board
 from mlusim.machine.tally import Usage
 from mlusim.report.advice import Advice
-from mlusim.report.efficiency import efficiency
+from mlusim.report.efficiency import efficiency, engines, summaries
 from mlusim.report.explain import explained
 from mlusim.report.json_values import json_text, plain
 from mlusim.report.page.html import html_text
-from mlusim.report.page.pictures import roofline
-from mlusim.report.page.tasks import timeline
+from mlusim.report.page.pictures import roofline, timeline
 from mlusim.report.quantities import brief, count, microseconds, share, size
 from mlusim.report.record import NO_COPY, Argument, CallRecord, LaunchRecord
-from mlusim.report.summary import engines, summaries
-from mlusim.report.tables.files import csv_text, document, markdown_text
-from mlusim.report.tables.records import verdict
+from mlusim.report.record_files import csv_text, document, markdown_text
+from mlusim.report.tables import verdict
 from mlusim.time.lines import Line
 from mlusim.time.timing import TaskSpan
 

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from mlusim.machine.tally import Usage
 from mlusim.report.page.html import html_text
-from mlusim.report.tables.whatif import (
+from mlusim.report.whatif import (
     WORK,
     WhatIfRow,
     WhatIfStudy,

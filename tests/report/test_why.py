@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from mlusim.report.tables.records import sentences, why_table
+from mlusim.report.tables import sentences, why_table
 from mlusim.text_grid import NameCell
 from tests.report.test_explanation import EVEN, record
 

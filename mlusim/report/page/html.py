@@ -14,9 +14,16 @@ from mlusim.counted import counted, plural
 from mlusim.plan.svg import layout_svg
 from mlusim.report.advice import Advice
 from mlusim.report.compare import BaselineComparison
-from mlusim.report.efficiency import Rule
+from mlusim.report.efficiency import (
+    AcceptanceVerdict,
+    OperatorSummary,
+    Rule,
+    engines,
+    first_words,
+    summaries,
+    verdicts,
+)
 from mlusim.report.explain import below_the_bar, explained
-from mlusim.report.highlights import CostliestLine, costliest_of
 from mlusim.report.page.pictures import (
     color,
     memory,
@@ -24,21 +31,15 @@ from mlusim.report.page.pictures import (
     off_chip_directions,
     roofline,
     roofline_data,
+    timeline,
+    timeline_data,
     traffic,
     traffic_data,
 )
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.tasks import timeline, timeline_data
 from mlusim.report.record import CallRecord
-from mlusim.report.summary import (
-    AcceptanceVerdict,
-    OperatorSummary,
-    engines,
-    first_words,
-    summaries,
-    verdicts,
-)
-from mlusim.report.tables.whatif import WhatIfStudy
+from mlusim.report.tables import CostliestLine, costliest_of
+from mlusim.report.whatif import WhatIfStudy
 
 SPACES = ("NRAM", "SRAM", "WRAM")
 

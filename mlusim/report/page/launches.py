@@ -10,18 +10,25 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.machine.launch import Launch
-from mlusim.report.achieved import Achieved, achieved
 from mlusim.report.advice import Advice, advice
 from mlusim.report.compare import BaselineComparison
 from mlusim.report.explain import because, bottleneck
-from mlusim.report.figures import figures
-from mlusim.report.highlights import CostliestLine, costliest_line, memories_of
+from mlusim.report.figures import Achieved, achieved, figures
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
-from mlusim.report.page.pictures import color
+from mlusim.report.page.pictures import (
+    Ran,
+    color,
+    end_of_queues,
+    memories_of,
+    queues,
+    queues_data,
+    timeline,
+    timeline_data,
+)
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.tasks import Ran, end_of_queues, queues, queues_data, timeline, timeline_data
 from mlusim.report.quantities import percent
-from mlusim.report.tables.whatif import WhatIfStudy
+from mlusim.report.tables import CostliestLine, costliest_line
+from mlusim.report.whatif import WhatIfStudy
 from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES
 

@@ -10,8 +10,8 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
+from mlusim.report.page.charts import Axis, text
 from mlusim.report.page.excerpt import OTHERS, Excerpt, ExcerptBar
-from mlusim.report.page.live import Axis, text
 from mlusim.time.timeline import STORE, WAIT
 from mlusim.time.timing import PIPES
 

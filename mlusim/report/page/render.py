@@ -12,14 +12,12 @@ from mlusim.machine.launch import Launch
 from mlusim.plan.svg import legend
 from mlusim.report.compare import headline, lines
 from mlusim.report.explain import explained, waves
-from mlusim.report.page.figure import require
-from mlusim.report.page.live import library
+from mlusim.report.page.charts import library, require
 from mlusim.report.page.pipes import legend_html, pipe_data, pipe_picture
 from mlusim.report.quantities import count, error, microseconds, percent, share, size, times, whole
 from mlusim.report.record import CallRecord, LaunchRecord
-from mlusim.report.tables.lines import source_lines
-from mlusim.report.tables.records import verdict
-from mlusim.report.tables.whatif import notes
+from mlusim.report.tables import source_lines, verdict
+from mlusim.report.whatif import notes
 from mlusim.time.lines import Line
 
 # -- the source of kernels with the time of each line, which the page shows beside each call -----------

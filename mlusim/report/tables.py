@@ -1,19 +1,38 @@
-"""Records as tables for a terminal."""
+"""Tables for a terminal: of records, of why calls take their time, and of the lines of a kernel."""
 
+import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from mlusim.counted import plural
 from mlusim.errors import shown_file
-from mlusim.report.efficiency import Acceptance, Rule, acceptance
+from mlusim.report.efficiency import Acceptance, Rule, acceptance, engines, summaries
 from mlusim.report.explain import Explanation, explained, waves
-from mlusim.report.quantities import band, brief, count, error, microseconds, share, size, times, whole
-from mlusim.report.record import NO_COPY, CallRecord
-from mlusim.report.summary import engines, summaries
+from mlusim.report.quantities import (
+    band,
+    brief,
+    count,
+    error,
+    microseconds,
+    percent,
+    share,
+    size,
+    times,
+    whole,
+)
+from mlusim.report.record import NO_COPY, CallRecord, LaunchRecord
 from mlusim.text_grid import NameCell, facts, table
+from mlusim.time.lines import Line
+from mlusim.time.timing import PIPES
+
+if TYPE_CHECKING:
+    from mlusim.machine.launch import Launch
 
 OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 
@@ -268,7 +287,7 @@ def summary_table(records: Sequence[CallRecord]) -> RenderableType:
 
 _PIPES = {"scalar": "scal", "vector": "vec", "tensor": "tens", "IO-DMA": "IO", "move-DMA": "move"}
 
-NOTE = (
+EXPLANATION_NOTE = (
     "moved: bytes off the chip over those of the theory.  pad: lanes of vector instructions that hold no element.  "
     "{pipes}: how much of the time the pipes of a working core are busy; two: of the busy time, two or more at once.  slow: slowest "
     "core over the mean.  cores: with work.  waves: of tasks or unions, and how full the last is."
@@ -286,7 +305,7 @@ def why_table(records: Sequence[CallRecord], board: str) -> RenderableType:
         shown.add_row(heading(operator))
         for record, why in calls:
             shown.add_row(case_cell(record), *_cells(why, pipes))
-    note = NOTE.format(pipes=", ".join(_PIPES[pipe] for pipe in pipes))
+    note = EXPLANATION_NOTE.format(pipes=", ".join(_PIPES[pipe] for pipe in pipes))
     return Group(shown, Text(note, style="dim"))
 
 
@@ -308,3 +327,113 @@ def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
         name = f"{record.operator} {record.title} on {record.board}"
         yield Text.assemble((name, "bold"), f": {explained(record).sentence}")
         yield from (Text(f"  would help: {one}", style="dim") for one in record.advice)
+
+
+# -- the time of each line -------------------------------------------------------------------------
+
+LEAST = 0.001  # of the time of a launch; lines below are summed up in one
+NUMBERS = ("time", "us", "count", "scalar", "vector", "tensor", "IO", "move", "wait", "bytes")
+
+END = "end of the tasks"
+LINES_NOTE = (
+    "time: a line's share of everything that cores do or wait for.  us: that, added over all cores; then the share "
+    "of it by pipe and in waiting, for pipes, other cores and the memory that all share."
+)
+
+
+def lines_table(record: CallRecord) -> RenderableType:
+    """Return a table for each launch of *record* that kept its instructions: its lines, the dearest first."""
+    parts: list[RenderableType] = []
+    for launch in record.launches:
+        if launch.lines:
+            parts += [Text(), launch_lines(launch)]
+    return (
+        Group(*parts, Text(LINES_NOTE, style="dim")) if parts else Text("no launch, so no lines", style="dim")
+    )
+
+
+def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> RenderableType:
+    """Return the lines of *launch*, which kept its instructions, the dearest first; at most *most* by themselves."""
+    total = sum(line.time_us for line in launch.lines)
+    ordered = sorted(launch.lines, key=lambda line: -line.time_us)
+    dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us][:most]
+    files = {line.file for line in dear if line.line}
+    title, place = f"lines of {launch.kernel}", _place
+    if len(files) == 1 and (file := shown_file(*files)) != Path(file).name:
+        title += f" in {file}"
+        place = _place_inside
+    shown = table("line", *NUMBERS, right=NUMBERS, title=title, tight=True)
+    for line in dear:
+        shown.add_row(place(line), *_line_cells(line, total))
+    rest = ordered[len(dear) :]
+    if rest:
+        time_us = sum(line.time_us for line in rest)
+        number = sum(line.count for line in rest)
+        part = share(time_us / total) if total else "-"
+        shown.add_row(
+            f"{len(rest)} {plural(len(rest), 'other')}",
+            part,
+            brief(count(time_us)),
+            brief(count(number)),
+            *[""] * 7,
+        )
+    return shown
+
+
+def _place(line: Line) -> str:
+    """Return the line's file and number; of what no line is of, the end of tasks."""
+    return f"{shown_file(line.file)}:{line.line}" if line.line else END
+
+
+def _place_inside(line: Line) -> str:
+    """Return the same with the name of the file alone, whose folders the title has."""
+    return f"{Path(shown_file(line.file)).name}:{line.line}" if line.line else END
+
+
+def _line_cells(line: Line, total: float) -> Iterator[str]:
+    time_us = line.time_us
+    yield share(time_us / total)
+    yield brief(count(round(time_us, 3)))
+    yield brief(count(line.count))
+    waits = line.wait_us + line.memory_us
+    for part in (*line.busy_us.values(), waits):
+        yield f"{100 * part / time_us:.0f}%" if part else ""
+    yield brief(size(line.nbytes)).replace("iB", "").replace(" B", "").replace(" ", "") if line.nbytes else ""
+
+
+def source_lines(lines: Sequence[Line]) -> dict[str, list[str]]:
+    """Return the text of each file that *lines* are of, where it can still be read; without ends of lines."""
+    files = dict.fromkeys(line.file for line in lines if line.line)
+    return {file: [text.rstrip("\n") for text in linecache.getlines(file)] for file in files}
+
+
+@frozen
+class CostliestLine:
+    """A line of a kernel, its text, and in words what it does to the time."""
+
+    where: str
+    text: str
+    words: str
+
+
+def costliest_line(launch: "Launch") -> CostliestLine | None:
+    """Return the line that keeps the pipe which sets the time of *launch* busy longest, or else costs most; None without lines."""
+    named = launch.tasks and launch.timeline.named
+    return costliest_of(launch.lines, launch.bound) if named else None
+
+
+def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
+    """Return the same of a launch whose time *bound* sets, and of which *every* line is known."""
+    lines = [line for line in every if line.line]
+    total = sum(line.busy_us.get(bound, 0.0) for line in lines)
+    if bound in PIPES and total > 0:
+        line = max(lines, key=lambda one: one.busy_us.get(bound, 0.0))
+        pipe = bound if "DMA" in bound else f"{bound} pipe"
+        words = f"keeps the {pipe} busy for {percent(line.busy_us[bound] / total)} of what it is busy"
+    elif any(line.time_us for line in lines):
+        line = max(lines, key=lambda one: one.time_us)
+        words = f"costs {percent(line.time_us / sum(one.time_us for one in lines))} of the time of all cores"
+    else:
+        return None
+    text = linecache.getline(line.file, line.line).strip()
+    return CostliestLine(f"{shown_file(line.file)}:{line.line}", text, words)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlusim.memory.space import DIRECTIONS
+from mlusim.report.efficiency import engines, headline, verdicts
 from mlusim.report.explain import Explanation, below_the_bar, explained, waves
 from mlusim.report.json_values import plain
 from mlusim.report.quantities import error, share, size, times, whole
 from mlusim.report.record import CallRecord
-from mlusim.report.summary import engines, headline, verdicts
 from mlusim.time.timing import PIPES
 
 SPACES = ("NRAM", "WRAM", "SRAM")

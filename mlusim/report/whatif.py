@@ -23,7 +23,7 @@ class WhatIfRow:
     ``how`` is "recorded", "re-timed", "run" or "fails", ``why`` the reason for that; ``failure`` is the
     sentence that says why the call fails there, and then the numbers are None.  ``speed_up`` is relative to the
     recorded run.  The efficiencies are those of an operator's theory; ``bandwidth_share`` and ``compute_share`` are what the
-    launches reach of the board, by `mlusim.report.achieved`.
+    launches reach of the board, by `mlusim.report.figures`.
     """
 
     board: str

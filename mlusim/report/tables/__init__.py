@@ -1,1 +1,0 @@
-"""Tables for a terminal and for files."""
