@@ -168,7 +168,8 @@ def _reached(node: object, variables: dict[str, ir.Global]) -> Iterator[str]:
 MARK = "// cncc of mlusim wrote this: device code of "
 END = "// end of device code"
 _HEAD = re.compile(re.escape(MARK) + r"(?P<source>.*) for (?P<architectures>[\w, ]+)")
-_LAUNCHED = re.compile(rf"^\s*\.set\s+(\S+?),\s*\S*{STUB}", re.MULTILINE)
+# Older versions of clang write ``.set name, stub``, newer ones ``name = stub``.
+_LAUNCHED = re.compile(rf"^\s*(?:\.set\s+)?([\w.$]+)\s*[,=]\s*\S*{STUB}", re.MULTILINE)
 _GLOBAL = re.compile(r"^\t\.globl\t(\S+).*\n", re.MULTILINE)
 
 
