@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from mlusim.toolkit.lib.libraries import INCLUDE
+from mlusim.frontend.bangc.prelude import DRIVER
 
 HEAD = """# Names of the driver
 
@@ -68,7 +68,7 @@ REMARKS: Mapping[str, str] = MappingProxyType(
 def names(header: str) -> list[str]:
     """Return the functions that a header declares, in its order."""
     # Comments go first: a call in one looks like a declaration.
-    text = re.sub(r"//.*", "", (INCLUDE / header).read_text(encoding="utf-8"))
+    text = re.sub(r"//.*", "", (DRIVER / header).read_text(encoding="utf-8"))
     # cnnl.h declares descriptors and calls by X macros, which the pattern for functions does not find.
     if header == "cnnl.h":
         kinds, calls = (

@@ -19,11 +19,10 @@ from mlusim.errors import UsageError
 from mlusim.files.paths import shown
 from mlusim.files.user_cache import SWEPT, make_own_folder, own, sweep_due, user_cache
 from mlusim.frontend.bangc import cache
-from mlusim.toolkit import embedded
+from mlusim.toolkit import record
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
-from mlusim.toolkit.folder import INCLUDE, PYTHON, make
-from mlusim.toolkit.lib import libraries
+from mlusim.toolkit.folder import INCLUDE, PYTHON, digest_of_libraries, make
 
 FOLDER = cache.HOST
 MOST_BUILT = 64
@@ -110,7 +109,7 @@ def _kept(sources: HostSources, home: Path) -> Path | None:
         return None
     try:
         files = json.loads(note.read_text(encoding="utf-8"))
-        if not path.is_file() or any(embedded.digest(name) != known for name, known in files.items()):
+        if not path.is_file() or any(record.digest(name) != known for name, known in files.items()):
             return None
         os.utime(path)  # used now: the oldest go first
     except (OSError, ValueError, AttributeError):
@@ -123,7 +122,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
     toolkit = _toolkit(sources.board, home)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as scratch:
         # A source that changes while it is compiled is built once more.
-        before = {path: embedded.digest(path) for path in sources.paths}
+        before = {path: record.digest(path) for path in sources.paths}
         objects, read = [], set(before)
         overlay = _overlay(sources, Path(scratch))
         for number, path in enumerate(_files(sources, Path(scratch))):
@@ -158,7 +157,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         )
         note = Path(scratch) / "note"
         note.write_text(
-            json.dumps({one: before.get(one) or embedded.digest(one) for one in sorted(read)}),
+            json.dumps({one: before.get(one) or record.digest(one) for one in sorted(read)}),
             encoding="utf-8",
         )
         kept = folder / sources.key
@@ -288,8 +287,8 @@ def _state(board: Board) -> str:
     """Return the state of what programs are built with, for *board*."""
     clang = host_compiler()
     return cache.key_of(
-        embedded.state(),
+        record.state(),
         cache.stamp_of([*INCLUDE.rglob("*.h"), *PYTHON.rglob("*.py")]),
-        libraries.digest(clang.argv),
+        digest_of_libraries(clang.argv),
         repr((clang, board.name, sys.executable)),
     )

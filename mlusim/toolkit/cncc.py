@@ -27,10 +27,10 @@ from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
 from mlusim.lazy import lazy
-from mlusim.toolkit import embedded, record
+from mlusim.toolkit import record
 from mlusim.toolkit.compiler import Compiler, host_compiler
-from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
+from mlusim.toolkit.record import EmbeddedRecord, RecordSource
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc import making
@@ -372,10 +372,10 @@ class CompilerDriver:
     def _record(self, path: str) -> EmbeddedRecord:
         """Make the record to embed of *path*.  Raises `SourceError` where the file does not parse."""
         source = self._source(path)
-        found = embedded.kept(source)
+        found = record.kept(source)
         if found is None:
             found = _embedded_of(source)
-            embedded.keep(source, found)
+            record.keep(source, found)
         return found
 
     def _device_only(self, path: str, target: str | None, scratch: str) -> int:
@@ -458,8 +458,8 @@ def _embedded_of(source: RecordSource) -> EmbeddedRecord:
     Raises as `_form_of`.
     """
     making.prepare(source.boards, source.standard)
-    content = trial.in_child(source.path, lambda: embedded.pack(_made_of(source)))
-    return _made_of(source) if content is None else embedded.unpack(content)
+    content = trial.in_child(source.path, lambda: record.pack(_made_of(source)))
+    return _made_of(source) if content is None else record.unpack(content)
 
 
 def _made_of(source: RecordSource) -> EmbeddedRecord:
@@ -476,7 +476,7 @@ def _made_of(source: RecordSource) -> EmbeddedRecord:
         kinds == {"device"},
         tuple(dict.fromkeys(one for form in forms for one in record.offered(form, source.path))),
         tuple(dict.fromkeys(one for form in forms for one in record.wanted(form, source.path))),
-        {path: embedded.digest(path) for path in read},
+        {path: record.digest(path) for path in read},
         tuple(record.launched(forms[0], source.path)),  # whose architecture the host is compiled for
     )
 

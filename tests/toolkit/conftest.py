@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from mlusim.arch.catalog import find_board
-from mlusim.toolkit.folder import make
-from mlusim.toolkit.lib.libraries import INCLUDE, kept_libraries
+from mlusim.frontend.bangc.prelude import DRIVER
+from mlusim.toolkit.folder import kept_libraries, make
 
 
 class Native:
@@ -23,7 +23,7 @@ class Native:
         path = self.lib.parent / "host.cpp"
         path.write_text(source)
         program = path.with_suffix("")
-        words = ["g++", "-g", "-O0", "-pthread", f"-I{INCLUDE}", str(path), f"-L{self.lib}"]
+        words = ["g++", "-g", "-O0", "-pthread", f"-I{DRIVER}", str(path), f"-L{self.lib}"]
         words += [*(f"-l{name}" for name in needs), f"-Wl,-rpath,{self.lib}", *flags, "-o", str(program)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

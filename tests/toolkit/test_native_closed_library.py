@@ -6,9 +6,9 @@ import pytest
 
 from mlusim.check.checking import check_program
 from mlusim.errors import Unsupported
+from mlusim.frontend.bangc.prelude import DRIVER
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.programs.command_program import CommandProgram
-from mlusim.toolkit.lib.libraries import INCLUDE
 from mlusim.toolkit.server.closed_library import HostWords, Stores
 
 CALLS = r"""
@@ -83,7 +83,7 @@ def test_calls_reach_their_stand_ins(native):
 
 def test_the_header_has_every_stand_in():
     """What the header declares is what there is."""
-    text = (INCLUDE / "cnnl.h").read_text()
+    text = (DRIVER / "cnnl.h").read_text()
     kinds, names = (
         set(re.findall(r"X\((\w+)\)", re.search(rf"define {table}\(X\)(.*?)\n(?! )", text, re.DOTALL)[1]))
         for table in ("MLUSIM_CNNL_DESCRIPTORS", "MLUSIM_CNNL_CALLS")

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from mlusim.arch.catalog import find_board
-from mlusim.toolkit.lib.libraries import INCLUDE, LIBRARIES
+from mlusim.frontend.bangc.prelude import DRIVER
+from mlusim.toolkit.folder import LIBRARIES
 from mlusim.toolkit.server.protocol import ATTRIBUTES
 from mlusim.toolkit.server.queues import NativeQueue
 
@@ -142,7 +143,7 @@ int main() {
 
 def declared(header):
     """The functions that *header* declares."""
-    text = re.sub(r"//.*", "", (INCLUDE / header).read_text())
+    text = re.sub(r"//.*", "", (DRIVER / header).read_text())
     return set(re.findall(r"\b((?:__)?[a-z]\w+)\([^;{}]*\);", text)) - OWN
 
 
@@ -159,7 +160,7 @@ def test_every_declared_name_is_there(libraries, library):
 
 def test_every_attribute_has_an_answer():
     """An attribute that a header names is a row of the server's table."""
-    text = (INCLUDE / "cnrt.h").read_text() + (INCLUDE / "cn_api.h").read_text()
+    text = (DRIVER / "cnrt.h").read_text() + (DRIVER / "cn_api.h").read_text()
     named = set(re.findall(r"X\((cnrtAttr\w+|CN_DEVICE_ATTRIBUTE_\w+)\)", text))
 
     assert {name for name in named if ATTRIBUTES[name](find_board("MLU370-X4")) < 0} == set()

@@ -9,7 +9,6 @@ import threading
 
 from mlusim.errors import MlusimError
 from mlusim.toolkit.server.protocol import ProgramSocket
-from mlusim.toolkit.server.records import load
 from mlusim.toolkit.server.session import ProgramSession
 
 USAGE = 2  # the exit code of what mlusim does not take
@@ -38,7 +37,7 @@ def main(argv: list[str]) -> int:
     pid = int.from_bytes(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
     boards = [name.strip() for name in os.environ.get(BOARD, "MLU370-X4").split(",")]
     try:
-        session = ProgramSession(boards, memory, pid, load, {"engine": os.environ.get(ENGINE) or "auto"})
+        session = ProgramSession(boards, memory, pid, {"engine": os.environ.get(ENGINE) or "auto"})
     except MlusimError as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE

@@ -23,7 +23,6 @@ from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.server.command import SERVER
 from mlusim.toolkit.server.memory import HostMistake, LentPiece
 from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest, ProgramSocket
-from mlusim.toolkit.server.records import load
 from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE, BoardMemory, ProgramSession
 
 CALLER = Path(__file__).parents[1] / "caller.py"
@@ -41,7 +40,7 @@ class CalledSession(ProgramSession):
     """
 
     def __init__(self, device: Device, memory_fd: int, pid: int, launches: list[Launch]) -> None:
-        super().__init__([device], memory_fd, pid, load, {})
+        super().__init__([device], memory_fd, pid, {})
         self.launches = launches
         self.start: Callable[..., Launch] | None = None
         self.error: MlusimError | None = None

@@ -18,7 +18,6 @@ from typing import Any
 from mlusim.errors import Fault, UsageError
 from mlusim.files.paths import brief
 from mlusim.toolkit.server.protocol import ProgramSocket
-from mlusim.toolkit.server.records import load
 from mlusim.toolkit.server.session import ProgramSession
 
 SERVER = "MLUSIM_SERVER"  # tells the driver's library at which name the simulator waits
@@ -129,7 +128,7 @@ class NativeCommand:
             return
         boards = self._boards or [b.strip() for b in said.decode("utf-8", "replace").split(",")]
         try:
-            session = ProgramSession(boards, files[0], pid, load, self._options)
+            session = ProgramSession(boards, files[0], pid, self._options)
         finally:
             os.close(files[0])
         self._sessions[end.fileno()] = ProgramSocket(end), session

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gc
+import importlib
 import mmap
 import os
 import struct
@@ -27,11 +28,17 @@ from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
 from mlusim.observe.rules import RULES
-from mlusim.toolkit.server.arguments import ArgumentReader
 from mlusim.toolkit.server.closed_library import ClosedLibrary, status_of
 from mlusim.toolkit.server.memory import MappedMemory, Piece
 from mlusim.toolkit.server.places import Places
-from mlusim.toolkit.server.protocol import ATTRIBUTES, CODES, OPS, ProgramReply, ProgramRequest
+from mlusim.toolkit.server.protocol import (
+    ATTRIBUTES,
+    CODES,
+    OPS,
+    ArgumentReader,
+    ProgramReply,
+    ProgramRequest,
+)
 from mlusim.toolkit.server.queues import (
     NativeNotifier,
     NativeQueue,
@@ -64,8 +71,7 @@ _KINDS: Mapping[int, Kind] = MappingProxyType({1: KINDS[0], **{4 * k.unions: k f
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
 TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
 FROM_DEVICE = (False, True, True, False, True)
-Loader = Callable[[bytes, Sequence[bytes], int], Any]
-"""Makes the module of a record, beside the program's others, for an architecture; its kernels are had by their symbols."""
+_READER = "mlusim.toolkit.server.record_module"  # by name: a program without kernels needs no front end
 
 
 def order_of_cores(given: str) -> Callable[[], contextlib.AbstractContextManager[None]]:
@@ -111,8 +117,7 @@ class BoardMemory:
 class ProgramSession:
     """The devices, kernels, queues and notifiers of the process *pid*, whose memory is the file *memory_fd*.
 
-    *boards* names the board of each device, or is the device, *load* makes a module of a record, *options* go to every launch; ``fault`` is
-    the first of a kernel.
+    *boards* names the board of each device, or is the device, *options* go to every launch; ``fault`` is the first of a kernel.
     """
 
     def __init__(
@@ -120,7 +125,6 @@ class ProgramSession:
         boards: Sequence[str | Device],
         memory_fd: int,
         pid: int,
-        load: Loader,
         options: Mapping[str, Any],
     ) -> None:
         bytes_of_map = os.fstat(memory_fd).st_size
@@ -135,7 +139,7 @@ class ProgramSession:
             first = number * share
             memory = MappedMemory(device, whole[first : first + share], self._map, first, self.places)
             self.boards.append(BoardMemory(device, memory))
-        self._load, self._options = load, options
+        self._options = options
         self._order_of_cores = order_of_cores(os.environ.get(MEMORY_CORES, ""))
         self.fault: Fault | None = None
         self._records: list[bytes] = []
@@ -249,7 +253,8 @@ class ProgramSession:
         if found is None:
             record = named.record, bang_arch
             if record not in self._modules:
-                self._modules[record] = self._load(self._records[named.record], self._records, bang_arch)
+                read = importlib.import_module(_READER).read
+                self._modules[record] = read(self._records[named.record], self._records, bang_arch)
             kernel = self._modules[record][named.symbol]
             found = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, self._pointing))
             self._loaded[stub, bang_arch] = found

@@ -25,7 +25,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.files.user_cache import make_own_folder, own, user_cache
 from mlusim.frontend.bangc import cache
-from mlusim.toolkit import embedded
+from mlusim.toolkit import record
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
 
@@ -416,7 +416,7 @@ class TorchBuilder:
         words = self._words(kind, flags)
         content = Path(path).read_bytes()
         bang = Path(path).suffix in (".mlu", ".mluh")
-        key = cache.key_of(path, content, kind, repr((words, list(flags))), embedded.state() if bang else "")
+        key = cache.key_of(path, content, kind, repr((words, list(flags))), record.state() if bang else "")
         target = self.folder / "objects" / f"{key}.o"
         note = target.with_suffix(".json")
         if self._kept(target) and self._kept(note) and _fresh(note):
@@ -430,7 +430,7 @@ class TorchBuilder:
             self._make(
                 [*sides, "-c", *words, *plain, *_stands_on(header), "-MMD", "-MF", depends, path], target
             )
-            read = {one: embedded.digest(one) for one in _depends(Path(depends)) if not one.endswith(".pch")}
+            read = {one: record.digest(one) for one in _depends(Path(depends)) if not one.endswith(".pch")}
         cache.put(note, json.dumps(read).encode())
         _bound(target.parent, "*.o")
         return str(target)
@@ -497,7 +497,7 @@ def _lent(key: str, room: Path) -> tuple[Path, Path]:
 def _fresh(note: Path) -> bool:
     try:
         files = json.loads(note.read_text(encoding="utf-8"))
-        return all(embedded.digest(name) == known for name, known in files.items())
+        return all(record.digest(name) == known for name, known in files.items())
     except (OSError, ValueError, AttributeError):
         return False
 

@@ -1,1 +1,0 @@
-"""The driver's libraries in C++, and what compiles them."""
