@@ -18,8 +18,8 @@ from mlusim.engine.native.screen import APART, ELSEWHERE, READS, Screened
 from mlusim.errors import MlusimError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
 from mlusim.frontend.bangc.native.screening import followed
-from mlusim.frontend.bangc.pointer_roots import FunctionUses, Root, roots
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.pointer_roots import FunctionUses, Root, roots, uses_of
+from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots, uses_of
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Effect

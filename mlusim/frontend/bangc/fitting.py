@@ -10,7 +10,6 @@ from mlusim.counted import counted
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render.layouts import dtype
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Value, see
 from mlusim.frontend.bangc.scalars import converted
@@ -177,5 +176,5 @@ def packed_number(value: object, kind: t.Arithmetic) -> bytes:
     given = converted(value.item() if hasattr(value, "item") else value, kind)
     if kind.kind != "float":
         return (int(given) & (1 << 8 * kind.size) - 1).to_bytes(kind.size, "little")
-    form = np.float64 if kind.size == 8 else dtype(kind).dtype.type
+    form = np.float64 if kind.size == 8 else t.memory_dtype(kind).dtype.type
     return bytes(form(given).tobytes())

@@ -12,8 +12,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import circles
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render import layouts
-from mlusim.frontend.bangc.render.context import Uses
+from mlusim.frontend.bangc.render.context import Uses, named_layout
 from mlusim.frontend.bangc.render.statements import Rendered, initial, render
 
 
@@ -186,7 +185,7 @@ def _declare(part: FilePart) -> None:
     """Write code that declares the variables at file scope that are reached, in their order, each at its own line."""
     globals_: Mapping[str, ir.Global] = part.file.form.globals
     for variable in sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line)):
-        name, kind = layouts.of(variable.type)
+        name, kind = named_layout(variable.type)
         part.layouts[name] = kind
         initial = part.file.initial(variable.symbol)
         if initial is not None:

@@ -1,5 +1,6 @@
 """The types of the intermediate form: those of C as a kernel sees them, with sizes of the device's ABI."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -222,3 +223,23 @@ DTYPE_OF: Mapping[Arithmetic, DType] = MappingProxyType(
         DOUBLE: dtypes.float64,
     }
 )
+
+
+@functools.lru_cache(maxsize=256)
+def memory_dtype(kind: Arithmetic) -> DType:
+    """Return the element type of memory that holds numbers of *kind*."""
+    plain = next(
+        s
+        for s in SCALARS
+        if (s.kind, s.size) == (kind.kind, kind.size) and element_name(s) == element_name(kind)
+    )
+    return DTYPE_OF[plain]
+
+
+def element_name(kind: Arithmetic) -> str:
+    """Return the name of a number's element type; enumerations have that of their integers."""
+    return (
+        {"bool": "bool", "float": f"float{8 * kind.size}"}.get(kind.kind, f"{kind.kind}{8 * kind.size}")
+        if kind.name not in (BFLOAT16.name, "bfloat16")  # the source's name, and a layout's
+        else "bfloat16"
+    )

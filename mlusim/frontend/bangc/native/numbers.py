@@ -6,7 +6,6 @@ from types import MappingProxyType
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render.layouts import dtype
 from mlusim.frontend.bangc.scalars import BINARY, REALS, SHIFTS, Real, most_shift
 
 IDS: Mapping[DType, int] = MappingProxyType({d: n for n, d in enumerate(MEMORY_TYPES)})
@@ -31,7 +30,7 @@ def floating(kind: t.Arithmetic) -> str:
 
 def suffix(kind: t.Arithmetic) -> str:
     """Render the suffix of the element type through which memory of *kind* is seen."""
-    seen = dtype(kind)
+    seen = t.memory_dtype(kind)
     number = f"{seen.kind[0]}{8 * seen.size}"
     return "b16" if seen is bfloat16 else number
 
@@ -40,7 +39,7 @@ def dtype_of(kind: t.Type) -> DType | None:
     """Return the element type of memory of *kind*; None where it is no number."""
     while isinstance(kind, t.Array):
         kind = kind.of
-    return dtype(kind) if isinstance(kind, t.Arithmetic) else None
+    return t.memory_dtype(kind) if isinstance(kind, t.Arithmetic) else None
 
 
 def ctype(kind: t.Type) -> str:

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.ir.walk import Root, address_roots, roots, walk
 from mlusim.frontend.bangc.native import numbers
 from mlusim.frontend.bangc.native.numbers import ctype, in_cell, real
 from mlusim.frontend.bangc.native.rendering import Rendering, effectful
-from mlusim.frontend.bangc.pointer_roots import Root, address_roots, roots
 from mlusim.frontend.bangc.scalars import BINARY, SHIFTS
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir.walk import DEEP, changed, is_counted, walk
+from mlusim.frontend.bangc.ir.walk import DEEP, changed, is_counted, uses_of, walk
 from mlusim.frontend.bangc.native import classes, records, registers, screening
 from mlusim.frontend.bangc.native.expressions import in_register, name
 from mlusim.frontend.bangc.native.numbers import (
@@ -19,7 +19,6 @@ from mlusim.frontend.bangc.native.numbers import (
     no_form,
 )
 from mlusim.frontend.bangc.native.rendering import Rendering
-from mlusim.frontend.bangc.pointer_roots import uses_of
 from mlusim.isa.table import ISA
 
 

@@ -1,6 +1,8 @@
-"""The facts of a function while it is rendered, the forms of its locals and places, and casts of pointers."""
+"""The facts of a function while it is rendered, the forms of its locals and places, names of layouts, and casts of pointers."""
 
 import ast
+import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,7 +11,10 @@ from attrs import define, field
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render import layouts, ranges
+from mlusim.frontend.bangc.render.arithmetic import Range
+
+BEGIN = "_c_"  # how the names of layouts begin
+NUMBER = f"{BEGIN}np_"  # how the names of number types begin
 
 
 @define(eq=False)
@@ -31,8 +36,8 @@ class Context:
     """One function while it is rendered."""
 
     uses: Uses = field(factory=Uses)
-    known: dict[str, ranges.Range] = field(factory=dict)  # values of locals that are bounded
-    begins: dict[str, ranges.Range] = field(factory=dict)  # values that locals have at first
+    known: dict[str, Range] = field(factory=dict)  # values of locals that are bounded
+    begins: dict[str, Range] = field(factory=dict)  # values that locals have at first
     changed: Mapping[ir.Local, int] = field(factory=dict)  # how many places store to a local
     # How many places cast a local to a type.
     casts: Mapping[tuple[ir.Local, t.Type], int] = field(factory=dict)
@@ -61,9 +66,25 @@ class Context:
 
     def layout(self, kind: t.Type) -> ast.expr:
         """Return the name of the layout of a type that memory holds."""
-        name, made = layouts.of(kind)
+        name, made = named_layout(kind)
         self.uses.layouts[name] = made
         return b.name(name)
+
+
+def named_layout(kind: t.Type) -> tuple[str, t.Type]:
+    """Return the name of the layout of a type, and the type."""
+    while isinstance(kind, t.Pointer) and kind.reference:
+        kind = t.Pointer(kind.to)
+    if isinstance(kind, t.Arithmetic):
+        plain = t.Arithmetic(t.element_name(kind), kind.kind, kind.size)
+        return BEGIN + plain.name, plain
+    if isinstance(kind, t.Void | t.FunctionType):
+        return f"{BEGIN}void", t.VOID
+    text = str(kind)
+    word = re.sub(r"\W+", "_", text).strip("_")[:40]
+    if re.fullmatch(r"\w+", text):
+        return BEGIN + word, kind
+    return f"{BEGIN}{word}_{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}", kind
 
 
 def cell(local: ir.Local) -> bool:
@@ -99,8 +120,8 @@ def cast(c: "Context", made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.exp
     if isinstance(pointee, t.Void | t.FunctionType | t.ClassType):
         return made
     have = given.type
-    name = layouts.of(pointee)[0]
-    if isinstance(have, t.Pointer) and layouts.of(have.to)[0] == name:
+    name = named_layout(pointee)[0]
+    if isinstance(have, t.Pointer) and named_layout(have.to)[0] == name:
         return made
     if isinstance(pointee, t.Record | t.Pointer | t.VectorRegister):
         return b.call("_c_seen", made, c.layout(pointee))
@@ -121,7 +142,7 @@ def _kept(local: str) -> str:
 
 def kept_casts(local: str, names: Iterable[str]) -> list[str]:
     """Return those of a frame's *names* that hold casts of the pointer *local*, or None until they are made."""
-    return [name for name in names if name.startswith(_kept(local) + layouts.BEGIN)]
+    return [name for name in names if name.startswith(_kept(local) + BEGIN)]
 
 
 def _again(c: "Context", given: ir.Expr, to: t.Pointer) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import is_branch, walk
-from mlusim.frontend.bangc.render import arithmetic, context, layouts, ranges
+from mlusim.frontend.bangc.render import arithmetic, context
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.context import Context, cell, refers
+from mlusim.frontend.bangc.render.context import NUMBER, Context, cell, named_layout, refers
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import own_file
 from mlusim.memory.space import DIRECTIONS
@@ -205,7 +205,7 @@ def _distance(c: Context, node: ir.Distance) -> ast.expr:
 def _converted(c: Context, node: ir.Convert) -> ast.expr:
     have, to = node.value.type, node.type
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        values = ranges.of(node.value, c.known)
+        values = arithmetic.range_of(node.value, c.known)
         if c.checked:
             made = arithmetic.checked_conversion(value(c, node.value), have, to, values, cast=node.cast)
             return asked(c, made, node.value) if to.kind == "bool" else made
@@ -252,7 +252,7 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
     if c.checked and node.type.kind == "int":
         return arithmetic.fitting(negated, node.type, arithmetic.OVERFLOW)
     # Of signed numbers only the lowest has no negation in its type.
-    fits = node.type.kind == "float" or ranges.of(node.value, c.known)[0] > node.type.low
+    fits = node.type.kind == "float" or arithmetic.range_of(node.value, c.known)[0] > node.type.low
     if fits and node.type.kind != "uint":
         return negated
     return arithmetic.wrapped(negated, node.type)
@@ -261,9 +261,9 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
 def _binary(c: Context, node: ir.Binary) -> ast.expr:
     assert isinstance(node.type, t.Arithmetic)
     kind = node.type
-    if kind == t.FLOAT and ranges.exponents(node) is not None:  # a number that is exact without rounding
+    if kind == t.FLOAT and arithmetic.exponents(node) is not None:  # a number that is exact without rounding
         return arithmetic.real(node.op, value(c, node.left), value(c, node.right))
-    a, other = ranges.of(node.left, c.known), ranges.of(node.right, c.known)
+    a, other = arithmetic.range_of(node.left, c.known), arithmetic.range_of(node.right, c.known)
     if c.checked:
         return arithmetic.arithmetic_of(node.op, value(c, node.left), value(c, node.right), kind, a, other)
     if arithmetic.modular(node.op, kind) and arithmetic.overflows(node.op, kind, a, other):
@@ -338,7 +338,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
         return made if plain else b.call("_c_register_at", made)
     # Its type says how untyped operands are seen, and a number of Python has none.
     if isinstance(kind, t.Arithmetic) and n in row.typing:
-        name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
+        name = NUMBER + named_layout(kind)[0].removeprefix("_c_")
         c.uses.layouts[name] = kind
         return b.call(name, made)
     return made
@@ -512,7 +512,7 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
         old = arithmetic.converted(old, kind, within, have)
         if within.kind == "uint" and have[0] < 0:
             have = (within.low, within.high)
-    other = ranges.of(node.value, c.known)
+    other = arithmetic.range_of(node.value, c.known)
     if c.checked:
         rule = arithmetic.COUNTER if c.stepping and node.op in ("+", "-") else None
         made = arithmetic.arithmetic_of(node.op, old, value(c, node.value), within, have, other, rule)
@@ -529,7 +529,7 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
     return arithmetic.converted(made, within, kind, (within.low, within.high) if within.whole else (0, 0))
 
 
-def _values(c: Context, at: ir.Place, kind: t.Arithmetic) -> ranges.Range:
+def _values(c: Context, at: ir.Place, kind: t.Arithmetic) -> arithmetic.Range:
     if isinstance(at, ir.LocalStorage) and at.local.name in c.known:
         return c.known[at.local.name]
     return (kind.low, kind.high) if kind.whole else (0, 0)

@@ -16,7 +16,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import casts, changed, is_counted, parts_of, walk
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render import ranges
+from mlusim.frontend.bangc.render.arithmetic import Range, range_of
 from mlusim.frontend.bangc.render.context import Context, Uses
 from mlusim.frontend.bangc.render.expressions import asked, assignment, condition, value
 from mlusim.kernel_frames import own_file
@@ -163,7 +163,7 @@ def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
     return [ast.While(b.constant(True), [*inner, *leave] or [ast.Pass()], [])]
 
 
-def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
+def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, Range]:
     """Return the values of a counter in ``for (...; i < n; ++i)``, where nothing else changes it."""
     test, step = node.test, node.step
     if not (
@@ -185,7 +185,7 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
     assert isinstance(kind, t.Arithmetic)
     if step.value.value <= 0:
         return {}
-    limit = min(ranges.of(test.right, c.known)[1] - (test.op == "<"), kind.high)  # in the body the test holds
+    limit = min(range_of(test.right, c.known)[1] - (test.op == "<"), kind.high)  # in the body the test holds
     only = c.changed.get(local) == 1 and limit + step.value.value <= kind.high  # and it never wraps
     first = c.begins.get(local.name, (kind.low, kind.high))[0] if only else kind.low
     return {local.name: (first, limit)}
@@ -421,7 +421,7 @@ def _note(c: Context, local: ir.Local, initial: ir.Expr | None) -> None:
     if initial is None or local.storage is not ir.Storage.VALUE or not isinstance(kind, t.Arithmetic):
         return
     if kind.whole:
-        found = ranges.of(initial, c.known)
+        found = range_of(initial, c.known)
         c.begins[local.name] = found
         if local not in c.changed:
             c.known[local.name] = found

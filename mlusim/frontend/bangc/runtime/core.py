@@ -13,7 +13,7 @@ from mlusim.errors import Fault, MemoryFault, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import DEEP
-from mlusim.frontend.bangc.render.layouts import NUMBER
+from mlusim.frontend.bangc.render.context import NUMBER
 from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed, lock
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
 from mlusim.frontend.bangc.runtime.following import Following, arithmetic

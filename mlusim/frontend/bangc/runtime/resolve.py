@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.arch.dtypes import DType
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render import layouts
+from mlusim.frontend.bangc.render.context import NUMBER
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Pointer, no_number
 from mlusim.frontend.bangc.runtime.variables import BesideVariable
@@ -95,8 +95,8 @@ def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
     records: dict[str, RecordLayout] = {}
     made: dict[str, Any] = {}
     for name, kind in wanted.items():
-        if name.startswith(layouts.NUMBER) and isinstance(kind, t.Arithmetic):
-            made[name] = layouts.dtype(kind).dtype.type
+        if name.startswith(NUMBER) and isinstance(kind, t.Arithmetic):
+            made[name] = t.memory_dtype(kind).dtype.type
         else:
             made[name] = layout(kind, find, records)
     return made
@@ -107,13 +107,13 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):
-        return layouts.dtype(kind)
+        return t.memory_dtype(kind)
     if isinstance(kind, t.Pointer):
         return PointerLayout(layout(kind.to, find, records), find)
     if isinstance(kind, t.Array):
         return ArrayLayout(layout(kind.of, find, records), kind.count)
     if isinstance(kind, t.VectorRegister):
-        return _register_layout(layouts.dtype(kind.of))
+        return _register_layout(t.memory_dtype(kind.of))
     if isinstance(kind, t.Record):
         found = records.get(kind.name)
         if found is None:
