@@ -18,12 +18,11 @@ from mlusim.counted import plural
 from mlusim.errors import LaunchError, UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.declared_memory import StackFrames, declared_memory
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.fitting import Fitting, check_structure, made_structure
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.ir.walk import branches, steps
-from mlusim.frontend.bangc.link import File, LinkPlan, link
+from mlusim.frontend.bangc.link import File, LinkPlan, StackFrames, declared_memory, link
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults

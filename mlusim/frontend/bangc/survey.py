@@ -6,8 +6,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Arch
 from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc.declared_memory import DeclaredMemory, declared_memory
-from mlusim.frontend.bangc.link import File, LinkPlan, link
+from mlusim.frontend.bangc.link import DeclaredMemory, File, LinkPlan, declared_memory, link
 from mlusim.frontend.bangc.module import Module, named_kernels
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.prelude import INCLUDE

@@ -24,8 +24,7 @@ from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cel
 from mlusim.frontend.bangc.native.rendering import Rendering, literal_bytes
 from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
-from mlusim.frontend.bangc.runtime.fixed import lock
-from mlusim.frontend.bangc.runtime.layouts import no_class, pure
+from mlusim.frontend.bangc.runtime.layouts import lock, no_class, pure
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond, no_number
 from mlusim.frontend.bangc.runtime.variables import VariableOfC

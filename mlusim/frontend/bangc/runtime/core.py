@@ -1,4 +1,4 @@
-"""A core's namespace: what translated code sees as its globals while one task runs."""
+"""A core's namespace: what translated code sees as its globals while one task runs, also where an observer follows scalars without a value."""
 
 import functools
 import sys
@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import as_elements, uint8
+from mlusim.arch.dtypes import DType, as_elements, uint8
 from mlusim.errors import Fault, MemoryFault, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import DEEP
 from mlusim.frontend.bangc.render.context import NUMBER
-from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed, lock
-from mlusim.frontend.bangc.runtime.followed import FOLLOWED, following, like, plain
-from mlusim.frontend.bangc.runtime.following import Following, arithmetic
+from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain
 from mlusim.frontend.bangc.runtime.layouts import (
     LEAVING,
     NULL,
     ArrayLayout,
     FieldPointer,
+    FixedCell,
     Object,
     RecordLayout,
     RecordPointer,
     copy_as,
+    fixed,
     fresh,
-)  # fmt: skip
+    lock,
+)
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import (
     Address,
@@ -44,11 +45,12 @@ from mlusim.frontend.bangc.runtime.pointers import (
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.assembly import Argument, AssemblyCall, Reference, assembly_calls
+from mlusim.isa.declare import Intrinsic
 from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
-from mlusim.machine.events import Site, ValueChange
+from mlusim.machine.events import Follower, Site, ValueChange
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import CODE_BASE, DIRECTIONS, GDRAM, LDRAM, direction_of
@@ -56,7 +58,11 @@ from mlusim.memory.space import CODE_BASE, DIRECTIONS, GDRAM, LDRAM, direction_o
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
 
-
+_VALUES = ("any", "either", "value")  # kinds of parameters that an instruction computes with
+# Names of translated code that compute with numbers.
+_ARITHMETIC = frozenset(
+    f"_c_{name}" for name in ("f16", "bf16", "div", "long_div", "mod", "fdiv", "whole", "wrap", "long_to")
+)
 _BUILTINS = (
     "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ", "clusterId",
     "clusterDim", "coreId", "coreDim",
@@ -101,7 +107,7 @@ def common() -> Mapping[str, Any]:
 @functools.cache
 def _followed() -> Mapping[str, Any]:
     """Return the names of `common` in a launch of which an observer follows scalars, where they are others."""
-    return arithmetic(common())
+    return _following_arithmetic(common())
 
 
 def _wrap(x: int, half: int) -> int:
@@ -220,7 +226,7 @@ class Task:
         if hub.taken is not None:
             rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
             space.update(_followed())
-            space.update(Following(self.core).names(space, rows, NUMBER))
+            space.update(_FollowingNames(self.core).names(space, rows, NUMBER))
         space[SCOPES] = self.scopes
         return space
 
@@ -497,3 +503,137 @@ def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
     if isinstance(value, Register | int | float) or not hasattr(value, "__getitem__"):
         return value
     return value[0]
+
+
+# The names in a launch of which an observer follows scalars without a value.
+
+
+def _following_arithmetic(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the replacements for those of *names* that compute with numbers."""
+    return {
+        name: following(value)
+        for name, value in names.items()
+        if name in _ARITHMETIC or name.startswith("_c_lib_")
+    }
+
+
+class _FollowingNames:
+    """The names of translated code in a launch of which an observer follows scalars, on *core*."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        # Of the last number that got its type before it is given to an instruction.
+        self._typed: Follower | None = None
+
+    def names(self, space: Mapping[str, Any], rows: Mapping[str, Intrinsic], number: str) -> dict[str, Any]:
+        """Return the replacements for names of *space*: conversions, the *rows* by their names, types named *number*...
+
+        Those for arithmetic are the same on each core: `_following_arithmetic`.
+        """
+        made: dict[str, Any] = {"int": self._as(int), "float": self._as(float), "bool": self._as(bool)}
+        made["_c_got"], made["_c_asked"], made["_c_place"] = self.got, asked, place
+        made["_c_unset"] = self.unset
+        for name, value in space.items():
+            if name.startswith(number):
+                made[name] = self._typing(value)
+        made["_c_f32"] = _rounding(space["_c_f32"])
+        made["_c_copy"] = self._copy
+        # Taken now: space has the replacements later.
+        pointer_of, direction = space["_c_pointer_of"], space["_c_direction"]
+        made["_c_pointer_of"] = lambda address, layout: pointer_of(place(address), layout)
+        made["_c_direction"] = lambda value: direction(asked(value))
+        for name in ("_c_local", "_c_constant_local"):
+            made[name] = _initial(space[name])
+        for name, row in rows.items():
+            made[name] = self._issuing(row, space[name])
+        return made
+
+    def got(self, value: object) -> Any:
+        """*value*, which code has just loaded and keeps: followed where it has no value."""
+        taken = self.core.hub.taken
+        assert taken is not None
+        follower = None if value.__class__ in FOLLOWED else taken(self.core, value)
+        return value if follower is None else followed(value, follower)
+
+    def unset(self, value: object, name: str) -> Any:
+        """*value*, a number or a record that the variable *name* holds before anything is assigned to it."""
+        if isinstance(value, Object):
+            for field, (layout, _) in type(value).layout.fields.items():
+                inner = value.__dict__.get(field)
+                if isinstance(layout, DType):
+                    value.__dict__[field] = self.unset(inner, f"{name}.{field}")
+                elif isinstance(layout, RecordLayout) and not layout.union:
+                    self.unset(inner, f"{name}.{field}")
+            return value
+        taken = self.core.hub.taken
+        assert taken is not None
+        follower = taken(self.core, value, name)
+        return value if follower is None else followed(value, follower)
+
+    def _copy(self, value: object) -> Any:
+        return value.copied(self.got) if value.__class__ is RecordPointer else copy(value)
+
+    def _as(self, kind: Any) -> Callable[[Any], Any]:
+        core, taken = self.core, self.core.hub.taken
+        assert taken is not None
+
+        def convert(value: Value) -> Any:
+            if value.__class__ in FOLLOWED:
+                return followed(kind(plain(value)), value.follower)
+            follower = taken(core, value)
+            return kind(value) if follower is None else followed(kind(value), follower)
+
+        return convert
+
+    def _typing(self, kind: Any) -> Callable[[Any], Any]:
+        def typed(value: Value) -> Any:
+            if value.__class__ in FOLLOWED:
+                self._typed = value.follower
+                return kind(plain(value))
+            return kind(value)
+
+        return typed
+
+    def _issuing(self, row: Intrinsic, call: Callable[..., Any]) -> Callable[..., Any]:
+        """*call*, which issues *row*: what has no value is handed to it, or used by it as a count or a place."""
+
+        def issue(*arguments: Any) -> Any:
+            if self._typed is None and not any(a.__class__ in FOLLOWED for a in arguments):
+                return call(*arguments)
+            handed, self._typed = self._typed, None
+            for n, argument in enumerate(arguments):
+                if argument.__class__ in FOLLOWED:
+                    parameter = row.given[n] if n < len(row.given) else None
+                    if parameter is not None and parameter.kind in _VALUES:
+                        handed = argument.follower
+                    else:
+                        what = (
+                            "an argument"
+                            if parameter is None or parameter.kind == "rest"
+                            else f"the {parameter.name}"
+                        )
+                        argument.follower.used(f"{what} of {row.spelling}")
+            if handed is not None:
+                handed.handed(row.name)
+            return call(*map(plain, arguments))
+
+        return issue
+
+
+def _rounding(rounder: Callable[[float], float]) -> Callable[[float], float]:
+    def rounded(x: float) -> float:
+        return rounder(x) if x.__class__ is float else like(rounder(plain(x)), x)
+
+    return rounded
+
+
+def _initial(local: Callable[..., Any]) -> Callable[..., Any]:
+    """`Task.local`, where what an array begins with is told: it goes to memory all at once."""
+
+    def declared(*arguments: object) -> Any:
+        for value in getattr(arguments[-1], "items", ()):
+            if value.__class__ in FOLLOWED:
+                value.follower.used("an array")
+        return local(*arguments)
+
+    return declared
