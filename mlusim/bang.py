@@ -15,8 +15,15 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
-from mlusim.frontend.cmath import CEIL_ALIGN, DIV_UP, FLOOR_ALIGN, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
 from mlusim.frontend.mluops.arithmetic import (
+    CEIL_ALIGN,
+    DIV_UP,
+    FLOOR_ALIGN,
+    PAD_DOWN,
+    PAD_UP,
+    cdiv,
+    cmod,
+    i32,
     mluop_div,
     mluop_exp,
     mluop_float2half,
@@ -29,6 +36,7 @@ from mlusim.frontend.mluops.arithmetic import (
     mluop_recip,
     mluop_recursive_sum_pool,
     mluop_sigmoid,
+    u32,
 )
 from mlusim.frontend.mluops.copies import (
     mluop_gather,
@@ -40,17 +48,15 @@ from mlusim.frontend.mluops.copies import (
     mluop_store_str_2D,
     mluop_store_str_3D,
 )
-from mlusim.frontend.mluops.philox import (
-    mluop_cvt_uniform,
-    mluop_gen_random_u32,
-    mluop_gen_uniform,
-)
-from mlusim.frontend.mluops.sequence import (
+from mlusim.frontend.mluops.generators import (
     mluop_arange_base_,
     mluop_arange_by_expand_,
     mluop_arange_vv_,
+    mluop_cvt_uniform,
     mluop_gen_integer_incr_seq_,
+    mluop_gen_random_u32,
     mluop_gen_stage_index,
+    mluop_gen_uniform,
     mluop_get_indices,
     mluop_get_stage_indices_tfuse,
 )
