@@ -16,7 +16,7 @@ _CALLS = (ir.Call, ir.Invoke)
 _STATEMENTS = (ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Return)
 
 
-def parts_of(node: Any) -> list[tuple[Any, ...]]:
+def parts_of(node: object) -> list[tuple[Any, ...]]:
     """Return the statements in a statement that is no loop and no switch: a break in them belongs to what is around it."""
     if isinstance(node, ir.If):
         return [node.then, node.other]
@@ -85,7 +85,7 @@ def branches(body: tuple[Any, ...]) -> Iterator[ir.Span]:
                 yield test.span
 
 
-def is_counted(node: Any) -> bool:
+def is_counted(node: object) -> bool:
     """Return whether coverage counts the statement *node*; what jumps has nothing to count but the test before it."""
     return isinstance(node, _STATEMENTS) or (isinstance(node, ir.Declare) and node.value is not None)
 
