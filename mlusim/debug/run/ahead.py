@@ -50,7 +50,7 @@ OF_TASKS = (IntrinsicLocation, PipeLocation, Watchpoint, MomentLocation, TimeLoc
 
 @frozen
 class Sought:
-    """The aim of a breakpoint: one of the *lines*, or anything (None), in *task*, or in any (None)."""
+    """The aim of a breakpoint: to reach one of *lines* in *task*; None stands for any line, and for any task."""
 
     task: str | None
     lines: Lines | None
@@ -87,8 +87,9 @@ def first_stop(
 ) -> tuple[int, int] | None:
     """Return how many groups of tasks, and cores of the next one, C may run before one of the breakpoints *made* can stop.
 
-    None where C has run the launch, on copies of its tensors, and none of them can.  (0, 0) where a task that is under way in the run
-    *here* may come there, and where it is not known: Python runs the launch, or a compiler is not worth it.
+    None means that C has run the launch, on copies of its tensors, and that no breakpoint can stop in it.  (0, 0) means that
+    everything has to be watched: a task that is under way in the run *here* may reach a breakpoint, or nothing is known,
+    because Python runs the launch or it is too small for a compiler.
     """
     session, sought = recorded.session, [_sought(one) for one in made]
     # C follows the default schedule on the bytes of the program; anything else needs Python's watching.
@@ -172,7 +173,7 @@ def _passed(recorded: KeptLaunch) -> PassedLaunch:
 
 @functools.lru_cache(maxsize=64)
 def told_lines(plan: "LinkPlan") -> Lines:
-    """Return the lines of which C tells, in the functions of *plan*, whether a task comes there: all on them is counted, or part of what is."""
+    """Return the lines in the functions of *plan* whose visits C counts; a line that a task may also reach uncounted is left out."""
     counted: set[tuple[str, int]] = set()
     other: set[tuple[str, int]] = set()
     for part in plan.parts:
@@ -186,9 +187,9 @@ def told_lines(plan: "LinkPlan") -> Lines:
 def _sort_lines(
     node: object, before: Lines, counted: set[tuple[str, int]], other: set[tuple[str, int]]
 ) -> Lines:
-    """Add the lines of *node* to *counted*, or to *other* where a task may come there uncounted; *before* were counted when it comes to *node*.
+    """Sort the lines of *node* into *counted*, and into *other* where a task may reach a line without its being counted.
 
-    Return those that are counted when it has left *node* behind.
+    *before* are the lines counted by the time a task reaches *node*; return those counted by the time it leaves.
     """
     if isinstance(node, tuple):
         for part in node:
@@ -295,8 +296,8 @@ def _lines(plan: object) -> frozenset[tuple[str, int]]:
     )
 
 
-# A launch that C runs for the checkers of breakpoints: where they find nothing in it, no finding can stop
-# there.
+# Breakpoints on findings: C runs the launch for their checkers first.  Where these find nothing, no such
+# breakpoint can stop in it.
 
 
 def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:

@@ -30,9 +30,9 @@ Lines = frozenset[tuple[str, int]]
 
 @frozen
 class PassedTask:
-    """A task, or a memory core, that C has run: its name, its row of counts, and who had ended before it began.
+    """A task, or a memory core, that C has run: its name, its row of counts, and which cores had ended before it began.
 
-    *in_c* are how many groups had ended, and how many cores of its own group; None where others were under way.
+    ``in_c`` is how many groups had ended, and how many cores of its own group; None where other cores were under way.
     """
 
     name: str
@@ -54,7 +54,7 @@ DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
 
 @frozen(eq=False)
 class Edit:
-    """A change at *position*; ``apply`` makes it in the run that a tracer listens to, ``text`` says what it is."""
+    """A change by hand at *position*: ``text`` describes it, ``apply`` makes it in the run of the tracer that it is given."""
 
     position: Position
     text: str
@@ -63,17 +63,17 @@ class Edit:
 
 @define(eq=False)
 class KeptLaunch:
-    """One launch of the program: what it was asked, and the tensors' bytes when it began.
+    """One launch of the program: its request, and the bytes of its tensors when it began.
 
-    ``choices`` are those of its schedule before any was made, ``pins`` what its kernel's variables were bound to.
-    ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
-    copies have been given up for those of later launches.  ``moments`` is how many moments the launch
-    has, once they are counted; ``shown`` what its kernels have printed to the user; ``clock`` the
-    predicted time of its moments, once it is asked for (`mlusim.debug.look.clock`).  ``edits`` are the changes that
-    the user has made by hand, in their order: with any, a run of the launch is no longer what the program does.
-    ``groups`` is how many groups of tasks (Block tasks, or unions) the program's own run has begun, ``ended`` how many of them
-    had ended, the first ones, where it came to its end or to a fault.  ``passed`` is the account of C of the lines that its tasks pass
-    (`mlusim.debug.run.ahead`), once it was asked.
+    ``choices`` is its schedule before the first decision, ``pins`` what its kernel's variables were bound to.
+    ``tensors`` maps each tensor that the launch may change to a copy of its bytes; it is None once the copies
+    have been dropped to make room for later launches.  ``moments`` is the number of its moments, once they have
+    been counted; ``shown`` counts what its kernels have printed to the user; ``clock`` is the predicted time of its
+    moments, once it has been asked for (`mlusim.debug.look.clock`).  ``edits`` are the changes that the user has made
+    by hand, in order: with any, a run of the launch is no longer what the program does.
+    ``groups`` is how many groups of tasks (Block tasks, or unions) the program's own run has begun, ``ended`` how many
+    of them, counted from the first, were complete when it ended or failed.  ``passed`` are the lines that its tasks
+    pass, as C has counted them (`mlusim.debug.run.ahead`), once they have been asked for.
     """
 
     index: int
@@ -113,7 +113,7 @@ class KeptLaunch:
         self.moments = self.clock = None
 
     def unwatched(self, mark: Mark | None) -> tuple[int, int]:
-        """Return how many groups of tasks C may run on the way to *mark*, or to the launch's end (None), and cores of the next one."""
+        """Return how many groups of tasks C may run on the way to *mark*, and how many cores of the next group; without a mark on the way to the end."""
         if self.session.native is None or self.edits or explored(self.session):
             return 0, 0
         if mark is not None:
@@ -127,7 +127,7 @@ class KeptLaunch:
 
     @property
     def homes(self) -> dict[Allocation, DType]:
-        """The allocations of the tensors and pointers among the arguments, the program's own, and their types."""
+        """The program's own allocations behind the tensors and pointers among the arguments, with their element types."""
         found = ((allocation_of(a), a) for a in leaves(self.session.request))
         return {allocation: argument.dtype for allocation, argument in found if allocation is not None}
 
@@ -158,7 +158,7 @@ class KeptLaunch:
     ) -> "tuple[Session, dict[Allocation, Allocation]]":
         """Return the same launch once more, not yet run, from its beginning or from *snapshot*.
 
-        *in_c* says how many groups of tasks C runs, the first, and how many cores of the next one.
+        *in_c* says how many groups of tasks C runs first, and how many cores of the group after them.
         It works on copies of the tensors; the second value says which copy stands for which tensor.
         Raises `UsageError` where the tensors' first bytes have been given up.
         """
@@ -310,7 +310,7 @@ class Holder:
     current: Hold | None = field(default=None, init=False)
 
     def take(self, hold: Hold | None) -> None:
-        """Put the bindings of *hold* in place, or the program's own."""
+        """Put the bindings of *hold* in place; the program's own where it is None."""
         if self.current is hold:
             return
         if self.current is not None:

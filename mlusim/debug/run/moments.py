@@ -57,13 +57,13 @@ class RunObserver(Observer):
         self.latest = whole(core).union
 
     def only_latest(self, ending: "Core | None" = None) -> bool:
-        """Return whether no group of tasks but the one that has begun last is under way, *ending* among its cores."""
+        """Return whether the group of tasks that has begun last is the only one under way; *ending* is a core that is about to end."""
         return all(core.union is self.latest for core in (*self.cores, *([ending] if ending else ())))
 
     def members(self, ending: "Core | None" = None) -> int:
-        """Return how many cores of the group that has begun last have ended; 0 where the others may still deal with them.
+        """Return how many cores of the group that has begun last have ended; 0 where the others may still depend on them.
 
-        They do not where one core alone is under way, *ending* among them, and nothing has been declared in SRAM.
+        They cannot where one core alone is under way, *ending* counted, and nothing has been declared in SRAM.
         """
         clusters = () if self.latest is None else self.latest.clusters
         if len(self.cores) + (ending is not None) != 1 or any(c.sram.high_water for c in clusters):
@@ -94,10 +94,10 @@ def whole(core: "observed.Core") -> "Core":
 
 
 class Mark(NamedTuple):
-    """The moment of the *rare*-th rare event, and how many groups of tasks had ended before it where no more than one was under way.
+    """The moment of the *rare*-th rare event, and how many groups of tasks had ended before it; -1 where several were under way.
 
-    -1 groups: several were under way.  Of the next group *members* cores had ended besides, the first to begin, and the others have
-    nothing to do with them.
+    ``members`` is how many cores of the next group had ended as well: those that began first, and on which the others
+    do not depend.
     """
 
     moment: int
@@ -236,7 +236,7 @@ def issues(core: "Core") -> int:
 
 
 def elapsed(session: "Session") -> tuple[int, int]:
-    """Return how many rare events and how many moments the tasks of *session* have had that have ended, by its tally."""
+    """Return how many rare events and moments the ended tasks of *session* have had, by its tally."""
     tally = session.tally
     counts, ended = tally.counts, len(tally.tasks)
     rare = 2 * ended + sum(counts[number] for number in WAITING)
@@ -245,9 +245,9 @@ def elapsed(session: "Session") -> tuple[int, int]:
 
 
 def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
-    """Return how many rare events and moments *cores* have had that have begun and not ended.
+    """Return how many rare events and moments *cores*, all of them under way, have had.
 
-    None where that is not known: one has an effect in flight, or has asked for a mutex, for which it may wait.
+    None where the counters do not tell: a core has an effect in flight, or has asked for a mutex and may be waiting for it.
     """
     rare = moments = 0
     for core in cores:
@@ -261,7 +261,7 @@ def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
 
 
 def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> Mark | None:
-    """Return the mark of a rare event of *run*, at which *groups* have begun and a core may be *ending*; None where the counters do not tell."""
+    """Return the mark of the rare event that *run* is at, where *groups* have begun and *ending* is a core at its end; None where the counters do not tell."""
     session = run.session
     if session is None or not counts_tell(session) or len(run.cores) > FEW:
         return None
@@ -278,9 +278,9 @@ def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> 
 
 
 class DozingAnnouncer:
-    """Stands for the *announcer* of a core on the way: calls *passed* at each moment, and makes no effect of it.
+    """Takes the place of a core's *announcer* while the run dozes: calls *passed* at each moment, and makes no effect of it.
 
-    Effects that are in flight when the run wakes are announced as they land, so they are made.
+    Asynchronous effects are made all the same: one that is in flight when the run wakes is announced as it lands.
     """
 
     __slots__ = ("_announcer", "_passed")
@@ -289,7 +289,7 @@ class DozingAnnouncer:
         self._passed, self._announcer = passed, announcer
 
     def row(self, *announced: object) -> None:
-        """Count a moment, and announce nothing: there is no effect for who asks."""
+        """Count a moment, and return no effect: none was made."""
         del announced
         self._passed()
 

@@ -36,7 +36,7 @@ class Ear:
         self._inside: tuple[Any, Any] = self._filters
 
     def passes(self) -> bool:
-        """Count one more piece; whether it is news to the user."""
+        """Count one more piece, and return whether it is new to the user."""
         if self.aside:
             return True
         self.count += 1
@@ -46,7 +46,7 @@ class Ear:
         return True
 
     def written(self, write: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what *write* returns; what was to be done `outside` of it meanwhile is done behind it."""
+        """Return what *write* returns; afterwards do what `outside` was asked for meanwhile."""
         self._writing = True
         try:
             return write(*arguments)
@@ -57,7 +57,7 @@ class Ear:
                 behind()
 
     def outside(self, act: Callable[[], None]) -> None:
-        """Do *act*, which may leave the run where it is; behind the write that runs now, if one does."""
+        """Do *act*, which may pause the run: now, or after the write that is in progress."""
         # A stream runs handlers of signals with its lock held, and would lose what the debugger writes to it then.
         if self._writing:
             self._behind = act

@@ -145,7 +145,7 @@ class ProgramRun(RunObserver):
             self._snapshot(kept, session, mark.moment, mark.rare - 1)
 
     def _snapshot(self, kept: KeptLaunch, session: "Session", moment: int, rare: int) -> None:
-        """Keep a snapshot at the beginning of a group, where copying the tensors costs little beside the run."""
+        """Keep a snapshot at the beginning of a group, where copying the tensors costs little compared with the run."""
         cheap = self._copied + kept.nbytes <= moment * COPIED
         if cheap and kept.milestones.wanted(moment, kept.nbytes):
             self._copied += kept.nbytes

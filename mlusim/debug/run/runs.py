@@ -22,8 +22,8 @@ from mlusim.observe.names import observers_of
 class LaunchRun:
     """One run of a recorded launch; `go` lets it go on, ``stop`` is where it is.
 
-    From moment *since* on everything is watched; what comes before is passed at full speed, or counted
-    alone, or left out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
+    From moment *since* on everything is watched; what comes before is passed at full speed, or only
+    counted, or left out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
     debugger; with checkers everything is watched from the beginning.  What its kernels print is shown
     where it is *loud* and the user has not seen it.  *ahead* says how many groups of tasks C runs first, and how many cores of the
     next one; the rest is watched.
@@ -62,7 +62,7 @@ class LaunchRun:
         recorded, to_the_end = self.recorded, since >= END
         snapshot = recorded.milestones.snapshot(since) if ahead is None else None
         mark = recorded.milestones.mark(since) if ahead is None else None
-        # A snapshot at or behind the mark is nearer to the goal, and needs no passage up to it.
+        # A snapshot at the mark or after it is nearer to the goal, and nothing before it has to be run.
         if to_the_end or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
         asleep = mark is not None or to_the_end or ahead is not None
@@ -93,8 +93,7 @@ class LaunchRun:
     ) -> Stop | None:
         """Go on to the next stop and return it; None when the launch has ended.
 
-        With *collect* the stops before *goal* are handed over, and only *goal* stops.  Raises what the
-        host would see where that is no fault of the kernel's.
+        With *collect* the stops before *goal* are handed over, and only *goal* stops.  Raises what the program would see, where it is no fault of the kernel's.
         """
         every = tuple(stoppers)
         for stopper in every:
@@ -209,7 +208,7 @@ class RunMaker:
         return run
 
     def beyond(self, launch: int, ahead: tuple[int, int]) -> LaunchRun:
-        """Return a run of a launch, not begun, of which C runs the first groups of tasks, and cores of the next one, *ahead*."""
+        """Return a run of a launch that has not begun; *ahead* is how many groups of tasks C runs first, and how many cores of the next group."""
         return self._make(self._visited(launch), ahead=ahead, loud=True)
 
     def aside(
@@ -220,10 +219,10 @@ class RunMaker:
         watching: RunListener | None = None,
         following: Stopper | None = None,
     ) -> LaunchRun:
-        """Return a run for another look, at *position*, with a log of its writes where asked, or at the end before it.
+        """Return a run beside the present one, at *position*; with *watching* at the launch's end where that comes first.
 
-        It is watched from moment *since* on, or as late as can be, with *following* as a stopper from there on; the
-        caller abandons it.
+        It is watched from moment *since* on, or from *position* on where that is None.  *watching* hears what the run
+        announces, and *following* is asked as a stopper.  The caller abandons it.
         """
         recorded = self.recorded(position.launch)
         beside = () if watching is None else (watching,)

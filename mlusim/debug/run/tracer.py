@@ -115,7 +115,8 @@ class Tracer(RunObserver):
     ) -> None:
         """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all.
 
-        Where the run is *handed_over*, it wakes as Python runs its first task.  From there on nothing is announced before moment *since*.  *elapsed* tells the rare events and the moments of the tasks of a session that have ended.
+        Where C hands the run over to Python (*handed_over*), it wakes as Python runs its first task; nothing is announced
+        before moment *since* then.  *elapsed* returns how many rare events and moments the ended tasks of a session have had.
         """
         if snapshot is not None:
             self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
@@ -244,7 +245,7 @@ class Tracer(RunObserver):
         self._doze()
 
     def _doze(self) -> None:
-        """Wake at the last moment that may be passed dozing: everything behind it is announced."""
+        """Wake at the last moment that may pass unannounced: everything after it is announced."""
         if self.moment >= self._until:
             self.dozing = False
             self._listen()
@@ -306,7 +307,7 @@ class Tracer(RunObserver):
         )
 
     def _last(self, kind: str, core: Core | None) -> None:
-        """Take the last moment, at which checkers tell at the latest what they have found."""
+        """Take the last moment, at which checkers report what they have not reported before."""
         self.moment += 1
         self.lines = 0
         op = Op(self.moment, kind, core, kind)
@@ -340,7 +341,7 @@ class Tracer(RunObserver):
             self._edits.popleft().apply(self)
 
     def _alarmed(self, op: Op) -> bool:
-        """Begin to trace, make changes, or arrive; whether this was the arrival."""
+        """Begin to trace, make changes by hand, or arrive; return whether it has arrived."""
         goal = self._goal
         self._edit()
         if op.moment >= self._trace_from:
@@ -390,7 +391,7 @@ class Tracer(RunObserver):
         return kernel_frame(core.carrier.frame if core.carrier is not None else None)
 
     def interrupt(self, stopper: Stopper) -> None:
-        """Stop as soon as *stopper* can; called while the run runs, from inside."""
+        """Stop as soon as *stopper* says so; called from inside the run."""
         self._stoppers += (stopper,)
         self._known, self._armed = {}, True
         self._line_stoppers += (stopper,)

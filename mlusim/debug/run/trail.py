@@ -32,9 +32,10 @@ EVENTS = 400_000  # statements that are remembered; about 300 bytes each
 
 
 class Began(NamedTuple):
-    """A statement began, in the activation *where*, or (``piece`` is None) the function returned *value*; at a moment and so many lines behind.
+    """The beginning of a statement in the activation ``where``; without a ``piece`` the return of ``value`` from it.
 
-    ``changes`` are the values of those variables that the statement before, of the same activation, may have written.
+    It is ``lines`` lines after ``moment``.  ``changes`` are the values of the variables that the statement before it, in the
+    same activation, may have written.
     """
 
     where: int
@@ -46,7 +47,7 @@ class Began(NamedTuple):
 
 
 class LoadedBytes(NamedTuple):
-    """A scalar load, or what else an instruction read: how many statements had begun, in which activation, and the bytes."""
+    """The bytes that a scalar load, or another instruction, read in the activation ``where``; ``after`` is how many statements had begun."""
 
     after: int
     where: int
