@@ -89,7 +89,7 @@ def first_stop(
 
     None means that C has run the launch, on copies of its tensors, and that no breakpoint can stop in it.  (0, 0) means that
     everything has to be watched: a task that is under way in the run *here* may reach a breakpoint, or nothing is known,
-    because Python runs the launch or it is too small for a compiler.
+    because Python runs the launch or a compiler is not worth its time.
     """
     session, sought = recorded.session, [_sought(one) for one in made]
     # C follows the default schedule on the bytes of the program; anything else needs Python's watching.

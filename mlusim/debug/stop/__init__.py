@@ -1,1 +1,1 @@
-"""Moments, and what stops a run at one."""
+"""The stops of a run: breakpoints, watchpoints and steps, and the moments at which they stop it."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Stepper(Stopper):
-    """A step of *core*, or of whichever core comes first (None); *count* times."""
+    """A step of *core*, or of whichever core comes first where it is None, *count* times."""
 
     ops = True
 
@@ -30,7 +30,7 @@ class Stepper(Stopper):
         return self.core is None or core is self.core
 
     def counted(self) -> str | None:
-        """One more step is done; "" when it was the last."""
+        """Count a step; return "" after the last, else None."""
         self.left -= 1
         return None if self.left > 0 else ""
 
@@ -73,7 +73,7 @@ class NextStep(Stepper):
         return self.counted()
 
     def _outside(self, frame: FrameType) -> bool:
-        # Of no particular core, whose frames would not be comparable: how deep a function is decides.
+        # Frames of different cores cannot be compared, so that their depth decides where any core may step.
         if self.core is None:
             return depth_of(frame) <= self.depth
         return frame is self.frame or all(f is not self.frame for f in kernel_frames(frame))
@@ -106,7 +106,7 @@ class Until(Stepper):
 
 
 class Finish(Stepper):
-    """`finish`: what comes first in the caller after the function has returned."""
+    """`finish`: the first line or instruction of the caller after the function has returned."""
 
     lines = True
 
@@ -116,7 +116,7 @@ class Finish(Stepper):
         self.returned = False
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any instruction may be the first in the caller."""
+        """Return True: any instruction may be the first in the caller."""
         del step, landing
         return True
 
@@ -128,8 +128,7 @@ class Finish(Stepper):
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the caller's next line."""
         del frame, tracer, entered
-        # The return itself is no line: the frame that the value goes to is shown, so that `$` is of use
-        # there.
+        # The return itself is no line: the stop is in the caller, where the value goes.
         return "" if self.returned and core is self.core else None
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -167,7 +166,7 @@ class Interrupt(Stopper):
         return False
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any instruction stops it."""
+        """Return True: it stops at any instruction."""
         del step, landing
         return True
 
@@ -189,7 +188,7 @@ class Trap(Interrupt):
 
 
 class Lines(Stopper):
-    """Every line of a core that is no deeper than *depth* functions, and its beginning; for searches backwards."""
+    """The beginning of a core, and each of its lines in functions no deeper than *depth*; for searches backwards."""
 
     ops = True
     lines = True
@@ -204,7 +203,7 @@ class Lines(Stopper):
         return False
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Stop at any line of the core at that depth."""
+        """Stop at any line of the core that is no deeper."""
         del tracer, entered
         if core is None or (self.label is not None and name_of(core) != self.label) or at_file_scope(frame):
             return None
@@ -223,7 +222,7 @@ def _begins(op: Op, label: str | None) -> str | None:
 
 
 class Intrinsics(Stopper):
-    """Every instruction of a core, and its beginning; for searches backwards."""
+    """The beginning of a core, and each of its instructions; for searches backwards."""
 
     ops = True
 
@@ -253,7 +252,6 @@ class Issues(Intrinsics):
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Count instructions, and stop at the one asked for."""
         del tracer
-        # Landings and waits have no operands of their own, and are not counted by who asks for the n-th
-        # instruction.
+        # The number comes from the cores' counters, which count issues only: no landings, no waits.
         self.left -= op.kind is ISSUE
         return "" if self.left == 0 else None

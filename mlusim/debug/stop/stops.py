@@ -4,8 +4,8 @@ Everything that the machine announces is a moment of its launch, counted from 1:
 instruction is issued, an asynchronous effect lands, a wait begins, a task ends, the launch ends.
 Moment 0 is the beginning of the launch.  A stop at a moment is before its effect.
 
-A `Stopper` is asked at moments, or at lines, or both.  A `Breakpoint` is a stopper with a number and
-with conditions, which the user keeps; what a `step` waits for is a stopper without.
+A `Stopper` is asked at moments, at lines, or at both.  A `Breakpoint` is a stopper that the user keeps, with a
+number and conditions; a `step` waits for a stopper without them.
 """
 
 import re
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
     from mlusim.machine.events import Effect
 
-# No launch has so many moments; as an integer, a position before it compares as smaller.
+# No launch has so many moments; as an integer it compares as later than every moment that there is.
 END = 1 << 60
 """The moment of a position that means the end of a launch, or the fault that ended it."""
 
 SOME = 1 << 40
-"""So many lines or more: the lines were not counted, because Ctrl-C came in between."""
+"""An unknown number of lines: they were not counted, because Ctrl-C came before tracing had begun."""
 
 BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
 TRAPPED = "the kernel calls breakpoint()"
@@ -40,7 +40,7 @@ LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault",
 
 
 def parse_time(text: str) -> float | None:
-    """Return the microseconds of ``12.5us``; None for what is no time."""
+    """Return the number of microseconds in ``12.5us``; None for text that is no time."""
     # Only us, the unit of every time that is shown; a bare number is a moment.
     found = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
     return float(found[1]) if found is not None else None
@@ -60,7 +60,7 @@ class Position:
 
     @property
     def exact(self) -> bool:
-        """True where one can come back to it."""
+        """True where the debugger can come back to it."""
         return self.lines < SOME
 
     @property
@@ -77,7 +77,7 @@ class Position:
 
 
 class Op(NamedTuple):
-    """The operation of a moment: *kind* as above, on *core*; *effect* for instructions."""
+    """The operation of a moment: its *kind* is one of the words above; instructions have an *effect*."""
 
     moment: int
     kind: str
@@ -90,8 +90,8 @@ class Op(NamedTuple):
 class Stop:
     """Why and where a run stopped.
 
-    ``reasons`` are sentences without an end, one for each breakpoint in ``hits`` or for the step that
-    was asked for; ``value`` is what a finished function returned, in a tuple.
+    ``reasons`` are sentences without a full stop, one for each breakpoint in ``hits`` or for the step that
+    was asked for; ``value`` is what a finished function returned, as a tuple of one, else empty.
     """
 
     position: Position
@@ -148,9 +148,10 @@ class ByteSpan:
 class Stopper:
     """Something that may stop a run.
 
-    ``ops`` and ``lines`` say what it wants to be asked about; ``lines_from_start`` that it needs lines
-    from the launch's beginning; ``late`` that it is asked again after the checkers.  ``at_only`` are the numbers of the lines at which
-    alone it can stop (None: at any), and then it is not interested in returns.  ``value`` is what a function that it waited for has returned.
+    ``ops`` and ``lines`` say whether it is asked at moments and at lines; ``lines_from_start`` that it needs the lines
+    from the launch's beginning; ``late`` that it is asked again after the checkers.  ``at_only`` are the numbers of the
+    only lines at which it can stop, where these are known; it hears of no returns then.  ``value`` is what a function that
+    it waited for has returned.
     """
 
     ops = False
@@ -166,20 +167,23 @@ class Stopper:
         return self.lines
 
     def begin(self, tracer: Tracing) -> None:
-        """Note what it has to know of the run of *tracer*, which goes on from where it stands."""
+        """Note what it needs to know of the run of *tracer*, which is about to go on."""
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Return whether an instruction with these operands can concern it; asked once per step."""
+        """Return whether an instruction with the operands of *step* can concern it; asked once per step, not per execution."""
         del step, landing
         return False
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Why to stop at this moment, or None."""
+        """Return the reason to stop at this moment, or None."""
         del op, tracer
         return None
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Why to stop at this line, the first of its function if *entered*, or None.  Lines of the host have no core."""
+        """Return the reason to stop at this line, or None; *entered* says that it is the first of its function.
+
+        Lines of the host have no core.
+        """
         del core, frame, tracer, entered
         return None
 
@@ -192,7 +196,7 @@ class Stopper:
         return self.lines
 
     def follows_instructions(self, core: "Core | None") -> bool:
-        """Return whether it follows the instructions of Python that *core* executes, one by one."""
+        """Return whether it wants every instruction of Python's that *core* executes."""
         del core
         return False
 
@@ -201,7 +205,7 @@ class Stopper:
 
 
 class Location(Stopper):
-    """The place of a breakpoint; ``text`` says it as the user would; ``watches`` that it is a watchpoint's."""
+    """The place of a breakpoint; ``text`` names it in the user's words, ``watches`` says that it is a watchpoint's."""
 
     text = ""
     watches = False
@@ -243,7 +247,7 @@ class PendingLocation(Location):
 
 @define(eq=False)
 class CallLocation(Location):
-    """The lines that name something which the machine does not announce, as an instruction on registers."""
+    """The lines that name something which the machine does not announce, such as an instruction on registers."""
 
     places: frozenset[tuple[str, int]]
     text: str
@@ -316,7 +320,7 @@ class IntrinsicLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """An instruction of that name concerns it."""
+        """Return whether the instruction has that name."""
         # An asynchronous instruction lands later as a second moment, which is no issue.
         return step.name == self.name and not landing
 
@@ -335,7 +339,7 @@ class PipeLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """An instruction of that pipe concerns it."""
+        """Return whether the instruction is issued to that pipe."""
         return step.pipe.value == self.pipe and not landing
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -353,7 +357,7 @@ class MomentLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any instruction may be at the moment."""
+        """Return True: any instruction may be at the moment."""
         del step, landing
         return True
 
@@ -365,7 +369,7 @@ class MomentLocation(Location):
 
 @define(eq=False)
 class TimeLocation(Location):
-    """A predicted time: a moment of each task of one launch."""
+    """A predicted time in one launch: the moment of each task at which it comes."""
 
     launch: int
     moments: frozenset[int]
@@ -373,7 +377,7 @@ class TimeLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any instruction may be at one of the moments."""
+        """Return True for every instruction that is issued: it may be at one of the moments."""
         del step
         return not landing
 
@@ -394,7 +398,7 @@ class Watchpoint(Location):
     watches = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """An instruction whose operands touch the bytes concerns it."""
+        """Return whether the operands touch the bytes."""
         del landing
         return self._verb(step) is not None
 
@@ -402,7 +406,7 @@ class Watchpoint(Location):
         """Stop before the bytes change, or are read."""
         del tracer
         effect = op.effect
-        # Bytes of an asynchronous copy change when it lands, whenever that is; its issue touches nothing.
+        # The bytes of an asynchronous copy change when it lands; its issue touches nothing.
         if effect is None or (effect.asynchronous and op.kind is not LANDING):
             return None
         verb = self._verb(effect.step, op.core)
@@ -433,13 +437,13 @@ class FindingLocation(Location):
     _seen: int = 0
 
     def listen(self, checkers: tuple[Any, ...]) -> None:
-        """Report what *checkers* find from now on."""
+        """Stop at what *checkers* find from now on."""
         self._checkers = checkers
-        # Findings of before are known to the user; only those that come from here on stop.
+        # The user knows the findings so far; only new ones stop.
         self._seen = sum(len(tuple(checker.findings)) for checker in checkers)
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """A checker may find something at any instruction."""
+        """Return True: a checker may find something at any instruction."""
         del step, landing
         return True
 
@@ -458,9 +462,9 @@ class FindingLocation(Location):
 class Breakpoint(Stopper):
     """A breakpoint of the user's: a location with a number, a condition and counts.
 
-    ``test`` evaluates the condition on a core (None: no condition); ``ignore`` more hits are passed
-    over; ``counted`` says at which hits it stops; ``log`` is done instead of stopping; ``task`` limits it to the
-    core of that label; ``words`` are the user's for the location; a front has ``announced`` that it is there.
+    ``test`` evaluates the condition on a core, where there is one; the next ``ignore`` hits are passed over;
+    ``counted`` says at which hits it stops; ``log`` is called instead of stopping; ``task`` limits it to the core of that
+    name; ``words`` are the user's for the location; ``announced`` says that the front knows of it.
     """
 
     number: int
@@ -531,7 +535,7 @@ class Breakpoint(Stopper):
         return None if why is None else self._holds(why, core, tracer, frame)
 
     def _holds(self, why: str, core: "Core | None", tracer: Tracing, frame: FrameType | None) -> str | None:
-        """Return the reason, where task, condition and counts allow it; no core: the launch has come to its end."""
+        """Return the reason where task, condition and counts allow a stop; at the end of a launch there is no core."""
         if self.task is not None and (core is None or name_of(core) != self.task):
             return None
         note = ""
@@ -540,7 +544,7 @@ class Breakpoint(Stopper):
             if not answer:
                 return None
             note = answer if isinstance(answer, str) else ""
-        # A search backwards only collects: hits are counted, and logs written, where one goes forwards.
+        # A search backwards only collects: hits are counted and logs written on the way forwards.
         if tracer.collect is not None:
             return None if self.log is not None else self._said(why, note)
         self.hits += 1
@@ -568,12 +572,12 @@ class Breakpoint(Stopper):
 
 
 def _frame(core: "Core | None", frame: FrameType | None, tracer: Tracing) -> FrameType | None:
-    """*frame*, or the one that *core* is in."""
+    """Return *frame*, or where it is None the frame that *core* is in."""
     return frame if frame is not None or core is None else tracer.frame_of(core)
 
 
 def with_hits(hits: list[tuple[Stopper, str]], stop: Stop) -> Stop:
-    """*stop*, and who asked for it."""
+    """Return *stop*, with the reasons and breakpoints of *hits*."""
     stop.reasons = tuple(why for _, why in hits)
     stop.hits = tuple(b for s, _ in hits if (b := s.breakpoint) is not None)
     stop.value = next((s.value for s, _ in hits if s.value), ())

@@ -1,4 +1,4 @@
-"""`ValueWatch`: a watchpoint on the value of an expression, which is looked at behind every line."""
+"""`ValueWatch`: a watchpoint on the value of an expression, which is evaluated after every line."""
 
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -27,11 +27,11 @@ class _Watched:
 
 @define(eq=False)
 class ValueWatch(Location):
-    """The value of an expression in a function: stops at the line behind the one that has changed it.
+    """The value of an expression in a function: it stops at the line after the one that has changed it.
 
-    ``read`` gives the value on a core and in a frame as text, that of a variable out of scope the last that it had; None
-    where the expression has none.  ``label`` is the core whose frames count; None: of every core.  A frame in which it has had no value begins with the
-    first that it gets; that is no change.
+    ``read`` returns the value on a core and in a frame as text, of a variable out of scope its last one; None where the
+    expression has none.  ``label`` names the core whose frames count; None stands for every core.  The first value that the
+    expression gets in a frame is no change.
     """
 
     text: str
@@ -45,8 +45,11 @@ class ValueWatch(Location):
     _tracer: Any = None
 
     def begin(self, tracer: Tracing) -> None:
-        """Look at the values of all cores where the run of *tracer* stands."""
-        self._tracer, self._known = tracer, {}  # it may have been disabled, or have watched another run
+        """Read the value on every core where the run of *tracer* stands."""
+        self._tracer, self._known = (
+            tracer,
+            {},
+        )  # what it knew is out of date: it was disabled, or watched another run
         for core in tracer.cores:
             parked = core.carrier.frame if core.carrier is not None else None
             frames = [f for f in kernel_frames(parked) if self._meant(f)]
@@ -56,7 +59,7 @@ class ValueWatch(Location):
                 self._known[core] = _Watched(here, self.read(core, here), place)
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Stop where the value is another than at the line before."""
+        """Stop where the value differs from that at the line before."""
         del entered
         if core is None or not self._mine(core):
             return None
@@ -73,7 +76,7 @@ class ValueWatch(Location):
         return said
 
     def at_return(self, frame: FrameType, value: object) -> None:
-        """Look at the value once more where the function ends."""
+        """Read the value once more where the function returns."""
         del value
         for core, known in self._known.items():
             if known.frame is frame:
