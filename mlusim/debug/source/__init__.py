@@ -1,1 +1,1 @@
-"""The code of kernels and the names of cores: what every other room of the debugger stands on."""
+"""The code of kernels and the names of cores, which every other room of the debugger builds on."""

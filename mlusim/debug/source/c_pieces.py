@@ -56,7 +56,7 @@ def _leading(kind: t.Type) -> bool:
 
 
 def _watched(local: ir.Local) -> bool:
-    """Return whether another statement than one that names it may change the local."""
+    """Return whether a statement that does not name the local may change it."""
     return local.storage is not ir.Storage.VALUE or isinstance(local.type, t.Record)
 
 
@@ -70,7 +70,7 @@ class _Builder:
     def statements(
         self, body: Iterable[Any], parent: SourcePiece | None, role: str, guards: tuple[SourcePiece, ...] = ()
     ) -> None:
-        """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*, past *guards*."""
+        """Add the pieces of *body*, which runs when the test of *parent* has the outcome *role* and no statement of *guards* has jumped."""
         for node in body:
             made = self._statement(node, parent, role, guards)
             if made is not None and isinstance(node, ir.If) and (_jumps(node.then) or _jumps(node.other)):
@@ -144,7 +144,7 @@ class _Builder:
     # -- what is read ------------------------------------------------------------------------------
 
     def _reads(self, node: Any) -> Reads:
-        """Return the values that an expression takes; of pointers none: what they lead to is looked for in memory."""
+        """Return the values that an expression reads, without those behind pointers, which are followed in memory."""
         if isinstance(node, ir.Load):
             return self._place_read(node.place)
         if isinstance(node, ir.Builtin):
@@ -188,7 +188,7 @@ def _own(node: Any) -> Iterator[Any]:
 
 
 def _jumps(body: Iterable[Any]) -> bool:
-    """Return whether statements leave what is around them by a jump; a break in a loop or switch inside stays there."""
+    """Return whether statements jump out of the block around them; a break of a loop or switch inside does not."""
     for node in body:
         if isinstance(node, ir.Break | ir.Continue | ir.Return | ir.Goto):
             return True
@@ -202,7 +202,7 @@ def _jumps(body: Iterable[Any]) -> bool:
 
 
 def root_of(place: Any) -> Read | None:
-    """Return the local, or what a local pointer leads to, that *place* is or is a part of; None for other memory."""
+    """Return the local, or the target of a local pointer, that contains *place*; None for other memory."""
     path: tuple[str, ...] = ()
     at, char = None, getattr(place, "type", None) in (t.INT8, t.UINT8)
     while True:
@@ -247,12 +247,12 @@ def _indices(place: Any) -> Iterator[ir.Expr]:
 
 
 def _computing(node: ir.Expr) -> Callable[[Values], Any]:
-    """Return a function that computes *node* of the values of locals; None of it where it takes other values."""
+    """Return a function that computes *node* from the values of locals; it returns None where *node* reads other values."""
     return lambda held: _value(node, held)
 
 
 def _address(node: Any) -> Any:
-    """Return the place that an argument is the address of; of a local pointer that is an argument itself, what it leads to."""
+    """Return the place whose address an argument is; for a local pointer the place that it points to."""
     while isinstance(node, ir.Convert):
         node = node.value
     if isinstance(node, ir.AddressOf):
@@ -285,7 +285,7 @@ def text_of(span: ir.Span) -> str:
 
 
 def _decider(test: ir.Expr) -> Callable[[Values], bool | None]:
-    """Return a function that computes *test* of the values of locals; None of it where it takes other values."""
+    """Return a function that computes *test* from the values of locals; it returns None where *test* reads other values."""
 
     def decide(held: Values) -> bool | None:
         value = _value(test, held)
@@ -295,7 +295,7 @@ def _decider(test: ir.Expr) -> Callable[[Values], bool | None]:
 
 
 def _value(node: ir.Expr, held: Values) -> Any:
-    """Return the number that *node* is where *held* gives the values of locals by their names; None where that is not known."""
+    """Return the value of *node* as a number, by the values of locals that *held* gives; None where these do not tell."""
     match node:
         case ir.Const():
             return node.value
@@ -315,7 +315,7 @@ def _value(node: ir.Expr, held: Values) -> Any:
 
 
 def _made(node: Any, first: Any, second: Any = None) -> Any:
-    """Return what *node* makes of one or two numbers; None for what is no arithmetic of scalars."""
+    """Return the result of *node* for one or two numbers; None where it is no arithmetic on scalars."""
     if isinstance(node, ir.Unary):
         return not first if node.op == "!" else -first if node.op == "-" else None
     if isinstance(node, ir.Compare):

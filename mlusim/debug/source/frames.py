@@ -48,12 +48,14 @@ def returns_nothing(frame: FrameType) -> bool:
 
 
 class Owned:
-    """Which files are the user's: not mlusim's, not Python's, and of installed packages only the kernel's own."""
+    """Tells the user's files from others: mlusim's, Python's, and those of installed packages other than the kernel's own."""
 
     def __init__(self, kernel_file: str, names: Mapping[str, Any] | None = None) -> None:
         self.names = names or {}  # the kernel's own module, which may be a script that is no module
         self.kernel_file = kernel_file
-        self.foreign: set[str] = set()  # those that have been asked for and are others'
+        self.foreign: set[str] = (
+            set()
+        )  # files found not to be the user's, which a tracer passes over without asking
         self._known: dict[str, bool] = {}
         self._kernel_file = kernel_file
         self._home = _package_of(kernel_file)
@@ -87,7 +89,7 @@ def _package_of(filename: str) -> str:
 
 
 def at_file_scope(frame: FrameType) -> bool:
-    """Return whether *frame* makes the variables at file scope of BANG C, as each task does before its kernel: no line that one steps to."""
+    """Return whether *frame* makes the variables at file scope of BANG C, as each task does before its kernel; no step stops there."""
     return frame.f_code.co_name == "<module>" and SCOPES in frame.f_globals
 
 
@@ -100,7 +102,7 @@ def kernel_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def stack_of(core: "Core", error: BaseException | None = None) -> list[FrameType]:
-    """Return the kernel's frames on a parked *core*, innermost first; after *error* those that it came through."""
+    """Return the kernel's frames on a parked *core*, innermost first; with *error* those that the error passed."""
     if error is not None:
         raised = [tb.tb_frame for tb in _tracebacks(error.__traceback__)]
         return [frame for frame in reversed(raised) if kernel_frame(frame) is frame]
@@ -108,7 +110,7 @@ def stack_of(core: "Core", error: BaseException | None = None) -> list[FrameType
 
 
 def line_of(frame: FrameType, error: BaseException | None = None) -> int:
-    """Return the line that *frame* is at, or was at when *error* came through it."""
+    """Return the line that *frame* is at; with *error* the line that it was at when the error passed it."""
     for tb in _tracebacks(error.__traceback__ if error is not None else None):
         if tb.tb_frame is frame:
             return tb.tb_lineno
@@ -122,14 +124,14 @@ def _tracebacks(tb: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def raised_at(error: BaseException) -> str:
-    """`` at FILE:LINE``: the last line of the user's that *error* came through, or nothing."""
+    """Return `` at FILE:LINE`` with the last line of the user's that *error* passed, or nothing."""
     lines = [(tb.tb_frame.f_code.co_filename, tb.tb_lineno) for tb in _tracebacks(error.__traceback__)]
     mine = [(file, line) for file, line in lines if not installed(file) and not file.startswith("<")]
     return f" at {shown_file(mine[-1][0])}:{mine[-1][1]}" if mine else ""
 
 
 def place_of(file: str) -> str:
-    """*file* as a place names it: relative to the current folder, or its name alone where that is long."""
+    """Return *file* as it is shown: relative to the current folder, or its name alone where that is long."""
     text = shown_file(file)
     return text if len(text) <= LONGEST else Path(file).name
 
@@ -145,7 +147,7 @@ def depth_of(frame: FrameType | None) -> int:
 
 
 def failed_text(failure: BaseException) -> str:
-    """Return how the program itself has ended: the error, and its line."""
+    """Describe the error with which the program itself has ended, and its line."""
     text = said(failure)
     known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, told where it stopped
     told = f": {text}" if text and not known else ""
@@ -196,7 +198,7 @@ def cluster_name(core: "observed.Core") -> str:
 
 
 def owner_of(core: "observed.Core", allocation: "Allocation") -> str | None:
-    """Return whose memory *allocation* is, which an instruction of *core* names: a core's, a cluster's, or the device's."""
+    """Return the name of the core or cluster that owns *allocation*, as an instruction of *core* sees it; None for the device's memory."""
     if allocation.space is GDRAM:
         return None
     if allocation.space is not SRAM:

@@ -1,4 +1,4 @@
-"""Which code a kernel can reach: for breakpoints by function and by line, and for completion."""
+"""The functions that a kernel can reach: for breakpoints by function and by line, and for completion."""
 
 import dis
 import sys
@@ -32,7 +32,7 @@ def reachable(body: object, owned: Owned) -> list[UserFunction]:
 
 
 def functions_of(body: object, owned: Owned) -> list[FunctionType]:
-    """Return the functions themselves of `reachable`."""
+    """Return the functions of `reachable` as Python's own objects."""
     found: dict[CodeType, FunctionType] = {}
     waiting = [body]
     while waiting:
@@ -66,14 +66,14 @@ def _function(value: object) -> FunctionType | None:
     for _ in range(8):
         if isinstance(value, FunctionType):
             return value
-        if isinstance(value, PLAIN):  # most values of a program that has loaded much
+        if isinstance(value, PLAIN):  # most values of a large program, told at once
             return None
         value = _own(value, "body") or _own(value, "__wrapped__") or _own(value, "__func__")
     return None
 
 
 def _own(value: object, name: str) -> Any:
-    """Return an attribute that *value* has, else None: a ``__getattr__`` of a user's object is not asked, it may do anything."""
+    """Return an attribute that *value* has, else None, without asking a ``__getattr__`` of the user's, which may do anything."""
     kinds = (*type(value).__mro__, *(value.__mro__ if isinstance(value, type) else ()))
     try:
         if any(name in vars(kind) for kind in kinds) or name in object.__getattribute__(value, "__dict__"):
@@ -84,7 +84,7 @@ def _own(value: object, name: str) -> Any:
 
 
 def _named(function: FunctionType) -> Iterator[Any]:
-    """Collect the names that the code of *function* uses in its module and its closure, and reads off modules and classes."""
+    """Yield the values that *function* names in its module and its closure, and the members of modules and classes among them."""
     names = sorted({name for code in nested(function.__code__) for name in code.co_names})
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     values += [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
@@ -104,7 +104,7 @@ def _filled(cell: Any) -> bool:
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
-    """*code*, and the code of the functions that are defined in it."""
+    """Yield *code*, and the code of the functions that are defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -212,8 +212,7 @@ def _in_file(file: str, owned: Owned) -> list[UserFunction]:
 def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
     """Yield every function at the top of a loaded module of the user's, and every method of its classes.
 
-    Of modules whose file is not called *name* none is given, where there is a name: to look at all values of a program
-    that has loaded much takes seconds.
+    With *name* only modules whose file is called so are searched: to look at every value of a large program takes seconds.
     """
     end = Path(name).name
     modules = [(getattr(module, "__file__", None), vars(module)) for module in tuple(sys.modules.values())]
@@ -221,7 +220,7 @@ def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
         if not isinstance(file, str) or not file.endswith(end) or not owned(file):
             continue
         for value in tuple(names.values()):
-            if isinstance(value, type):  # a class that was imported has no function of this file
+            if isinstance(value, type):  # the functions of an imported class are in another file
                 here = value.__module__ == names.get("__name__", value.__module__)
                 members = tuple(vars(value).values()) if here else ()
             else:

@@ -1,6 +1,7 @@
-"""The pieces of a function: its statements and the steps of its loops, which instructions of Python's begin them; those of Python's own functions.
+"""The pieces of a function: its statements and the steps of its loops; `pieces_of` makes them for a function of Python.
 
-What a kernel does is followed by pieces: which one writes a variable, from what, and which test led to it.
+`why` follows a kernel by its pieces: it asks which piece wrote a variable, from which values, and which test led there.
+A piece begins at certain instructions of Python's, by which a run notes that it has come to it.
 """
 
 import ast
@@ -24,11 +25,11 @@ Place = tuple[int, int, int, int]  # line, column, end line, end column; all cou
 
 @frozen
 class Read:
-    """A value that a piece takes: of a local by its *name* in the code, of what a local pointer leads to, of a call.
+    """A value that a piece reads: that of a local, of the target of a local pointer, or of a call.
 
-    ``text`` is what the source calls it, ``path`` the members and elements behind the name, ``[]`` an element that only *at* tells, where
-    it is one; of a call that is not followed ``given`` is
-    what its arguments read; ``char`` is true of a char of C, which is told with its letter.
+    ``name`` is the local's in the code, ``text`` what the source calls it.  ``path`` are the members and elements after
+    the name; ``[]`` stands for an element whose index ``at`` computes.  ``given`` is what the arguments of a call read
+    that is not followed.  ``char`` is true of a char of C, which is shown with its letter.
     """
 
     kind: str
@@ -52,7 +53,7 @@ def spelled(name: str, path: Iterable[str]) -> str:
 
 @frozen
 class ReadChoice:
-    """Values of which a ``?:`` takes one side; ``decide`` computes the test of the values of locals, None where it cannot."""
+    """The values of a ``?:``, which reads one side; ``decide`` computes the test from the values of locals, None where it cannot."""
 
     text: str
     test: "tuple[Read | ReadChoice, ...]"
@@ -66,9 +67,9 @@ Reads = tuple[Read | ReadChoice, ...]
 
 @frozen
 class Store:
-    """A write of a piece: to the local *name*, or with *through* to what it leads to; of what is made from ``reads``.
+    """A write of a piece: to the local ``name``, or with ``through`` to the target of that pointer; the value comes from ``reads``.
 
-    An empty name stands for memory.  ``unset`` is a declaration without a value.  ``target`` is the variable whose address
+    An empty name stands for memory.  ``unset`` marks a declaration without a value.  ``target`` is the variable whose address
     is stored, where it is one.
     """
 
@@ -82,7 +83,7 @@ class Store:
 
 @frozen
 class CallSite:
-    """A call of a function of the source in a piece: ``given`` has for each argument its text, what it reads, and what it is the address of."""
+    """A call in a piece of a function of the source; ``given`` has each argument's text, its reads, and the variable that it is the address of."""
 
     name: str
     text: str
@@ -91,7 +92,7 @@ class CallSite:
 
 @frozen
 class Test:
-    """The test that a statement decides by; ``text`` as the source has it."""
+    """The test by which a statement decides; ``text`` is its source."""
 
     text: str
     reads: Reads
@@ -101,8 +102,8 @@ class Test:
 class SourcePiece:
     """A statement, without those inside it, or the step of a loop.
 
-    ``role`` says for which outcome of the *parent*'s test control comes here.  ``guards`` are statements before it that jump
-    past it for another outcome than it came to.  ``several`` marks a switch.
+    ``role`` is the outcome of the ``parent``'s test with which control comes here.  ``guards`` are earlier statements that
+    would have jumped past it with another outcome.  ``several`` marks a switch.
     """
 
     place: Place
@@ -134,10 +135,10 @@ class SourcePiece:
 
 @define(eq=False)
 class FunctionPieces:
-    """The pieces of a function whose code is *code*: ``named`` maps its locals to what the source calls them.
+    """The pieces of the function that was compiled to ``code``; ``named`` maps its locals to their names in the source.
 
-    ``watched`` are the locals that others may change, by an address or as members; ``leading`` are pointers and references,
-    of which what they lead to is kept as well, under their names behind a star.
+    ``watched`` are the locals that can change without being named, by an address or as members.  ``leading`` are pointers
+    and references: the values of their targets are kept, too, under the local's name with a star before it.
     """
 
     code: CodeType
@@ -149,7 +150,7 @@ class FunctionPieces:
 
     @cached_property
     def looked_at(self) -> tuple[tuple[str, str], ...]:
-        """The locals whose values are looked at behind every statement, each with the name under which its value is kept."""
+        """The locals whose values are read after every statement, each with the name under which its value is kept."""
         return (
             *((n, n) for n in self.watched if n not in self.leading),
             *((n, f"*{n}") for n in self.leading),
@@ -157,7 +158,7 @@ class FunctionPieces:
 
     @cached_property
     def begins(self) -> dict[int, tuple[SourcePiece, bool]]:
-        """The beginnings of pieces by the offset of an instruction: the piece, and whether it is begun again even where it was the last."""
+        """The piece that begins at each instruction, by offset; True where that counts as a beginning even directly after the same piece."""
         rows = self._by_line()
         known: dict[Place, SourcePiece | None] = {}
         found: dict[int, tuple[SourcePiece, bool]] = {}
@@ -196,11 +197,11 @@ class FunctionPieces:
 
 
 def _place(positions: dis.Positions | None) -> Place | None:
-    """Return where an instruction stands, with columns from 1; None for what stands nowhere."""
+    """Return the place of an instruction in its source, with columns from 1; None for one without a place."""
     if positions is None or positions.lineno is None:
         return None
     line, column = positions.lineno, positions.col_offset
-    if column is None:  # Python runs without columns
+    if column is None:  # Python was started without columns (-X no_debug_ranges)
         return line, 1, line, 1
     return line, column + 1, positions.end_lineno or line, (positions.end_col_offset or column) + 1
 
@@ -211,7 +212,7 @@ def _extent(piece: SourcePiece) -> tuple[int, int]:
 
 
 def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
-    """Return *pieces* with those of one place, as a macro makes them, as one."""
+    """Return *pieces* with those at the same place joined: the statements of a macro all stand where it is used."""
     found: dict[Place, SourcePiece] = {}
     for piece in pieces:
         first = found.setdefault(piece.place, piece)
@@ -223,7 +224,7 @@ def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
 
 
 def reads_in(reads: Reads, held: Values) -> Iterator[Read]:
-    """Yield the values that *reads* really take, where *held* gives the values of locals; of an undecided choice both sides."""
+    """Yield the values that were read of *reads*, by the values of locals that *held* gives; of an undecided choice both sides."""
     for one in reads:
         if isinstance(one, Read):
             yield one
@@ -261,7 +262,7 @@ def _parsed(file: str, text: str) -> ast.Module | None:
 
 
 def _is(node: ast.AST, code: CodeType) -> bool:
-    """Return whether *node* is the definition that *code* was compiled of."""
+    """Return whether *code* was compiled from the definition *node*."""
     if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
         return False
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -276,7 +277,7 @@ class _Builder:
     pieces: list[SourcePiece] = field(factory=list)
 
     def statements(self, body: Iterable[ast.stmt], parent: SourcePiece | None, role: str) -> None:
-        """Add the pieces of *body*, to which control comes by the outcome *role* of the test of *parent*."""
+        """Add the pieces of *body*, which runs when the test of *parent* has the outcome *role*."""
         guards: tuple[SourcePiece, ...] = ()
         for node in body:
             made = self._statement(node, parent, role)
@@ -338,7 +339,7 @@ class _Builder:
 
 
 def _jumps(body: Iterable[ast.stmt]) -> bool:
-    """Return whether statements, or those of an ``if`` among them, leave what is around them by a jump."""
+    """Return whether statements, or those of an ``if`` among them, jump out of the block around them."""
     return any(
         isinstance(node, ast.Break | ast.Continue | ast.Return | ast.Raise)
         or (isinstance(node, ast.If) and (_jumps(node.body) or _jumps(node.orelse)))
@@ -354,6 +355,6 @@ def _own(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _text(node: ast.stmt) -> str:
-    """Return a statement on one line, of a compound one its head, shortened where it is long."""
+    """Return the text of a statement on one line, shortened where it is long; of a compound statement its head."""
     text = " ".join(ast.unparse(node).splitlines()[0].split())
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
