@@ -56,14 +56,14 @@ def in_form(value: Any, letter: str, bits: int = 0) -> str:
     if letter == "f":
         return f"{float(value):.9g}"
     if not np.isfinite(float(value)):
-        return str(float(value))  # which is no integer
+        return str(float(value))  # nan and inf have no integer
     whole = int(value)
     bits = 8 * value.dtype.itemsize if isinstance(value, np.generic) else bits or 32
     if letter == "d":
         return str(whole)
     if letter == "c":
         return f"{whole} {chr(whole)!r}" if 0 <= whole < 0x110000 else str(whole)
-    if whole < 0:  # as the machine has it, in two's complement
+    if whole < 0:  # in two's complement, as the machine has it
         whole %= 1 << max(bits, whole.bit_length() + 1)
     if letter == "z":
         return f"0x{whole:0{bits // 4}x}"
@@ -96,7 +96,7 @@ class CValue(Parted):
         return len(_fields(kind.to if isinstance(kind, t.Pointer) else kind))
 
     def parts(self, first: int = 0, stop: int | None = None) -> "list[tuple[str, str, Any]]":
-        """Return its members or elements: the name, what is written behind the expression of the whole, and the value.
+        """Return its members or elements: the name, the text that selects it in an expression (``.name``, ``[3]``), and the value.
 
         Nothing is loaded: the bytes are looked at.
         """
@@ -141,7 +141,7 @@ def shown_of(
 def bits_of(
     expression: Expression, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None
 ) -> int:
-    """Return how many bits the number has that an expression is in C; 0 for what is none."""
+    """Return the number of bits of an expression's type in C; 0 where it is no number."""
     found = typed(expression, frame, core, extra)
     return 8 * found.type.size if found is not None and isinstance(found.type, t.Arithmetic) else 0
 
@@ -153,7 +153,7 @@ def elements_from(
     core: "Core | None",
     extra: Mapping[str, Any] | None,
 ) -> CValue | None:
-    """Return *count* records, or elements outside of memory, from a place of C on; None for those of numbers in memory.
+    """Return *count* records, or elements outside of memory, from a place of C on; None for numbers in memory.
 
     Raises `UsageError` where there are fewer.
     """
@@ -182,7 +182,7 @@ def _begun(found: "Typed") -> tuple[Any, t.Type, int] | None:
         kind = kind.to
     elif not isinstance(kind, t.Array):
         held = found.place
-    while isinstance(kind, t.Array):  # they lie behind each other
+    while isinstance(kind, t.Array):  # its elements follow each other
         kind = kind.of
     if isinstance(held, Items):
         return held, kind, len(held.items) - held.offset
@@ -190,7 +190,7 @@ def _begun(found: "Typed") -> tuple[Any, t.Type, int] | None:
         return held, kind, (held.raw.view.size - held.raw.index) // kind.size
     if isinstance(held, Object | Cell):
         return Items([held.here], None), kind, 1
-    if held is None:  # a variable that is alone, or what is computed and has no place
+    if held is None:  # a single variable, or a computed value without a place
         return Items([found.value], None), kind, 1 if found.text else 0
     return None
 
@@ -234,7 +234,7 @@ def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = 
         return CValue(value, kind, enumerations)
     if isinstance(kind, t.Array) and isinstance(value, Ptr):
         rest = value.view.size - value.index
-        # One with more behind it, as a member of a record in memory: its own elements are shown.
+        # More memory follows it, as it does a member of a record: only its own elements are shown.
         return CValue(value, kind, enumerations) if whole or _leaves(kind) < rest else value
     return value
 
@@ -244,12 +244,12 @@ def _fields(kind: t.Type) -> tuple[t.Field, ...]:
 
 
 def _leaves(kind: t.Type) -> int:
-    """Return how many elements an element of C is: an array is as many as it holds."""
+    """Return how many numbers or records an element of C is: of an array as many as it holds."""
     return kind.count * _leaves(kind.of) if isinstance(kind, t.Array) else 1
 
 
 def _element(array: Any, n: int, kind: t.Type) -> Any:
-    """Return element *n*, counted in what is no array; of an array of arrays where the inner one begins."""
+    """Return the *n*-th number or record; of an array of arrays the place where the inner array begins."""
     if isinstance(array, Items):
         return array + n if isinstance(kind, t.Array) else array.items[array.offset + n]
     if isinstance(array, Ptr):
@@ -286,7 +286,7 @@ def _braces(whole: CValue, paused: PausedRun | None, letter: str) -> str:
 
 
 def _inside(part: Any, paused: PausedRun | None, letter: str) -> str:
-    """Return a part of a value as it stands between braces: numbers without their types, pointers by where they lead."""
+    """Return a part of a value as it stands between braces: numbers without their types, pointers by their targets."""
     if isinstance(part, CValue):
         pointer = isinstance(part.type, t.Pointer)
         return f"&{part.type.to}" if pointer else _braces(part, paused, letter)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The cause of a value and of a branch: which statement gave it, of what, and so on back to the host's tensors.
+"""The cause of a value and of a branch: the statement that gave it, the values that it took, and so on back to the host's tensors.
 
 A launch is run once more with a `Trail` of the statements of one core.  What a statement reads of variables leads to the
 statements that wrote them; what it loads from memory leads to the writer of those bytes, and from a writer's scalars back here.
@@ -42,24 +42,24 @@ if TYPE_CHECKING:
     from mlusim.debug.run.runs import LaunchRun, RunMaker
 
 WINDOWS = (1 << 12, 1 << 14, 1 << 16, END)
-"""Moments before a place from which statements are followed, one after the other, until they reach back far enough."""
-FAR, MANY = 8, 48  # links behind each other, and in all, that `why` follows
-SOURCES = 8  # values that one statement took which are followed
+"""How many moments before a place its statements are followed from: the next where the one before does not reach back far enough."""
+FAR, MANY = 8, 48  # links that `why` follows: in one chain, and in all
+SOURCES = 8  # values of one statement that are followed
 ISSUED_WITHIN = 5000
-"""Statements before a write among which the one that issued it is looked for: one that is not in the trail costs no walk through all."""
+"""How many statements before a write are searched for the one that issued it: a write without one in the trail costs no walk through all."""
 ABOVE = "as above"
-_VALUES = ("any", "either", "value")  # kinds of parameters that an instruction computes with
+_VALUES = ("any", "either", "value")  # kinds of parameters whose values an instruction computes with
 _FOLLOWED = (int, float, str, dict, np.generic, type(None))
 _NONE = object()
 
 
 class _TooShort(Exception):
-    """The trail begins behind what is looked for."""
+    """The trail begins after the statement that is looked for."""
 
 
 @define(eq=False)
 class _Followed:
-    """A trail up to *position*, and the run that it was left by."""
+    """A trail up to *position*, and the run that left it."""
 
     position: Position
     trail: Trail
@@ -78,20 +78,20 @@ class _Followed:
         return self.position.launch
 
     def called_in(self, where: int, event: int) -> list[int]:
-        """Return the activations that the statement *event* of activation *where* has made."""
+        """Return the calls that the statement *event* of activation *where* has made, as activations."""
         if not self.children:
             for number, one in enumerate(self.trail.activations):
                 self.children.setdefault((one.parent, one.called), []).append(number)
         return self.children.get((where, event), [])
 
     def following(self, where: int, event: int) -> int:
-        """Return the next statement of the activation behind *event*, or the end of the trail."""
+        """Return the statement of the activation that follows *event*, or the end of the trail."""
         events = self.trail.activations[where].events
         at = bisect_right(events, event)
         return events[at] if at < len(events) else len(self.trail.events)
 
     def before(self, where: int, at: int) -> Iterator[tuple[int, int, SourcePiece]]:
-        """Yield the statements of an activation before *at*, the last first: the place among its own, the event and the piece."""
+        """Yield the statements of an activation before *at*, the latest first: its number in the activation, its event and its piece."""
         events = self.trail.activations[where].events
         for n in range(bisect_left(events, at) - 1, -1, -1):
             piece = self.trail.events[events[n]].piece
@@ -180,7 +180,7 @@ class CauseSearch(BeyondBytes):
     # -- trails ----------------------------------------------------------------------------------
 
     def _widening(self, look: Callable[[], Origin]) -> Origin:
-        """Return what *look* finds; where its trails are too short, from longer ones."""
+        """Return the result of *look*, which is called again with longer trails where they were too short."""
         while True:
             try:
                 found = look()
@@ -210,7 +210,7 @@ class CauseSearch(BeyondBytes):
         return followed, standing
 
     def _follow(self, label: str, position: Position) -> _Followed:
-        """Return a trail of the core called *label* to *position*; one that goes on behind it serves as well."""
+        """Return a trail of the core called *label* to *position*, or one that goes beyond it."""
         known = self._trails.get((position.launch, label))
         if known is not None:
             first = known.trail.events[0].moment if known.trail.events else END
@@ -256,13 +256,15 @@ class CauseSearch(BeyondBytes):
         if read.kind == CALLED:
             return self._returned(followed, where, at, read, depth, turn)
         value = followed.value(where, read.key, read.path, at)
-        leading = followed.trail.activations[where].function.leading  # whose values are what they lead to
+        leading = followed.trail.activations[
+            where
+        ].function.leading  # their values are those of their targets
         if held is not None and read.name in held and (read.kind != LOCAL or read.name not in leading):
             value = _member(held[read.name], read.path)
         if read.kind == POINTEE and (value is _NONE or isinstance(value, Ptr)):
             return None
         if held is None and not (value is _NONE or _is_value(value)):
-            return None  # a pointer, whose elements are followed; a vector register, a list: what is in it has no history
+            return None  # a pointer, whose elements are followed in memory; or a vector register or list, whose content has no history
         text = _told(read, value)
         if depth <= 0 or self.bytes.nodes <= 0:
             return Origin(text, note="not followed any further")
@@ -298,7 +300,7 @@ class CauseSearch(BeyondBytes):
         return made
 
     def _told(self, followed: _Followed, where: int, event: int, store: Store, text: str) -> bool:
-        """Return whether the same value of the same statement has been told already; one without sources is told again."""
+        """Return whether the same value of the same statement has been shown already; one without sources is shown again."""
         key = (
             followed.launch,
             followed.trail.label,
@@ -314,7 +316,7 @@ class CauseSearch(BeyondBytes):
     def _definition(
         self, followed: _Followed, where: int, name: str, path: tuple[str, ...], at: int
     ) -> "tuple[int, int, Store | None] | None":
-        """Return the last write of a local before *at*: the activation, the statement, and what it stores; no store where it is by a pointer."""
+        """Return the last write of a local before *at*: the activation, the statement, and the store; no store where a pointer wrote it."""
         active = followed.trail.activations[where]
         for n, event, piece in followed.before(where, at):
             stores = [s for s in piece.stores if s.name == name and not s.through and _overlap(s.path, path)]
@@ -332,14 +334,14 @@ class CauseSearch(BeyondBytes):
             ):
                 through = next((s for s in piece.stores if s.through), None)
                 return where, event, through
-            if stores:  # a declaration, which the constructor that it calls comes behind
+            if stores:  # a declaration, whose constructor writes after it
                 return where, event, stores[-1]
         return None
 
     def _by_calls(
         self, followed: _Followed, where: int, event: int, kind: str, name: str, path: tuple[str, ...]
     ) -> "tuple[int, int, Store] | None":
-        """Return the last write by what a statement has called, to which it gave the address of a variable."""
+        """Return the last write by a function that a statement has called with the address of a variable."""
         piece = followed.trail.events[event].piece
         for site in () if piece is None else piece.calls:
             for argument, (_, _, root) in enumerate(site.given):
@@ -384,7 +386,7 @@ class CauseSearch(BeyondBytes):
         return None
 
     def _changed(self, followed: _Followed, where: int, n: int, name: str, path: tuple[str, ...]) -> bool:
-        """Return whether a local has another value behind the *n*-th statement of an activation than before."""
+        """Return whether the *n*-th statement of an activation has changed a local."""
         events = followed.trail.activations[where].events
         if n + 1 >= len(events) or name not in followed.trail.events[events[n + 1]].changes:
             return False
@@ -393,7 +395,7 @@ class CauseSearch(BeyondBytes):
         return bool(before is not _NONE and behind is not before and behind != before)
 
     def _given(self, followed: _Followed, where: int, read: Read, text: str, depth: int) -> Origin:
-        """Return the origin of a local that the function has not written: what it was called with."""
+        """Return the origin of a local that the function has not written: the argument that it was called with."""
         active = followed.trail.activations[where]
         site, argument = self._call_of(followed, where, read.name)
         if site is not None:
@@ -410,7 +412,7 @@ class CauseSearch(BeyondBytes):
         return Origin(text, note="no statement has given it a value")
 
     def _call_of(self, followed: _Followed, where: int, name: str) -> tuple[CallSite | None, int]:
-        """Return the call that an activation was made by, and which argument of it the parameter *name* is."""
+        """Return the call that made an activation, and the number of the argument that its parameter *name* is."""
         active = followed.trail.activations[where]
         if active.parent < 0 or active.called < 0 or name not in active.function.parameters:
             return None, 0
@@ -430,7 +432,7 @@ class CauseSearch(BeyondBytes):
         return (site, argument) if argument < len(site.given) else (None, 0)
 
     def _pointee(self, followed: _Followed, where: int, at: int, read: Read, text: str, depth: int) -> Origin:
-        """Return the origin of what a pointer or reference leads to: written through it here, or before the call."""
+        """Return the origin of the target of a pointer or reference: written through it here, or before the call."""
         pointer = self._definition(followed, where, read.name, (), at)
         target = pointer[2].target if pointer is not None and pointer[2] is not None else None
         if target is not None:
@@ -487,7 +489,7 @@ class CauseSearch(BeyondBytes):
     def _sources(
         self, followed: _Followed, where: int, event: int, reads: Reads, depth: int, own: Read | None = None
     ) -> list[Origin]:
-        """Return the origins of what a statement took: *reads*, and what it loaded; of its *own* variable from before its first turn."""
+        """Return the origins of the values that a statement took: *reads* and its loads; of its *own* variable from before it ran first."""
         found: list[Origin] = []
         known: set[Any] = set()
         turns: dict[str, int] = {}
@@ -520,7 +522,7 @@ class CauseSearch(BeyondBytes):
         return found
 
     def _earlier(self, followed: _Followed, where: int, event: int, read: Read, depth: int) -> Origin | None:
-        """Return the origin of a variable that a statement makes of itself, as `i += 1`: from before it did so first."""
+        """Return the origin of a variable that a statement computes from itself, as `i += 1`: from before it ran first."""
         piece = followed.trail.events[event].piece
         first, turns = event, 0
         while read.kind == LOCAL:
@@ -560,7 +562,7 @@ class CauseSearch(BeyondBytes):
         return found
 
     def _load_text(self, followed: _Followed, load: LoadedBytes) -> tuple[str, str]:
-        """Return what the bytes of a load are called, with their value, and the local array that they are of, if they are."""
+        """Return the name of the bytes of a load, with their value, and the local array that they belong to, if any."""
         access = load.access
         dtype = named(followed.paused, access.allocation, max(access.start, 0), access.size)[2]
         text, local = access_text(followed.paused, access), ""
@@ -593,7 +595,7 @@ class CauseSearch(BeyondBytes):
         return made
 
     def _because(self, followed: _Followed, where: int, event: int) -> str:
-        """Return the last test that led to a statement, or did not lead past it, with its values; nothing where there was none."""
+        """Return the last test that led to a statement, or did not jump past it, with its values; nothing where there was none."""
         piece = followed.trail.events[event].piece
         tests: list[SourcePiece] = []
         while piece is not None:
@@ -611,7 +613,7 @@ class CauseSearch(BeyondBytes):
         return ""
 
     def _entry(self, followed: _Followed, events: list[int], n: int, piece: SourcePiece) -> int:
-        """Return which event began to decide the test of *piece*: that of a switch is seen again at each of its labels."""
+        """Return the event at which the test of *piece* began to be decided: a switch is noted again at each of its labels."""
         if not piece.several:
             return n
         while n and _inside(followed.trail.events[events[n - 1]].piece, piece):
@@ -619,7 +621,7 @@ class CauseSearch(BeyondBytes):
         return n
 
     def _role(self, followed: _Followed, where: int, n: int, coming: SourcePiece | None = None) -> str:
-        """Return the outcome of the test at the *n*-th event of an activation, behind whose last one *coming* comes."""
+        """Return the outcome of the test at the *n*-th event of an activation; after its last event *coming* comes next."""
         events = followed.trail.activations[where].events
         piece = followed.trail.events[events[n]].piece
         assert piece is not None
@@ -641,7 +643,7 @@ class CauseSearch(BeyondBytes):
         *,
         with_place: bool = False,
     ) -> str:
-        """Return a test, what came out and of which values, in words."""
+        """Describe a test: its text, its outcome and its values."""
         assert piece.test is not None
         values = []
         reads = list(reads_in(piece.test.reads, lambda name: followed.value(where, name, (), event)))
@@ -656,7 +658,7 @@ class CauseSearch(BeyondBytes):
         return f"`{piece.test.text}`{place} {word}{given}"
 
     def _decision(self, followed: _Followed, where: int, n: int, then: SourcePiece) -> Origin:
-        """Return the decision of the test at the *n*-th event of an activation, behind which *then* came, and its values' origins."""
+        """Return the decision of the test at the *n*-th event of an activation, after which *then* came, with its values' origins."""
         event = followed.trail.activations[where].events[n]
         piece = followed.trail.events[event].piece
         assert piece is not None
@@ -687,7 +689,7 @@ class CauseSearch(BeyondBytes):
     # -- scalars of instructions -----------------------------------------------------------------
 
     def reach(self, launch: int, logged: "Logged", moment: int) -> None:
-        """Make the trail that leads to a write: those of what it was made of are earlier, and in the same one."""
+        """Make the trail that leads to a write: the scalars that it was made of are earlier in the same trail."""
         self._follow(name_of(logged.core), Position(launch, moment))
 
     def add(self, made: Origin, launch: int, logged: "Logged", depth: int) -> None:
@@ -722,7 +724,7 @@ class CauseSearch(BeyondBytes):
                     made.sources += [] if one is None else [one]
 
     def _issuing(self, followed: _Followed, made: Origin) -> tuple[int, int] | None:
-        """Return the statement that issued the write *made*: its activation and itself; None where it is not in the trail."""
+        """Return the activation and the statement that issued the write *made*; None where it is not in the trail."""
         events = followed.trail.events
         last = bisect_left(events, made.moment, key=lambda one: one.moment) - 1
         for event in range(last, max(last - ISSUED_WITHIN, -1), -1):
@@ -739,19 +741,19 @@ class CauseSearch(BeyondBytes):
 
 
 def key_of(load: LoadedBytes) -> tuple[Any, ...]:
-    """Return what tells the bytes of a load from others."""
+    """Return a key that tells the bytes of a load from others."""
     return load.access.allocation.space, load.owner, load.access.allocation.address + load.access.start
 
 
 def _inside(piece: SourcePiece | None, outer: SourcePiece) -> bool:
-    """Return whether *piece* is *outer*, or stands in it."""
+    """Return whether *piece* is *outer* or lies in it."""
     while piece is not None and piece is not outer:
         piece = piece.parent
     return piece is not None
 
 
 def _placed(read: Read, index: Any) -> Read:
-    """Return *read* with the element that it is of, where its index is known."""
+    """Return *read* with the element that it reads, where its index is known."""
     if not isinstance(index, int) or "[]" not in read.path:
         return read
     n = read.path.index("[]")
@@ -760,7 +762,7 @@ def _placed(read: Read, index: Any) -> Read:
 
 
 def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Return whether one part of a variable is the other, or in it; ``[]`` may be any element."""
+    """Return whether one part of a variable contains the other; ``[]`` may be any element."""
     known = (("[]" in (x, y) and x[0] == y[0] == "[") or x == y for x, y in zip(a, b, strict=False))
     return all(known)
 
@@ -774,7 +776,7 @@ def _member(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _is_value(value: Any) -> bool:
-    """Return whether *value* is one that is told and followed: a number, a record, a tuple with a number in it."""
+    """Return whether *value* is shown and followed: a number, a record, a tuple with a number in it."""
     if isinstance(value, tuple):
         return any(isinstance(one, int | float) for one in value)
     return isinstance(value, _FOLLOWED)
@@ -786,7 +788,7 @@ def _told(read: Read, value: Any) -> str:
 
 
 def _valued(text: str, value: Any) -> str:
-    """Return ``text = value``; of what has no value, or is only a place, the text alone."""
+    """Return ``text = value``; the text alone where there is no value, or only a place."""
     if not _is_value(value):
         return text
     if isinstance(value, dict):

@@ -30,7 +30,7 @@ Key = tuple[str, str, str, int]  # the core, the instruction, and its line
 
 @frozen
 class PredictedTimes:
-    """Moments and the predicted times in us at which they begin, by the core's name, both ascending; and the launch's.
+    """The moments of each core and the predicted times in us at which they begin, both ascending; and the launch's time.
 
     ``costs`` says beside them what each takes by itself, in us: of an asynchronous instruction, its flight.
     """
@@ -42,7 +42,7 @@ class PredictedTimes:
     unknown: int
 
     def at(self, core: str, moment: int) -> tuple[int, float] | None:
-        """Return the last moment of *core* up to *moment* whose time is known, and that time; None where there is none."""
+        """Return the last moment of *core* not after *moment* whose time is known, and that time; None where there is none."""
         known = self.moments.get(core, [])
         at = bisect_right(known, moment) - 1
         return (known[at], self.times[core][at]) if at >= 0 else None
@@ -56,7 +56,7 @@ class PredictedTimes:
         return self.times[core][at], self.costs[core][at]
 
     def first(self, core: str, time_us: float) -> int | None:
-        """Return the first moment of *core* that begins at *time_us* or later; None behind its last."""
+        """Return the first moment of *core* that begins at *time_us* or later; None where all begin earlier."""
         at = bisect_left(self.times.get(core, []), time_us)
         known = self.moments.get(core, [])
         return known[at] if at < len(known) else None
@@ -108,7 +108,7 @@ def clock_of(runs: RunMaker, launch: int) -> PredictedTimes:
 
 
 def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, list[TimeSpan]], float]:
-    """Return the issue of every instruction by core, name and line, each in turn, the flights alike, and the launch's time."""
+    """Return the spans of the launch by core, name and line, in order: of issues, and of flights; and the launch's time."""
     session, _ = recorded.again([EveryStep()], timing=True)
     ear = Ear(ShownOutput())
     ear.loud = False
@@ -169,7 +169,7 @@ def _clock(
 
 
 def _ascending(times: Iterable[float]) -> list[float]:
-    """*times*, none before the one in front of it: a core issues in order."""
+    """Return *times* with each at least as late as the one before it: a core issues in order."""
     kept: list[float] = []
     for time in times:
         kept.append(max(time, kept[-1]) if kept else time)

@@ -84,7 +84,7 @@ def access_text(paused: PausedRun, access: Access) -> str:
 
 
 def accesses_text(paused: PausedRun, accesses: Sequence[Access], *, pieces: bool = False) -> str:
-    """Return several accesses, each by itself; *pieces* of one operand that follow each other as one, the first few of many."""
+    """Return several accesses, the first few of many; *pieces* of one operand that follow each other are joined."""
     joined: list[Access] = [] if pieces else list(accesses)
     for access in accesses if pieces else ():
         last = joined[-1] if joined else None
@@ -98,7 +98,7 @@ def accesses_text(paused: PausedRun, accesses: Sequence[Access], *, pieces: bool
 
 
 def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
-    """Tell the bytes that an effect writes and reads, and which *pipe* carries it."""
+    """Describe the bytes that an effect writes and reads; with *pipe* also the pipe that carries it."""
     parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
@@ -112,7 +112,7 @@ def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
 
 
 class Parted(ABC):
-    """A value that says itself how it is shown, and what it unfolds into."""
+    """A value that knows its text and its parts."""
 
     @property
     @abstractmethod
@@ -126,7 +126,7 @@ class Parted(ABC):
 
     @abstractmethod
     def parts(self, first: int = 0, stop: int | None = None) -> "list[tuple[str, str, Any]]":
-        """Return its members or elements: the name, what is written behind the expression of the whole, and the value."""
+        """Return its members or elements: the name, the text that selects it in an expression (``.name``, ``[3]``), and the value."""
 
     @abstractmethod
     def text(self, paused: PausedRun | None = None, letter: str = "") -> str:
@@ -157,7 +157,7 @@ def value_text(value: object, paused: PausedRun | None = None) -> str:
 
 
 def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4, most: int | None = None) -> str:
-    """Return a pointer: type, memory, region, first values, with poison marked; of an array of *most* elements no more of them."""
+    """Return a pointer on one line: type, memory, region, the first values with poison marked, at most *most* of them."""
     view = pointer.view
     head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
     place = address_text(pointer, paused)
@@ -172,7 +172,7 @@ def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4, most: i
 
 
 def address_text(pointer: Ptr, paused: PausedRun | None) -> str:
-    """Tell where a pointer points: ``term1[105]``, or its address."""
+    """Return the target of a pointer: ``term1[105]``, or its address."""
     if paused is None:
         return f"{pointer.address:#x}"
     name, begins, dtype = named(paused, pointer.view.allocation, max(pointer.offset, 0))
@@ -202,7 +202,7 @@ def elements(array: np.ndarray[Any, Any]) -> list[str]:
 
 
 def where_text(file: str, line: int, function: str) -> str:
-    """``computeExp at kernel.py:143``, the file relative to the current folder."""
+    """Return ``computeExp at kernel.py:143``, the file relative to the current folder."""
     return f"{function} at {place_of(file)}:{line}"
 
 
@@ -230,7 +230,7 @@ def end_text(recorded: "KeptLaunch", stop: Stop) -> str:
 
 
 def outcome_text(result: object) -> str:
-    """Word the outcome of the program behind its end: the status of an operator's run, and how accurate its outputs or those of a case are."""
+    """Describe how the program came out: the status of an operator's run, the accuracy of its outputs or of a case's."""
     status = getattr(result, "status", None)
     text = "" if status is None else f" with {getattr(status, 'name', status)}"
     for name, one in getattr(result, "judged", {}).items():

@@ -1,4 +1,4 @@
-"""Expressions in the variables of a kernel, evaluated without a trace in the machine, from names that reach nothing of the system."""
+"""Expressions in the variables of a kernel: they leave no trace in the machine, and reach nothing of the system."""
 
 import ast
 import builtins
@@ -108,7 +108,7 @@ SURFACE = "mlusim.bang"
 
 
 def check(tree: ast.AST) -> None:
-    """Raise `UsageError` for an attribute or a name that leads behind the values of the program."""
+    """Raise `UsageError` for an attribute or a name that leads from the program's values to the interpreter or the system."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in FRAMES):
             raise UsageError(f"an expression of the debugger cannot use .{node.attr}")
@@ -150,7 +150,7 @@ def _pure(value: object) -> bool:
 
 
 class _Module:
-    """A module as an expression sees it: what it computes with, and its values."""
+    """A module as an expression sees it: its plain values, and its functions that only compute."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -178,7 +178,7 @@ class _Module:
 
 
 class Probe:
-    """The port of the debugger's own pointers: they load without being counted, and never store."""
+    """The port of the debugger's own pointers, which load without being counted and never store."""
 
     place: Any = None
     session: Any = None
@@ -204,7 +204,7 @@ class Probe:
         """Change nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
-        """Return *fault* as it is: no core is at fault for what an expression does."""
+        """Return *fault* as it is: an expression's fault is no core's."""
         return fault
 
 
@@ -215,7 +215,7 @@ def pointer_at(allocation: Allocation, offset: int, dtype: DType) -> Ptr:
 
 
 class _Refusing:
-    """Stands for the announcer of a core while an expression runs: no intrinsic gets past it."""
+    """Takes the place of a core's announcer while an expression runs, and refuses every intrinsic."""
 
     def __getattr__(self, name: str) -> Any:
         raise UsageError("an expression of the debugger cannot execute intrinsics")
@@ -223,7 +223,7 @@ class _Refusing:
 
 @contextmanager
 def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
-    """Let *core*'s pointers load in the block without being counted, wait or switch, and store only with *stores*."""
+    """Let *core*'s pointers load in the block without being counted, without waits and switches; let them store only with *stores*."""
     if core is None:
         yield
         return
@@ -252,16 +252,16 @@ def _no(*_: object) -> None:
 
 
 class NoValueYet(UsageError):
-    """An expression that names a variable which is not in scope at this moment, and may be at another."""
+    """The error of an expression that names a variable which is not in scope now, but may be at another moment."""
 
 
 @define(eq=False)
 class Expression:
-    """An expression of the user: code of Python where it is that; in a frame of BANG C it is read as C first."""
+    """An expression of the user, compiled as Python where it is Python; in a frame of BANG C it is read as C first."""
 
     text: str
     code: CodeType | None
-    reason: str = ""  # why it is none of Python
+    reason: str = ""  # the reason why it is not Python
     _trees: "dict[int, Tree | NoExpression]" = field(factory=dict)
 
     def tree(self, scope: "FrameNames") -> Tree:
@@ -341,7 +341,7 @@ def evaluate(
 def c_scope(
     frame: FrameType | None, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
 ) -> "FrameNames | None":
-    """Return the names that are visible in a frame of BANG C, with *beyond* also those that were; None in one of Python.
+    """Return the names that are in scope in a frame of BANG C, with *beyond* also those that no longer are; None in a frame of Python.
 
     Without a frame, or where variables at file scope are made, those of the kernel's file: types, macros and functions.
     """
@@ -373,7 +373,7 @@ def _tried(
     *,
     beyond: bool,
 ) -> "Typed | NoExpression | None":
-    """Return the value that an expression has in C; where it may be Python's, the reason, None in a kernel of Python."""
+    """Return the value of an expression in C; the reason where it has none and may be Python's; None in a kernel of Python."""
     scope = c_scope(frame, extra, beyond=beyond)
     if scope is None:
         return None
@@ -407,14 +407,14 @@ def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[
 
 @contextmanager
 def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
-    """Evaluate without a trace in the machine, but for *stores*; what is raised becomes a `UsageError` with the reason."""
+    """Evaluate in the block without a trace in the machine, but for *stores*; an error becomes a `UsageError` with its reason."""
     try:
         with quiet(core, stores=stores), unfiltered(), np.errstate(all="ignore"):
             yield
     except NoExpression:
         raise
     except MlusimError as error:
-        if isinstance(error, Fault):  # the expression's own, which is at no line of the kernel
+        if isinstance(error, Fault):  # the expression's own fault is at no line of the kernel
             error.file = error.task = None
         raise UsageError(str(error)) from None
     except NameError as error:
@@ -424,14 +424,14 @@ def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
 
 
 def condition(text: str) -> Any:
-    """Return a test of *text* on a core and a frame: whether it holds, or a note where it cannot be evaluated."""
+    """Return a test of *text* on a core and a frame; it returns whether it holds, or a note where it cannot be evaluated."""
     code = parse(text)
 
     def test(core: "Core | None", frame: FrameType | None) -> bool | str:
         try:
             value = evaluate(code, frame, core)
         except NoValueYet:
-            return False  # as `i == 2` at the head of the loop that declares i, before its first pass
+            return False  # i is not in scope yet where `i == 2` is tested at the head of the loop that declares it
         except UsageError as error:
             return f" (its condition cannot be evaluated: {error})"
         try:

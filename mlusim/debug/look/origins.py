@@ -1,4 +1,4 @@
-"""The writer of a byte: the instruction, task, line and moment that last did, and where its sources came from."""
+"""The writer of a byte: the instruction that wrote it last, with its task, line and moment, and the origins of its sources."""
 
 import itertools
 from abc import ABC, abstractmethod
@@ -42,7 +42,7 @@ class Byte:
 
 @define(eq=False)
 class Logged:
-    """A step that writes: by which core, into whose memory, and from whose."""
+    """A step that writes, with its core and the owners of the memories that it writes and reads."""
 
     step: Step
     core: Core
@@ -51,7 +51,7 @@ class Logged:
 
     def touches(self, byte: Byte) -> Access | None:
         """Return the access that writes *byte*, if one does; the last, where several do."""
-        # From the back: of operands that overlap, the last one is what stays.
+        # From the last: where operands overlap, it is the last one whose bytes stay.
         for access, owner in reversed(tuple(zip(self.step.writes, self.owners, strict=True))):
             if access.allocation.space is byte.space and owner == byte.owner:
                 at = byte.address - access.allocation.address
@@ -115,7 +115,7 @@ class WriteLog(RunListener):
         self._known = {logged.step: n for n, logged in enumerate(self._steps)}
 
     def last(self, byte: Byte, before: int) -> tuple[int, Logged, Access] | None:
-        """Return the last write of *byte* before moment *before*: its moment, what it was, and which operand."""
+        """Return the last write of *byte* before moment *before*: its moment, its step, and the operand."""
         writers = {n: a for n, logged in enumerate(self._steps) if (a := logged.touches(byte)) is not None}
         if not writers:
             return None
@@ -154,15 +154,15 @@ class Origin:
 
 
 class BeyondBytes(ABC):
-    """Knows what a write was made of besides bytes."""
+    """Finds the scalars that a write was made of."""
 
     @abstractmethod
     def reach(self, launch: int, logged: Logged, moment: int) -> None:
-        """Prepare for the write of *logged* at *moment*; those of what it was made of come before `add` is asked."""
+        """Prepare for the write of *logged* at *moment*, before the writes are traced that it was made of and `add` is called."""
 
     @abstractmethod
     def add(self, made: Origin, launch: int, logged: Logged, depth: int) -> None:
-        """Add to the write *made* what it was made of, over *depth* links."""
+        """Add to the write *made* the scalars that it was made of, followed over *depth* links."""
 
 
 @define(eq=False)
@@ -174,7 +174,7 @@ class _Segment:
     paused: PausedRun
 
 
-_Found = tuple[tuple[int, Logged, Access], PausedRun]  # a write, and the machine behind it
+_Found = tuple[tuple[int, Logged, Access], PausedRun]  # a write, and the machine after it
 
 
 class OriginSearch:
@@ -202,7 +202,7 @@ class OriginSearch:
     def origin(self, byte: Byte, text: str) -> Origin:
         """Trace the origin of *byte*, which the user calls *text*."""
         here = self._here
-        # With lines behind it, the moment's own effect has come.
+        # Where lines of the kernel have followed it, the moment's own effect has happened.
         before = here.moment if here.lines == 0 else here.moment + 1
         return self.follow(byte, text, here.launch, before, self._depth)
 
@@ -219,7 +219,7 @@ class OriginSearch:
                 return Origin(text, note=UNWRITTEN if unwritten else GIVEN)
             try:
                 changed = self._changed(home, byte.address - home.address, earlier, launch)
-            except UsageError as error:  # behind the history
+            except UsageError as error:  # the launch's tensors are no longer kept
                 return Origin(text, note=str(error))
             if changed:
                 return Origin(
@@ -230,7 +230,7 @@ class OriginSearch:
         return self._write(byte, text, launch, found, depth)
 
     def _write(self, byte: Byte, text: str, launch: int, found: "_Found", depth: int) -> Origin:
-        """Return the origin that a write of *byte* is, with what it was made of."""
+        """Return a write of *byte* as an origin, with the bytes and scalars that it was made of."""
         (moment, logged, access), paused = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         sources = list(self._sources(byte, logged, access, paused))
@@ -280,7 +280,7 @@ class OriginSearch:
     def _sources(
         self, byte: Byte, logged: Logged, written: Access, paused: PausedRun
     ) -> Iterator[tuple[Byte, str]]:
-        """Yield the bytes that the one was made of, and their names."""
+        """Yield the bytes that a written byte was made of, and their names."""
         gathered = _gathered(logged, written)
         if gathered is not None:
             at = byte.address - written.allocation.address - written.start
@@ -300,7 +300,7 @@ class OriginSearch:
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
     def _last(self, byte: Byte, launch: int, before: int) -> "_Found | None":
-        """Return the last write in one launch, and the machine behind it: from a log of the last moments, then from earlier ones."""
+        """Return the last write in one launch, and the machine after it: from a log of the last moments, then from earlier logs."""
         segments = self._logs.setdefault(launch, [])
         if not segments or before > segments[0].until:
             here = self._here
@@ -336,7 +336,7 @@ class OriginSearch:
 
 
 def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None, bool]] | None":
-    """Return the piece behind *written* of an instruction that moves pieces, and its element of each list of places.
+    """Return the piece that went to *written* by an instruction that moves pieces, and its element in each list of places.
 
     With each its owner, and whether it is the piece itself.  None for every other instruction.
     """
@@ -359,7 +359,7 @@ def _spelling(step: Step) -> str:
 
 
 def _width(access: Access, written: Access) -> int:
-    """Return the bytes of one element, as well as sizes tell."""
+    """Return the number of bytes of one element, as far as sizes tell."""
     return 4 if access.size % 4 == 0 and written.size % 4 == 0 else 2 if access.size % 2 == 0 else 1
 
 

@@ -109,7 +109,7 @@ def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allo
 
 
 def owner_in(space: Space, core: "Core | None") -> str | None:
-    """Return whose memory an address of *space* is, seen from *core*."""
+    """Return the name of the core or cluster that owns *space* as *core* sees it; None for GDRAM."""
     if space is GDRAM:
         return None
     if core is None:
@@ -146,7 +146,7 @@ def _by_number(text: str, paused: PausedRun, core: "Core | None") -> ByteSpan | 
 
 
 def _bounded(span: ByteSpan, nbytes: str | None) -> ByteSpan:
-    """*span*, or its first *nbytes* bytes; raises `UsageError` where it has fewer."""
+    """Return *span*, or its first *nbytes* bytes; raises `UsageError` where it has fewer."""
     if nbytes is None:
         return span
     count = int(nbytes, 0)
@@ -186,7 +186,7 @@ def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 def _based(
     text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None
 ) -> tuple[Ptr | None, tuple[int, ...] | None]:
-    """Return the pointer that brackets are behind, and the shape, where it is a whole tensor's."""
+    """Return the pointer before the brackets, and the shape where it is a whole tensor."""
     name = text.strip()
     pointer = named(name, paused, core, frame)
     if pointer is not None:
@@ -199,7 +199,7 @@ def _based(
 def _elements(
     item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: "Core | None"
 ) -> tuple[int, int]:
-    """Return the first element that *item* means and the one behind the last."""
+    """Return the first element that *item* means, and the one after the last."""
 
     class Index:
         def __getitem__(self, item: object) -> Any:

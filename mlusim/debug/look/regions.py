@@ -80,7 +80,7 @@ def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
 
 
 def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
-    """Return the declarations on the chip of *core* and its cluster, by the names of the variables that point there."""
+    """Return what *core* and its cluster have declared on the chip, by the names of the variables that keep it."""
     rows = []
     for owner, allocation in paused.allocations(core):
         if owner is None or core is None:
@@ -93,7 +93,7 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
 
 
 def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> list[RegionState]:
-    """Return the pointers of BANG C into arrays of the chip, each up to the next one: where a region ends is inferred."""
+    """Return the regions that pointers of BANG C carve out of arrays on the chip; each is taken to end where the next begins."""
     places: dict[int, tuple[Allocation, dict[int, tuple[str, DType]]]] = {}
     on_chip = {id(a): a for owner, a in paused.allocations(core) if owner is not None and core is not None}
     while frame is not None and c_scope(frame) is not None:
@@ -140,7 +140,7 @@ def _state(
 
 
 def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[str, str, int]:
-    """Return the least and the greatest value, and how many are no numbers."""
+    """Return the least and the greatest value, and the count of NaN without the poison."""
     if array.dtype.kind in "iu":
         kept = array[~fresh]
         return (str(kept.min()), str(kept.max()), 0) if kept.size else ("-", "-", 0)
@@ -188,7 +188,7 @@ def examine(
 
 
 def _usual(span: ByteSpan, dtype: DType, left: int, *, exact: bool) -> int:
-    """Return how many elements are shown by default; of what is exact all, even those that do not exist."""
+    """Return how many elements are shown by default; of an exact span all, so that one that is too long is refused."""
     if exact:
         return max(1, min(span.nbytes // dtype.size, LONGEST))
     return max(1, min(USUAL, left // dtype.size))
@@ -272,7 +272,7 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[ByteSpan, Core | None]":
-    """Return the bytes of *span* in another paused: of the core with the same name.
+    """Return *span* and its owner in another paused run: the core of the same name there.
 
     Raises `UsageError` where that core does not run there.
     """
