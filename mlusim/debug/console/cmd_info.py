@@ -1,4 +1,4 @@
-"""The command `info`: one view of the machine after the other."""
+"""The command `info`, and its views of the machine."""
 
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ SHORT = {
     "l": "locals",
     "la": "launch",
     "t": "tasks",
-}  # names that would be those of several views
+}  # beginnings that fit several views, and the one that is meant
 BAR = 32  # columns of a bar
 
 
@@ -161,7 +161,7 @@ def _locals(session: "DebugSession", words: str) -> str:
 def _declared(
     session: "DebugSession", frame: "FrameType", held: "Mapping[str, Any]"
 ) -> "list[tuple[str, str]]":
-    """Return variables of *frame* as the source declares them, with the values that they have *held*."""
+    """Return the variables of *frame* whose values are *held*, as the source declares them, with these values."""
     scope = c_scope(frame, beyond=True)
     types = {} if scope is None else scope.types()
     return [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
-AROUND = 5  # lines of source shown before and behind the current one
+AROUND = 5  # lines of source shown before and after the current one
 
 
 def where(console: "CommandContext", words: str) -> str:
@@ -71,9 +71,9 @@ def _level(session: "DebugSession", level: int) -> str:
 
 
 def list_(console: "CommandContext", words: str) -> str:
-    """Show the source around a line, or on from what was shown last at this stop."""
+    """Show the source around a line; without a place the lines after those shown last at this stop."""
     session = console.session
-    # Lines go on from the last list of this stop only; at another stop `list` begins at its line.
+    # Only at the same stop does `list` go on from the lines shown last; at another it begins at the line there.
     known = console.listed if console.listed is not None and console.listed[0] is session.stop else None
     if words == "-" or (not words and known is not None):
         if known is None:
@@ -106,7 +106,7 @@ def _meant(session: "DebugSession", words: str) -> tuple[str, int, int]:
     begin, comma, end = (word.strip() for word in words.partition(","))
     if not comma:
         file, line = _place(session, begin)
-        # Of a function the lines behind its first are wanted; of a line those around it.
+        # A function is shown from its first line on, a line with those around it.
         before = 1 if begin.isidentifier() else AROUND
         return file, max(1, line - before), line + 2 * AROUND - 1 - before + (before == AROUND)
     if not begin and not end:
@@ -117,7 +117,7 @@ def _meant(session: "DebugSession", words: str) -> tuple[str, int, int]:
     other, last = _place(session, end) if end else (file, first + 2 * AROUND - 1)
     if not begin:
         return other, max(1, last - 2 * AROUND + 1), last
-    # A bare number behind the comma means the file of the first place, and not that in focus.
+    # A bare number after the comma is a line of the first place's file, not of the file in focus.
     if other != file and ":" not in end and end.isdigit():
         other = file
     if other != file or last < first:

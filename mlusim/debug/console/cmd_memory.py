@@ -62,7 +62,7 @@ def print_(console: "CommandContext", words: str) -> str:
 
 
 def print_form(words: str, command: str) -> tuple[str, str]:
-    """Return the letter of a form before an expression, or nothing, and the expression.  Raises `UsageError` for what is no form."""
+    """Return the letter of the form before an expression, or "", and the expression; raises `UsageError` for a form that there is not."""
     form, words = _form(words)
     letters = form["letters"] if form else ""
     if form is not None and (letters not in FORM_LETTERS or form["count"]):
@@ -96,7 +96,7 @@ def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
 
 
 def parse_or_assign(words: str) -> "Expression":
-    """Return an expression; raises `UsageError`, for an assignment with the command that makes it."""
+    """Return an expression; raises `UsageError`, which names the command `set` where it is an assignment."""
     try:
         return parse(words)
     except UsageError:
@@ -120,7 +120,7 @@ def parse_or_assign(words: str) -> "Expression":
 
 
 def _count(session: "DebugSession", text: str) -> int | None:
-    """Return how many elements ``place@text`` means; None where that is no integer, as behind the @ of Python."""
+    """Return how many elements ``place@text`` means; None where *text* is no integer, as in a matrix product of Python."""
     try:
         value = evaluate(parse(text), session.frame(), session.core(), _known(session))
     except UsageError:
@@ -129,7 +129,7 @@ def _count(session: "DebugSession", text: str) -> int | None:
 
 
 def _array(session: "DebugSession", place: str, count: int, letter: str = "") -> str:
-    """*count* elements from *place* on, as ``place@count`` means them."""
+    """Return the text of *count* elements from *place* on, for ``place@count``."""
     of_c = elements_from(parse(place), count, session.frame(), session.core(), _known(session))
     if of_c is not None:
         return of_c.text(session.look(), letter)
@@ -149,7 +149,7 @@ def _array(session: "DebugSession", place: str, count: int, letter: str = "") ->
 
 
 def _known(session: "DebugSession") -> "dict[str, Any]":
-    """Return the names for expressions: memory, and the arrays of the host, dotted ones as members of what is before the dot."""
+    """Return the names for expressions: memory, and the host's arrays; ``input.x`` becomes a member of ``input``."""
     arrays = session.arrays()
     known: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
     for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
@@ -159,7 +159,7 @@ def _known(session: "DebugSession") -> "dict[str, Any]":
 
 
 def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
-    """Return the element or elements that brackets with commas or a colon mean, which are no expression of Python; else None."""
+    """Return the elements that brackets with commas or a colon mean, where they are no expression of Python; else None."""
     if not words.endswith("]"):
         return None
     try:
@@ -243,7 +243,7 @@ def _other(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarray[An
 
 
 def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
-    """Return the elements of another place of the device, as they are now; None where *text* is none."""
+    """Return the elements of another place of the device, as they are now; None where *text* is no place."""
     try:
         span = resolve(text, session.look(), session.core(), session.frame())
         return array_of(session.look(), session.core(), span)
@@ -324,7 +324,7 @@ def why(console: "CommandContext", words: str) -> str:
 def _told(
     session: "DebugSession", origin: "Origin", level: int = 0, known: "set[str] | None" = None
 ) -> "list[str]":
-    """Return the lines of a chain; a test that led to several of its statements is told at the first."""
+    """Return the lines of a chain; a test that led to several statements is shown once, at the first."""
     known = set() if known is None else known
     indent = "  " * level
     head = f"{indent}{'from ' * (level > 0)}{origin.place}"
@@ -387,7 +387,7 @@ def ptype(console: "CommandContext", words: str) -> str:
 
 
 def _type_of(session: "DebugSession", words: str, names: "Mapping[str, Any]") -> "t.Type | str | None":
-    """Return the type of C that *words* are, or have as an expression; of a function as text; None where it is Python's."""
+    """Return the type of C that *words* name, or have as an expression; of a function its text; None in a kernel of Python."""
     scope = c_scope(session.frame(), names)
     if scope is None:
         return None
@@ -407,7 +407,7 @@ def _type_of(session: "DebugSession", words: str, names: "Mapping[str, Any]") ->
 
 
 def _defined(kind: t.Type, enumerations: "Mapping[str, Mapping[str, int]]") -> str:
-    """Return a type of C with the members of the record, or the numbers of the enumeration, that it is or leads to."""
+    """Return the definition of a type of C: with the members of its record, also behind a pointer or array, or the numbers of its enumeration."""
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Record):
         return f"{_members(kind.to)} {'&' if kind.reference else '*'}  // to {_bytes(kind.to)}"
     if isinstance(kind, t.Array) and isinstance(kind.of, t.Record):
@@ -433,12 +433,12 @@ def display(console: "CommandContext", words: str) -> str:
         _, text = print_form(words, "display")
         if not text:
             raise UsageError("display takes an expression, as in `display count` or `display/x mask`")
-        # A mistake in the syntax is told now and not at each stop; @COUNT is no part of the expression.
+        # A mistake in the syntax is reported now, not at each stop; @COUNT is no part of the expression.
         parse_or_assign(text.partition("@")[0])
         session = console.session
         codes = [function.code for function in session.functions]
         known = names_of(session.look(), session.core())
-        # The names on both sides of @ are wanted, which the parser has for any operator that it knows.
+        # The names on both sides of @ have to be known; any operator that the parser knows serves to find them.
         unknown = [
             n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in known
         ]
@@ -460,7 +460,7 @@ def undisplay(console: "CommandContext", words: str) -> str:
 
 
 def displays_text(console: "CommandContext") -> str:
-    """Return every displayed expression with its value here; where it has none, why."""
+    """Return every displayed expression with its value here, or with the reason why it has none."""
     lines = []
     for number, words in console.displays.items():
         letter, text = print_form(words, "display")
@@ -474,7 +474,7 @@ def displays_text(console: "CommandContext") -> str:
 
 
 def _brief(sentence: str) -> str:
-    """Return what a sentence of an error says, without what to do about it: it is repeated at every stop."""
+    """Return the first half of an error's sentence: its remedy would be repeated at every stop."""
     said = sentence.partition(";")[0]
     return said.partition(" has no value in C: ")[2] or said
 
@@ -487,22 +487,22 @@ zeros, d signed, u unsigned, o octal, t binary, a address, c character, f float;
 FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for
 1, 2, 4 and 8 bytes.  Without letters the place's own type is shown, without a count all of p[2:8] or nram+0x100:64,
 and of other places eight elements.  `poison` is a float that was never
-written, `-1?` an integer that looks like one."""
+written, `-1?` an integer whose bytes look as if it never was."""
 
 PLACES = """PLACE is nram+0x100 (gdram, ldram, wram, sram; an offset in bytes), an address as 0x200100, either with a count
 of bytes as nram+0x100:64, a region of the plan, a tensor, a declaration by its variable, or an expression that
 gives a pointer; elements as p[3], p[2:8], out[0, 3, 5].  Where a region and a tensor share a name, a variable
 comes first, then the region; region.NAME and tensor.NAME say which."""
 
-WHY = """EXPR is a variable, a member, an element of memory, or what is computed of such.  Each line is a statement that gave a
-value, with the values that it took below it: variables of the same function, arguments and results of functions, loads from
-memory and their writers, back to literals, arguments of the launch and the host's tensors.  `because` is the test that led to the
-statement.  `why branch` and `why` alone tell the last decision of the function, `why branch LINE` the last one at that line."""
+WHY = """EXPR is a variable, a member, an element of memory, or a computation with these.  Each line is a statement that gave a
+value, and below it are the values that it took: variables of the same function, arguments and results of functions, loads
+from memory and their writers, back to literals, arguments of the launch and the host's tensors.  `because` is the test that
+led to the statement.  `why branch`, as `why` alone, shows the last decision of the function, `why branch LINE` the last at that line."""
 
 FORK = """A variable of the function in focus, or elements of memory as p[2:8], tensor[0, 3], region[0]; one value or as many
 as there are elements.  The run forks there: it is no longer what the program does, going back and forth keeps the
 change, and the program continues with what becomes of the launch's tensors, where it has not passed the launch already.
-Changes behind this place in the launch are given up.  `info changes` lists them."""
+Changes that were made at later places of the launch are dropped.  `info changes` lists them."""
 
 COMMANDS = (
     Command("print", ("p",), "[/FORM] EXPR[@COUNT]", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, PRINTS, completes="place"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _counted(verb: "Callable[..., Stop]") -> "Callable[[CommandContext, str], str]":
-    """Return the command of a verb that takes a session, a count, and whether lines of any task count: ``[N] [all]``."""
+    """Return the command of a verb that takes ``[N] [all]``: a count, and whether the steps of every task count."""
 
     def command(console: "CommandContext", words: str) -> str:
         count, everyone = _count_all(words)
@@ -27,7 +27,7 @@ def _counted(verb: "Callable[..., Stop]") -> "Callable[[CommandContext, str], st
 
 
 def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[CommandContext, str], str]":
-    """Return the command of a verb with ``[N]``."""
+    """Return the command of a verb that takes ``[N]``."""
 
     def command(console: "CommandContext", words: str) -> str:
         count, everyone = _count_all(words)
@@ -79,7 +79,7 @@ def advance(console: "CommandContext", words: str) -> str:
         session.forward()
     finally:
         session.breakpoints.pop(made.number, None)
-        session.numbered -= 1  # no breakpoint of the user's
+        session.numbered -= 1  # its number is given back: it was no breakpoint of the user's
     return console.stop_text()
 
 

@@ -1,4 +1,4 @@
-"""The commands that say where to stop, what is done there, and what is kept of it for another session."""
+"""The commands about breakpoints: where to stop, what to do there, and how to keep them for another session."""
 
 import re
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) ->
 
 
 def _conditions(words: str) -> tuple[str, dict[str, Any]]:
-    """Return the place, and what was said behind it: ``task N``, ``ignore N``, ``if EXPR``."""
+    """Return the place, and the options after it: ``task N``, ``ignore N``, ``if EXPR``."""
     # The condition goes first, because it reaches to the end of the line and may hold the other words.
     said: dict[str, Any] = {}
     found = _IF.search(words)
@@ -88,7 +88,7 @@ def _expression(text: str) -> None:
     except UsageError as error:
         behind = _COUNT.search(text) or _TASK.search(text)
         if behind is not None:
-            # Behind `if` all belongs to the expression, which is the usual slip.
+            # Everything after `if` belongs to the expression: `task` after it is the usual slip.
             raise UsageError(f"{error}; write `{behind[0].strip()}` in front of `if`") from None
         raise
 
@@ -200,7 +200,7 @@ def commands(console: "CommandContext", words: str) -> str:
 
 
 def attach(console: "CommandContext", number: int, lines: list[str]) -> None:
-    """Keep the commands of a breakpoint; none of them: forget them."""
+    """Keep *lines* as the commands of a breakpoint; forget those that it had where there are none."""
     kept = [line.strip() for line in lines if line.strip()]
     console.attached[number] = kept
     if not kept:
@@ -229,12 +229,12 @@ def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
     verb = "tbreak" if made.temporary else "break"
     if isinstance(location, Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
-        # The words say it only where it was typed; the span always knows.
+        # Whether any task is meant is in the words only where it was typed; the span always knows.
         place += " all" if location.span.anyone and not place.endswith(" all") else ""
     elif isinstance(location, ValueWatch):
         verb, place = "watch", place + " all" * (location.label is None)
     elif isinstance(location, LineLocation):
-        # The line that was found, with its file: a bare number means another file where another frame is in focus.
+        # With its file, because a bare number means another file where another frame is in focus.
         place = f"{location.file}:{location.line}"
     limits = f" {made.task}" * bool(made.task) + f" ignore {made.ignore}" * bool(made.ignore)
     yield f"{verb} {place}{limits}" + (f" if {made.condition}" if made.condition else "")
@@ -242,7 +242,7 @@ def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
     if attached:
         yield from ("commands", *attached, "end")
     if not made.enabled:
-        # $ is the newest breakpoint: in the session that reads the file it has another number.
+        # By $, the newest breakpoint: it gets another number in the session that reads the file.
         yield "disable $"
 
 
@@ -265,7 +265,7 @@ def apply(console: "CommandContext", words: str) -> str:
 def _applied(
     console: "CommandContext", session: "DebugSession", chosen: list[str], line: str
 ) -> Iterator[str]:
-    # The stop is compared by identity: one at an equal place later is another.
+    # Compared by identity: a later stop at an equal place is another one.
     before, stop = (session.focus, session.level), session.stop
     for name in chosen:
         session.focus, session.level = name, 0

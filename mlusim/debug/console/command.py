@@ -27,8 +27,8 @@ GROUPS = (RUNNING, BACK, STOPPING, LOOKING, MEMORY, SESSION)
 class Command:
     """A command: its name, other spellings, its arguments, its group, and what it does.
 
-    ``run`` gets the console and the rest of the line, and returns what to show; it raises `UsageError`
-    for what the user got wrong.  ``repeats`` says that an empty line does it once more; ``completes``
+    ``run`` gets the console and the rest of the line, and returns the text to show; it raises `UsageError`
+    for a mistake of the user's.  ``repeats`` says that an empty line executes it once more; ``completes``
     names what its argument can be: "function", "breakpoint", "task", "place", "info", "command" or "".
     """
 
@@ -44,12 +44,12 @@ class Command:
 
 
 def find_command(name: str, commands: Iterable[Command]) -> Command:
-    """Return the command called *name*, or the only one that begins so; raises `UsageError` for none and for several."""
+    """Return the command called *name*, or the only one whose name begins so; raises `UsageError` where there is none, or are several."""
     every = tuple(commands)
     for command in every:
         if name == command.name or name in command.aliases:
             return command
-    # The first letters do where they are unambiguous, as in gdb.
+    # The first letters are enough where they are unambiguous, as in gdb.
     begun = [c for c in every if c.name.startswith(name)]
     if len(begun) == 1:
         return begun[0]
@@ -73,7 +73,7 @@ class CommandContext(ABC):
     """The session, the table of commands, and what a command may ask of the console.
 
     ``leaves`` is set by the command that ends the console; ``displays`` are the expressions that every stop
-    shows, by number, ``attached`` the commands of breakpoints, ``collecting`` the lines of such that are being typed.
+    shows, by number, ``attached`` the commands of breakpoints by number, ``collecting`` those that are being typed.
     """
 
     def __init__(self, session: "DebugSession", commands: tuple[Command, ...]) -> None:
@@ -85,7 +85,8 @@ class CommandContext(ABC):
         self.displayed = 0
         self.attached: dict[int, list[str]] = {}
         self.collecting: tuple[int, list[str]] | None = None
-        self.listed: tuple[Stop, str, int, int] | None = None  # the file and lines shown last, at which stop
+        # The stop of the last `list`, its file, and its first and last line.
+        self.listed: tuple[Stop, str, int, int] | None = None
 
     @abstractmethod
     def execute(self, line: str) -> Reply:
@@ -101,18 +102,18 @@ class CommandContext(ABC):
 
     @abstractmethod
     def replay(self, name: str, *, trust: bool = False) -> list[str]:
-        """Leave the session for that of a recording, whose code runs with *trust* only; return what is not as recorded."""
+        """Leave the session for that of a recording, whose code runs with *trust* only; return how it differs from the recording."""
 
     @abstractmethod
     def complete(self, text: str) -> list[str]:
         """Return the words that the last word of *text* may become."""
 
 
-# Plain tables: columns as wide as they need to be, for terminals of any width and for tests.
+# Plain tables: columns as wide as their texts, whatever the terminal's width, so that a test sees what a user does.
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return the lines of columns, two blanks apart; empty columns are left out."""
+    """Return a table of text, its columns two blanks apart; empty columns are left out."""
     kept = [list(row) for row in rows]
     shown = [n for n in range(len(heads)) if any(row[n] for row in kept)]
     lines = [[heads[n] for n in shown], *([row[n] for n in shown] for row in kept)]
@@ -124,7 +125,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:
-    """Return the names and values, one pair a line."""
+    """Return names and values as text, one pair a line."""
     kept = list(rows)
     width = max((len(name) for name, _ in kept), default=0)
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in kept)

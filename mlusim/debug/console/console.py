@@ -113,9 +113,9 @@ SHOWN = 4  # elements of a watchpoint that are shown one by one
 
 
 def change_of(session: "DebugSession", made: Breakpoint) -> str:
-    """``buffer[3]: 0 -> 7``: the elements that are about to change; nothing where that cannot be told.
+    """Return the elements that are about to change, as in ``buffer[3]: 0 -> 7``; nothing where that is not known.
 
-    What they will be is read from a run of the launch that goes one moment further.
+    Their new values are read from another run of the launch, which goes one moment further.
     """
     location, stop = made.location, session.stop
     if not (
@@ -181,7 +181,7 @@ class Console(CommandContext):
         self._again = ""
 
     def execute(self, line: str) -> Reply:
-        """Execute one line, and the commands of a breakpoint at which it has come to stop.
+        """Execute one line, and the commands of the breakpoint at which it stops, if any.
 
         A mistake is a reply with ``ok`` false, and the session goes on.
         """
@@ -266,7 +266,7 @@ class Console(CommandContext):
         return command, words
 
     def replay(self, name: str, *, trust: bool = False) -> list[str]:
-        """Leave the session for that of a recording; return what is not as recorded."""
+        """Leave the session for that of a recording; return how it differs from the recording."""
         recording = recordings.load(name, trust=trust)
         session = DebugSession(recordings.program_in(recording), history=self.session.host.history)
         self.session.close()
@@ -282,7 +282,9 @@ class Console(CommandContext):
         session = self.session
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
-        if session.stop.kind is LAUNCH_END:  # its paused would have to be run to, and has no core in it
+        if (
+            session.stop.kind is LAUNCH_END
+        ):  # to look at the machine the launch would be run once more, and no core is in it
             return end_text(session.recorded, session.stop) + self._ended()
         paused, stop = session.look(), session.stop
         text = stop_text(paused, paused.stop if stop.core is None else stop, self._ended())
@@ -330,7 +332,7 @@ class Console(CommandContext):
             self.session.runs.holder.take(None)
 
     def _tested_at(self, command: Command, rest: str) -> Location | None:
-        """Return the place of the breakpoint whose condition *rest* ends in; None where it ends in none, or before the place is known."""
+        """Return the place of the breakpoint whose condition is being typed at the end of *rest*; None where none is, or the place is not known yet."""
         found = re.match(r"(?P<place>.*?)(?:^|\s)if\s", rest) if command.group == STOPPING else None
         if found is not None and command.name in ("break", "tbreak"):
             return location_of(self.session, re.sub(r"\s+(task|ignore)\s+\w+$", "", found["place"].strip()))
@@ -341,7 +343,7 @@ class Console(CommandContext):
         return None
 
     def _inside(self, last: str) -> list[str] | None:
-        """Return what the last name of an expression may become: a member behind ``.`` or ``->``, a name of C behind an operator.
+        """Return the completions of the last name of an expression: members after ``.`` or ``->``, names of C after an operator.
 
         None where the word is a name from its beginning on.
         """
