@@ -59,8 +59,8 @@ class Source(Widget):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a line sets a breakpoint there, or takes it away."""
-        # The border is the first row.
+        """Set a breakpoint at the line that was clicked, or take it away."""
+        # The border takes the first row.
         self.post_message(self.Clicked(self._first + event.y - 1))
 
     def render(self) -> RenderResult:
@@ -107,17 +107,17 @@ class Pane(VerticalScroll):
         return [self._text]
 
     def show(self, text: str, changed: str | None = None) -> None:
-        """Show *text*; with *changed*, the text of before, lines that differ from it stand out."""
-        # Without a text of before nothing stands out.
+        """Show *text*; where *changed* is the text shown before, the lines that are not in it stand out."""
+        # The first text of a pane has none before it, so that nothing stands out.
         before = set((changed or text).splitlines())
         lines = [Text(line, "" if line in before else "bold yellow") for line in text.splitlines()]
         self._text.update(Text("\n").join(lines))
 
 
 def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str = "") -> str:
-    """Return the tasks as a narrow table: the one in focus marked, then how many there are besides.
+    """Return the tasks as a narrow table with the one in focus marked, and *others* below it.
 
-    Lines of *file*, which is on the screen, go without its name.
+    A place in *file*, which is on the screen, is shown as its line alone.
     """
 
     def where(task: TaskState) -> str:
@@ -193,20 +193,20 @@ class CommandLine(Input):
             self._at = max(0, min(len(self._history), self._at + (-1 if event.key == "up" else 1)))
             self.value = (*self._history, "")[self._at]
             self.cursor_position = len(self.value)
-        elif event.key in ("enter", "ctrl+j"):  # at once, so that what is typed behind it is the next line
+        elif event.key in ("enter", "ctrl+j"):  # at once: what is typed after it belongs to the next line
             event.prevent_default()
             event.stop()
             self.enter()
         elif event.key == "tab":
             event.prevent_default()
             event.stop()
-            # Textual would move the focus with tab.
+            # Tab would otherwise move Textual's focus.
             self.post_message(self.Complete(self.value))
         else:
             await super()._on_key(event)
 
 
-# A terminal driver for a screen that runs beside the main thread, which the session has.
+# A terminal driver for a screen that runs in a thread of its own: the session has the main thread.
 #
 # Textual's driver for POSIX registers handlers of signals itself, and Python allows that in the main
 # thread only. Here the driver's registrations are kept, and the main thread calls them.
@@ -215,7 +215,7 @@ PASSED = ("SIGWINCH", "SIGTSTP", "SIGCONT")  # a changed size, Ctrl-Z, and back 
 
 
 class Signals:
-    """Stands for the module `signal` in Textual's driver: keeps handlers instead of installing them."""
+    """Takes the place of the module `signal` in Textual's driver: it keeps handlers instead of installing them."""
 
     def __init__(self) -> None:
         self._handlers: dict[int, Any] = {}
@@ -224,7 +224,7 @@ class Signals:
         return getattr(signal, name)
 
     def signal(self, number: int, handler: object) -> Any:
-        """Keep *handler*; return the one of before."""
+        """Keep *handler*, and return the one that it replaces."""
         before, self._handlers[number] = self._handlers.get(number, signal.SIG_DFL), handler
         return before
 
@@ -235,7 +235,7 @@ class Signals:
 
     @contextlib.contextmanager
     def passed_on(self) -> Iterator[None]:
-        """While it lasts, the main thread calls the handlers that were kept; called there."""
+        """Let the main thread, which has to be the caller, call the kept handlers in the block."""
         numbers = [getattr(signal, name) for name in PASSED if hasattr(signal, name)]
         before = {number: signal.signal(number, self._call) for number in numbers}
         try:
@@ -247,7 +247,7 @@ class Signals:
 
 @contextlib.contextmanager
 def beside_main() -> Iterator[type[Driver] | None]:
-    """A driver that works in another thread while it lasts; None where Textual's own does.  Called in the main thread."""
+    """Give a driver that works in another thread until the block ends, None where Textual's own does; called in the main thread."""
     if os.name != "posix":
         yield None
         return
@@ -263,8 +263,8 @@ def beside_main() -> Iterator[type[Driver] | None]:
 
 
 PATIENCE = 3  # seconds that a kernel has to end in when the view is left
-KILLED = 130  # what the process ends with where it does not
-WIDE = 120  # columns from which all panes are shown at once
+KILLED = 130  # the exit code of the process where it does not
+WIDE = 120  # columns: from this width on all panes are shown at once
 PANES = {
     "variables": "variables",
     "stack": "stack",
@@ -304,7 +304,7 @@ class DebuggerApp(App[None]):
         """The session could not be made, or broke."""
 
     class Offered(Message):
-        """The words that the last word of the command line may become."""
+        """The completions of the last word of the command line have arrived."""
 
         def __init__(self, words: list[str]) -> None:
             super().__init__()
@@ -357,14 +357,14 @@ class DebuggerApp(App[None]):
         self.engine = engine
         self._waiting = 1
         self._before: dict[str, str] = {}
-        self._typed = typed  # before the view was there
-        self._printed = ""  # what the program has printed of a line that has not ended
+        self._typed = typed  # typed before the view was there
+        self._printed = ""  # the beginning of a line that the program is printing
         self._seconds = 0.0  # seconds since the last answer
 
     # -- the screen ------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Title, source and panes, the log, the command line, the keys."""
+        """Make the title, source and panes, the log, the command line and the keys."""
         yield Static("starting", id="title", markup=False)
         with Container(id="body"):
             with Container(id="left"):
@@ -393,7 +393,7 @@ class DebuggerApp(App[None]):
             self.exit()
 
     def _tell(self, message: Message) -> None:
-        """From the engine's thread; a view that has ended hears nothing."""
+        """Hand *message* to the view from the engine's thread; a view that has ended drops it."""
         self.post_message(message)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -425,7 +425,7 @@ class DebuggerApp(App[None]):
 
     @on(Answered)
     def answered(self, message: Answered) -> None:
-        """Show what a line led to."""
+        """Show the answer to a line."""
         answer = message.answer
         log = self.query_one(RichLog)
         if self._printed:
@@ -489,7 +489,7 @@ class DebuggerApp(App[None]):
         self.submit(event.line)
 
     def on_key(self, event: events.Key) -> None:
-        """A key that nothing has taken, as one from before the command line was there, belongs to it."""
+        """Give the command line a key that nothing has taken, such as one from before the line was there."""
         line = self.query_one(CommandLine)
         if self.focused is not line and (event.is_printable or event.key in ("enter", "ctrl+j")):
             line.focus()
@@ -502,11 +502,11 @@ class DebuggerApp(App[None]):
 
     @on(Offered)
     def offered(self, message: Offered) -> None:
-        """Complete as far as it is clear."""
+        """Complete as far as the words agree."""
         self.query_one(CommandLine).offer(message.words)
 
     def action_line(self, line: str) -> None:
-        """Execute the command of a key, behind those that are being executed."""
+        """Execute the command of a key, after those that are waiting."""
         self.submit(line)
 
     def action_breakpoint(self) -> None:
@@ -534,13 +534,13 @@ class DebuggerApp(App[None]):
         self._reveal(names[(names.index(shown) + 1) % len(names)])
 
     def _reveal(self, shown: str) -> None:
-        """Show one pane in place of the others, where there is room for one."""
+        """Show one pane instead of the others where there is room for one only."""
         for name in PANES:
             self.query_one(f"#{name}").set_class(name == shown, "shown")
         self.query_one("#panes").set_class(shown == "chain", "covered")
 
     def action_task(self, by: int) -> None:
-        """Look at the task before or behind the one in focus."""
+        """Look at the task before or after the one in focus."""
         names = [task.name for task in self.views.tasks] if self.views is not None else []
         if names and self.views is not None and not self.busy:
             at = names.index(self.views.focus) if self.views.focus in names else 0
@@ -560,7 +560,7 @@ def show(make: "Callable[[], Console]", terminal: Terminal) -> BaseException | N
 
     Called in the main thread.
 
-    A kernel that takes no end, because it catches what ends it, is left with the process.
+    A kernel that does not end, because it catches the exception that should end it, ends with the process.
     """
     engine = Engine(make)
 

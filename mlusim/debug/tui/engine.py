@@ -1,4 +1,4 @@
-"""`Engine`: a console in the main thread, that a full-screen view in another thread hands lines to; `Views`: what it answers.
+"""`Engine`: a console in the main thread, which executes lines for a full-screen view in another; `Views`: its answers.
 
 Nothing here needs Textual, so that the full-screen view can be tested without a screen.
 """
@@ -76,7 +76,7 @@ class Engine:
     """
 
     def __init__(self, make: "Callable[[], Console]") -> None:
-        self._ready = threading.Event()  # the view is there, and takes what the program prints
+        self._ready = threading.Event()  # set once the view is there, and takes what the program prints
 
         def begin() -> "Console":
             self._ready.wait()
@@ -100,7 +100,7 @@ class Engine:
         return self.worker.failure
 
     def attach(self, deliver: Callable[[LineResult], None], fail: Callable[[], None]) -> None:
-        """Deliver answers from now on, first where it stands, and say that the session could not be made, or broke."""
+        """Deliver answers from now on, the first with where the session stands; call *fail* where it could not be made, or broke."""
         self._deliver, self._fail = deliver, fail
         self.worker.submit(lambda console: self._answer(console, "", Reply(console.stop_text())))
         self._ready.set()
@@ -138,22 +138,22 @@ class Engine:
             raise errors[0]
 
     def progress(self) -> str:
-        """How far what runs has come; from any thread."""
+        """Return how far the run has come, in words; from any thread."""
         console = self.worker.subject
         return "starting" if console is None else console.session.progress()
 
     def interrupt(self) -> None:
-        """Stop what is being executed, and leave out what waits behind it; from any thread."""
+        """Stop the line that is being executed, and leave out those that wait; from any thread."""
         self._asked += 1
         self.worker.interrupt()
 
     def submit(self, line: str) -> None:
-        """Execute *line* when everything before it is done, and deliver the answer."""
+        """Execute *line* after everything that was submitted before it, and deliver the answer."""
         asked = self._asked
         self.worker.submit(lambda console: self._execute(console, line, asked))
 
     def complete(self, text: str, tell: Callable[[list[str]], None]) -> None:
-        """Tell what the last word of *text* may become."""
+        """Call *tell* with the completions of the last word of *text*."""
         self.worker.submit(lambda console: tell(console.complete(text)))
 
     def _execute(self, console: "Console", line: str, asked: int) -> None:
@@ -171,7 +171,7 @@ class Engine:
         self._answer(console, line, reply)
 
     def _answer(self, console: "Console", line: str, reply: Reply) -> None:
-        """Deliver; where the looking is interrupted, with what was to be seen before."""
+        """Deliver the answer; where looking is interrupted, with the views from before."""
         if self.worker.closing:
             return
         try:
@@ -222,7 +222,7 @@ def look(
 
 
 def _stack(session: "DebugSession") -> str:
-    """Return the functions that wait for each other; the file of each that is not the one on the screen."""
+    """Return the stack of the task in focus; a function's file is named where it is not the one on the screen."""
     frames = values.frames(session)
     shown = frames[session.level].file if session.level < len(frames) else ""
     return "\n".join(
@@ -233,13 +233,13 @@ def _stack(session: "DebugSession") -> str:
 
 
 def _variables(session: "DebugSession") -> str:
-    """Return the variables of the function in focus, arguments behind the others."""
+    """Return the variables of the function in focus, its arguments last."""
     shown = [v for s in values.scopes(session) if s.kind in ("locals", "arguments") for v in s.variables]
     return pairs((v.name, v.text) for v in shown) or "no task is in the kernel here"
 
 
 def _pipes(session: "DebugSession") -> str:
-    """Tell the state of the pipes of the task in focus; the idle ones in one line."""
+    """Return the state of the pipes of the task in focus, the idle ones on one line."""
     paused = session.watched()
     core = session.core()
     if core is None:
@@ -270,7 +270,7 @@ def _nram(session: "DebugSession") -> str:
 
 
 def _kernel(console: "Console") -> tuple[str, int]:
-    """Find the beginning of the kernel: shown while no task is in it."""
+    """Return the file and line where the kernel begins, which is shown while no task is in it."""
     functions = console.session.recorded.functions
     return (functions[0].code.co_filename, functions[0].code.co_firstlineno) if functions else ("", 0)
 

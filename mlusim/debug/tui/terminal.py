@@ -1,6 +1,6 @@
-"""The terminal from the first moment on: what is typed while the view is being made is kept for it.
+"""The terminal from the first moment on: keys typed while the view is being made are kept for it.
 
-Nothing of weight is imported here: until a terminal is taken, it eats Ctrl-Q and Ctrl-S itself.
+Nothing slow is imported here: until the terminal is taken, it eats Ctrl-Q and Ctrl-S itself.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ QUIT = "\x11"  # Ctrl-Q
 
 
 class Terminal:
-    """The terminal of standard input, which neither echoes nor eats a key, until it is given back."""
+    """The terminal of standard input, which echoes no key and eats none until it is given back."""
 
     def __init__(self) -> None:
         self._restore: Callable[[], None] | None = None
@@ -51,7 +51,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def terminal_taken() -> Iterator[Terminal]:
-    """The terminal, until the block ends."""
+    """Give the terminal, and restore it when the block ends."""
     taken = Terminal()
     try:
         yield taken
