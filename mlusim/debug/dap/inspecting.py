@@ -77,8 +77,8 @@ def _stack(state: State, arguments: Arguments) -> Body:
     first = int(arguments.get("startFrame") or 0)
     levels = int(arguments.get("levels") or 0) or len(frames)
     stop = session.stop
-    # What comes next: behind a line of the kernel that is the moment after the last one that has passed.  At the end the
-    # moment is a mark beyond all numbers: an address that editors can write is shown.
+    # The address is the next moment, which is one more than the last where lines of the kernel have followed it.  The
+    # moment of an end is larger than the addresses that editors can write, so that a smaller number stands for it.
     passed = session.position.moment + (session.position.lines > 0)
     here = hex(stop.op.moment if stop.op is not None else min(passed, 1 << 40))
     shown = [
@@ -165,7 +165,7 @@ def _set_expression(state: State, arguments: Arguments) -> Body:
 
 def _assigned(state: State, frame: FrameAt, name: str, text: str) -> Body:
     told = editing.assign(state.session, name, text)
-    # The editor shows the new value itself; what there is to say beyond it goes to its console.
+    # The editor shows the new value itself; the rest of the answer goes to its console.
     if "\n" in told:
         state.connection.event("output", {"category": "important", "output": told + "\n"})
     one = _evaluated(state, name)
@@ -178,14 +178,14 @@ def _evaluate(state: State, arguments: Arguments) -> Body:
     text = str(arguments["expression"]).strip()
     if arguments.get("context") == "repl" and _is_command(state, text):
         return {"result": _commanded(state, text), "variablesReference": 0}
-    # A comma in front makes an expression of what would be a command.
+    # A comma before it says that it is an expression, even if it looks like a command.
     text = text.removeprefix(",")
     one = _evaluated(state, text)
     return {"result": one.text, **_shown(state, frame, one)}
 
 
 def _is_command(state: State, text: str) -> bool:
-    """Return whether *text* is a command, and no expression in a variable that is called like one."""
+    """Return whether *text* is a command, not an expression with a variable of that name."""
     word = text.partition(" ")[0].partition("/")[0]
     frame = state.session.frame()
     if frame is not None and word in variables_of(frame):
@@ -251,7 +251,7 @@ def _names(state: State) -> list[str]:
 def _read_memory(state: State, arguments: Arguments) -> Body:
     session = state.session
     reference, offset = str(arguments["memoryReference"]), int(arguments.get("offset") or 0)
-    # A reference that is none is an error, wherever one reads from it.
+    # A wrong reference is an error, whatever the offset.
     begins = span_at(session, reference, 0)
     count = int(arguments["count"])
     if not 0 <= count <= LONGEST:
@@ -262,7 +262,7 @@ def _read_memory(state: State, arguments: Arguments) -> Body:
         span = span_at(session, reference, offset)
         allocation, start = locate(span, session.look(), session.core())
     except UsageError:
-        # Memory that is not there is an answer of the protocol, not an error; the reference itself is the next that is.
+        # The protocol has an answer for unreadable memory, which is no error; the next readable byte is that of the reference.
         missing = min(count, -offset) if offset < 0 else count
         return {"address": hex(max(begins.low + offset, 0)), "unreadableBytes": missing}
     raw = bytes(allocation.raw[start : start + count])
@@ -289,7 +289,7 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
     session = state.session
     clock = _clock(state)
     first = int(str(arguments["memoryReference"]), 0) + int(arguments.get("instructionOffset") or 0)
-    # A bound of our own: the count comes from outside.
+    # A bound of our own, because the count comes from the editor.
     last = first + min(int(arguments["instructionCount"]), 4096) - 1
     paused = session.watched(history=True)
     known = {op.moment: _instruction(clock, paused, op) for op in paused.recent}
@@ -311,7 +311,7 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
 
 @contextmanager
 def _ahead(session: "DebugSession", moment: int) -> Iterator[PausedRun]:
-    """Run the launch aside up to *moment*, or to its end before it, and give what it has done."""
+    """Run the launch once more, up to *moment* or to its end, and give the run as it stands there."""
     here = Position(session.recorded.index, moment)
     run = session.runs.aside(here, since=session.position.moment, watching=_Passing())
     try:
@@ -344,7 +344,7 @@ def _instruction(clock: PredictedTimes | None, paused: PausedRun, op: Op) -> dic
 
 
 def _clock(state: State) -> PredictedTimes | None:
-    """Return the predicted times of the launch; where it has none the editor is told why, once."""
+    """Return the predicted times of the launch; where it has none, None, and tell the editor the reason once."""
     recorded = state.session.recorded
     if recorded.index in state.untimed and not recorded.edits:
         return None
@@ -353,7 +353,7 @@ def _clock(state: State) -> PredictedTimes | None:
             return clock_of(state.session.runs, recorded.index)
     except UsageError as error:
         reason = str(error)
-    except KeyboardInterrupt:  # a launch that does not end: the editor gets the instructions all the same
+    except KeyboardInterrupt:  # the launch may not end: the editor gets its instructions without times
         reason = f"the prediction of launch {recorded.index} was interrupted, so its instructions are shown without time"
     if state.untimed.get(recorded.index) != reason:
         state.connection.event("output", {"category": "important", "output": f"{reason}\n"})
@@ -362,7 +362,7 @@ def _clock(state: State) -> PredictedTimes | None:
 
 
 def _cost(clock: PredictedTimes | None, op: Op) -> str:
-    """Return what an instruction takes by itself and when it begins, as the end of its line; "" where that is not known."""
+    """Return the time of an instruction and when it begins, as the end of its line; "" where they are not known."""
     if clock is None or op.kind is not ISSUE or op.core is None:
         return ""
     known = clock.cost(name_of(op.core), op.moment)

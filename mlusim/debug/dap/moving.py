@@ -21,7 +21,7 @@ Move = Callable[[State], Any]
 
 @frozen
 class Target:
-    """A target of `goto`: a line, before or behind here."""
+    """A target of `goto`: a line, and whether it is the last or the next time that it is reached."""
 
     file: str
     line: int
@@ -30,7 +30,7 @@ class Target:
 
 
 def moved(state: State, move: Move, reason: str) -> None:
-    """Move, and tell the editor of the stop; where it cannot move, why, and that it stands where it stood."""
+    """Move, and tell the editor of the stop; where that fails, tell it the reason, and that it stands where it stood."""
     text = ""
     try:
         with progressing(state, _TITLES.get(reason, "running")):
@@ -46,7 +46,7 @@ def moved(state: State, move: Move, reason: str) -> None:
 
 
 def _pass_faults(state: State) -> None:
-    """Go on behind faults where the editor does not want to stop at them."""
+    """Go on after faults where the editor does not want to stop at them."""
     # An editor that has the exception filter switched off wants the program as it runs without a debugger.
     while not state.faults and state.session.stop.error is not None and not state.session.ended:
         verbs.resume(state.session)
@@ -83,7 +83,7 @@ def _goto(state: State, arguments: Arguments) -> None:
 
     def move(state: State) -> None:
         session, location = state.session, LineLocation(target.file, target.line)
-        # A search first: whether the line was reached before is known only from a run.
+        # Only a run can tell whether the line was reached before, so that it is searched for first.
         if target.back:
             found = session.last_before(session.position, [location])
             if found is None:
@@ -96,7 +96,7 @@ def _goto(state: State, arguments: Arguments) -> None:
 
 
 def _goto_targets(state: State, arguments: Arguments) -> Body:
-    """Time goes both ways, so a line has two: the last time it was reached, and the next."""
+    """Return two targets for a line, because time goes both ways: the last time it was reached, and the next."""
     session, line = state.session, int(arguments["line"])
     path = arguments["source"].get("path", "")
     file, line = find_line(path, line, session.functions, session.owned)
@@ -128,7 +128,7 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
 def _standing(state: State, arguments: Arguments) -> Body:
     """Answer with nothing; the stop is announced when it is reached."""
     del arguments
-    # Before the answer: behind it an error could only be an event.
+    # Checked before the answer: after it an error could only be an event.
     state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None
 

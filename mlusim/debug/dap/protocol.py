@@ -10,7 +10,7 @@ from mlusim.counted import plural
 from mlusim.errors import UsageError
 
 LARGEST = 64 << 20  # bytes of a message that is read
-LAST = 10  # seconds in which an editor has to take the last messages
+LAST = 10  # seconds that an editor gets to take the last messages
 Message = dict[str, Any]
 
 
@@ -83,7 +83,7 @@ class Connection:
         self._send({"type": "event", "event": name} | ({} if body is None else {"body": dict(body)}))
 
     def close(self) -> None:
-        """Write what is to be written, and nothing from now on."""
+        """Write the messages that wait, and none from now on."""
         self._closed = True
         self._outgoing.put(None)
         self._writer.join(LAST)
@@ -105,8 +105,8 @@ class Connection:
                 return
 
 
-# An editor fills its views with these, and may still ask for those of the stop before while the next one is announced;
-# the mistakes of an expression stand in the console, under the mouse, or in the list of watches.
+# Requests whose errors are shown in place.  An editor fills its views by them, and may still ask for those of one stop
+# while the next is announced; the mistakes of an expression are shown in the console, under the mouse, or in the watches.
 IN_PLACE = frozenset(
     [
         "threads",
@@ -127,17 +127,17 @@ IN_PLACE = frozenset(
 
 
 def _in_place(request: Mapping[str, Any]) -> bool:
-    """Return whether an editor shows the answer where it was asked, or asked by itself: a message box for it is noise."""
+    """Return whether an editor shows the error in place, or has asked of its own accord: a message box would be noise."""
     return request.get("command") in IN_PLACE
 
 
 def _escaped(text: str) -> str:
-    """*text* without the braces that would be variables of the format."""
+    """Return *text* without braces, which would be variables of the format."""
     return text.replace("{", "(").replace("}", ")")
 
 
 class EditorStream:
-    """Stands for a stream that the program writes to: what is written goes to the editor's console."""
+    """Takes the place of a stream of the program's: its output goes to the editor's console."""
 
     encoding = "utf-8"
 

@@ -1,4 +1,4 @@
-"""Serving one editor: a thread reads its requests; `Adapter`, in the main thread, which the kernels have, answers them from a session."""
+"""The server of one editor: a thread reads its requests, and `Adapter` answers them in the main thread, where the kernels run."""
 
 import contextlib
 import socket
@@ -18,7 +18,7 @@ from mlusim.debug.worker import Worker
 from mlusim.errors import MlusimError, UsageError, said
 from mlusim.programs.program import Program
 
-# What an editor may ask; it hides the buttons of what is not here.
+# The requests that an editor may send; it hides the buttons of the others.
 CAPABILITIES = {
     "supportsConfigurationDoneRequest": True,
     "supportsFunctionBreakpoints": True,
@@ -68,11 +68,11 @@ class Adapter:
             "configurationDone": _configuration_done,
             "restart": _restart,
         }
-        # Whether to stop at the entry: the launch request says it, and configurationDone needs it.
+        # From the launch request, for configurationDone: whether to stop at the entry.
         self._entry = False
 
     def handle(self, message: Message) -> None:
-        """Answer a request; raises `UsageError` with the sentence to answer instead."""
+        """Return the answer to a request; raises `UsageError`, whose sentence is the answer then."""
         name = message.get("command", "")
         handler = self._handlers.get(name)
         if handler is None:
@@ -84,7 +84,7 @@ class Adapter:
             self._answer(name, handler, follows, message, arguments)
         finally:
             if self.state.console is not None:
-                # Between two requests the globals are bound as the program left them, not as a run has them.
+                # Between requests the kernel's variables are bound as the program left them, not as a run has them.
                 self.state.console.session.runs.holder.take(None)
 
     def _answer(
@@ -96,10 +96,10 @@ class Adapter:
         arguments: Arguments,
     ) -> None:
         body = handler(self.state, arguments)
-        # The answer goes first: what follows may run for long, and the editor waits for the answer.
+        # The editor waits for the answer, and what follows may run for long.
         self.state.connection.respond(message, body)
         if name == "launch":
-            # By the protocol this event asks for the breakpoints: the kernels in which they lie are known now.
+            # By the protocol this event asks for the breakpoints: only now are the kernels known in which they lie.
             self.state.connection.event("initialized")
         elif name == "configurationDone":
             moving.moved(self.state, self._begin, "entry")
@@ -108,7 +108,7 @@ class Adapter:
 
     def interrupt(self) -> None:
         """Stop the kernel that runs; called from a signal's handler."""
-        # Before the session exists no kernel runs that could stop: the host program ends.
+        # Before the session exists no kernel runs that could be stopped, so that the program ends.
         if self.state.console is None:
             raise KeyboardInterrupt
         self.state.console.session.interrupt()
@@ -142,7 +142,7 @@ class Adapter:
         # In a launch of BANG C it says what is called; where a stop there is not wanted the editor says so.
         if arguments.get("stopOnEntry") is False and getattr(program, "kernel", None) is not None:
             kernel = None
-        # A kernel that is not known is no reason to end the session: it begins at the first launch then.
+        # An unknown kernel is no reason to end the session, which begins at the first launch then.
         with contextlib.suppress(UsageError):
             if kernel:
                 stopping.to_kernel(state, str(kernel))
@@ -217,7 +217,7 @@ def serve_socket(port: int, make: Make, announce: Callable[[int], None], host: s
 
 
 def _read(connection: Connection, worker: Worker[Adapter]) -> None:
-    """Hand every request over; what stops a kernel does not wait for it."""
+    """Hand every request to the main thread, but for those that stop a kernel, which do not wait for it."""
     try:
         for message in connection.messages():
             if message.get("type") != "request":

@@ -1,4 +1,4 @@
-"""`State`: what the editor's requests share: the session, numbers for what they name, and how a stop and the progress of a slow request are announced."""
+"""`State`, which the editor's requests share: the session, the numbers that they use, stops and slow requests as they are announced."""
 
 import re
 import threading
@@ -57,14 +57,14 @@ class State:
     asked: dict[int, Asked] = field(factory=dict)
     targets: list[Any] = field(factory=list)
     passed: int = 0
-    told: object = None  # the run of the program whose outcome the editor knows
+    told: object = None  # the run of the program whose outcome the editor has been told
     faults: bool = True
     stop_at_end: bool = True
     begun: bool = False
     lines_from_1: bool = True
     shows_progress: bool = False
     untimed: dict[int, str] = field(factory=dict)  # launches without a predicted time, and why
-    slow: int = 0  # works whose progress the editor was or could have been shown
+    slow: int = 0  # slow requests so far, by which an editor tells their reports apart
 
     @property
     def session(self) -> "DebugSession":
@@ -76,7 +76,7 @@ class State:
     # -- numbers ---------------------------------------------------------------------------------
 
     def number(self, target: object) -> int:
-        """Return a number for *target*, which `target` gives back until the next stop, and which nothing has after it."""
+        """Return a number for *target*, by which `target` finds it until the next stop; no number is used twice."""
         self.targets.append(target)
         return self.passed + len(self.targets)
 
@@ -89,7 +89,7 @@ class State:
         return found
 
     def focus(self, thread: object, level: int = 0) -> None:
-        """Look at the task of a thread's number, and at one of its frames."""
+        """Put the task with a thread's number in focus, and one of its frames."""
         name = thread_name(thread)
         if name is not None and self.session.look().core(name) is not None:
             self.session.focus, self.session.level = name, level
@@ -134,7 +134,7 @@ class State:
         )
 
     def _tell_outcome(self) -> None:
-        """Write to the editor's console, once for a run of the program, how accurate its outputs are."""
+        """Write the accuracy of the program's outputs to the editor's console, once for each run of it."""
         host = self.session.host
         text = outcome_text(host.result)
         if text and self.told is not host:
@@ -144,14 +144,14 @@ class State:
             )
 
     def leave(self) -> None:
-        """Tell the editor that the program is over, and with what."""
+        """Tell the editor that the program is over, and its exit code."""
         session = self.session
         failed = session.host.failure is not None or not getattr(session.host.result, "passed", True)
         self.connection.event("exited", {"exitCode": int(failed)})
         self.connection.event("terminated")
 
     def _loaded(self) -> None:
-        """Report breakpoints whose file has been loaded meanwhile."""
+        """Report the breakpoints whose file has been loaded since they were set."""
         self.session.armed()
         for number, asked in self.asked.items():
             body = breakpoint_body(number, asked.made)
@@ -239,7 +239,7 @@ def progressing(state: State, title: str) -> Iterator[None]:
         yield
     finally:
         done.set()
-        teller.join()  # its end is told before the stop
+        teller.join()  # the end of the report comes before the stop
 
 
 def _tell(state: State, name: str, title: str, done: threading.Event) -> None:
@@ -311,7 +311,7 @@ def memory_reference(session: "DebugSession", one: Variable) -> str | None:
 
 
 def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
-    """Return the bytes from *offset* behind a reference on; raises `UsageError` for what is none."""
+    """Return the bytes from *offset* after a reference on; raises `UsageError` for a wrong reference."""
     found = _REFERENCE.match(reference)
     if found is None:
         raise UsageError(f"{reference!r} is no place in memory; the values of pointers and regions have one")

@@ -43,7 +43,7 @@ _PIECE = re.compile(r"\{([^{}]+)\}")
 def _lines(state: State, arguments: Arguments) -> Body:
     path = arguments["source"].get("path") or arguments["source"].get("name", "")
     owner = f"lines of {path}"
-    # The request brings all breakpoints of the file: what it does not name is gone.
+    # The request has all breakpoints of the file: those that it does not name are removed.
     _forget(state, owner)
     wanted = arguments.get("breakpoints")
     if wanted is None:
@@ -82,7 +82,7 @@ def _functions(state: State, arguments: Arguments) -> Body:
 
 
 def _data_info(state: State, arguments: Arguments) -> Body:
-    """Tell whether a name can be watched, and as what."""
+    """Return whether a name can be watched, and as which bytes or value."""
     if arguments.get("frameId") is not None:
         state.target(arguments["frameId"], FrameAt).focus(state.session)
     name = name_in(state, arguments.get("variablesReference"), str(arguments["name"]))
@@ -99,7 +99,7 @@ def _data_info(state: State, arguments: Arguments) -> Body:
         "dataId": f"{task}|{name}",
         "description": f"{name} ({watched})",
         "accessTypes": ["write"] if watched.startswith("the value") else ["read", "write", "readWrite"],
-        # A later session has other bytes under this name.
+        # Not for a later session, which has other bytes under this name.
         "canPersist": False,
     }
 
@@ -186,7 +186,7 @@ def _locations(state: State, arguments: Arguments) -> Body:
 
 
 def _set(state: State, owner: str, one: Arguments, make: Callable[[], Breakpoint]) -> dict[str, Any]:
-    """Set a breakpoint with what the editor says of its hits; where it cannot be set, why."""
+    """Set a breakpoint with the editor's conditions; where it cannot be set, say the reason."""
     try:
         counted = _hits(one.get("hitCondition"))
         log = _log(state, one.get("logMessage"))
@@ -202,7 +202,7 @@ def _set(state: State, owner: str, one: Arguments, make: Callable[[], Breakpoint
 
 
 def _hits(text: str | None) -> Callable[[int], bool] | None:
-    """Return the test that ``5``, ``>= 5`` or ``% 5`` makes of the count of hits."""
+    """Return ``5``, ``>= 5`` or ``% 5`` as a test of the count of hits."""
     if not text or not text.strip():
         return None
     found = _HITS.match(text.strip())
@@ -221,7 +221,7 @@ def _hits(text: str | None) -> Callable[[int], bool] | None:
 
 
 def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | None], None] | None":
-    """Do what a log point does: show *text* with the expressions in braces evaluated, and continue."""
+    """Return the action of a log point: show *text* with the expressions in braces evaluated, and continue."""
     if not text:
         return None
     # Parsed now: a mistake in a log message is an answer to the request, not an output later.
