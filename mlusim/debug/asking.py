@@ -1,4 +1,4 @@
-"""The question why: an expression or a branch of a paused session, and the chain that leads to it."""
+"""The question `why`: of an expression or a branch of a paused session, answered by the chain that leads to it."""
 
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 Asked = Read | tuple[Byte, str]
-"""A variable, or a byte with what it is called."""
+"""A variable, or a byte with its name."""
 NO_FRAME = (
     "no task is in a function here; `who-wrote PLACE` follows memory, `reverse-stepi` goes back into a task"
 )
 
 
 def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
-    """Return where the value of the expression *words* comes from, or why a branch was taken: ``branch [LINE]``, or nothing.
+    """Return the origin of the value of the expression *words*; of a decision where these are ``branch [LINE]`` or nothing.
 
     Raises `UsageError` for what has no value here, or where no task is in a function.
     """
@@ -85,12 +85,12 @@ def search_from(session: "DebugSession", depth: int = DEPTH, nodes: int | None =
     """Return a search from where *session* stands, which lets go of its run: Python traces in one place at a time."""
     most = nodes or (NODES if depth <= DEPTH else 8 * depth)
     search = CauseSearch(session.runs, session.position, session.focus, session.level, max(1, depth), most)
-    session.step_aside()  # which may stand inside of a trace function
+    session.step_aside()  # the run may stand inside a trace function
     return search
 
 
 def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":
-    """Return the variables and the bytes that an expression takes; None where it is a place in memory."""
+    """Return the variables and the bytes that an expression reads; None where it is a place in memory."""
     frame = session.frame()
     if frame is None:
         return None
@@ -111,7 +111,7 @@ def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":
 
 
 def _asked(part: Tree, scope: "FrameNames", core: "Core | None") -> "Asked | None":
-    """Return the variable, or the bytes and what they are called, that a part of an expression is; None for a pointer to memory."""
+    """Return a part of an expression as a variable, or as a byte with its name; None for a pointer to memory."""
     read = _variable(part, scope, "")
     if read is not None:
         return None if isinstance(scope.frame.f_locals.get(read.name), Ptr) else read
@@ -142,7 +142,7 @@ def _variable(tree: Tree, scope: "FrameNames", text: str) -> Read | None:
     if local is None or local.storage is Storage.MEMORY or (isinstance(local.type, Array) and not path):
         return None
     if path and path[0].startswith("[") and not isinstance(local.type, Array):
-        return None  # an element of what a pointer leads to
+        return None  # an element behind a pointer is in memory
     reference = getattr(local.type, "reference", False)
     leads = pointed or arrow or reference
     if leads and isinstance(scope.frame.f_locals.get(local.name), Ptr):

@@ -40,9 +40,9 @@ def assigned(
     extra: Mapping[str, Any],
     bind: Callable[[FrameType, str, Any], None],
 ) -> "Assignment | None":
-    """Return the assignment of *given* to *target* of C in *frame*; None where either is Python's, or no expression at all.
+    """Return the assignment in C of *given* to *target* in *frame*; None where either is Python's, or no expression.
 
-    *bind* gives a local of a frame a value.  Raises `UsageError` for a value that C does not convert to the target's type.
+    *bind* is called to give a local of a frame a value.  Raises `UsageError` for a value that C does not convert to the target's type.
     """
     scope = c_scope(frame, extra)
     if scope is None:
@@ -64,13 +64,13 @@ def assigned(
 
 
 def make(assignment: "Assignment", core: "Core | None") -> None:
-    """Make an assignment without a trace in the machine but the bytes."""
+    """Make an assignment, which leaves no trace in the machine but the bytes."""
     with reasons(core, stores=True):
         assignment.make()
 
 
 def assign(session: "DebugSession", target: str, text: str) -> str:
-    """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; say what has become.
+    """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; return a sentence about it.
 
     In a frame of BANG C both are C, and the value is converted as C does.
     Raises `UsageError` for what is neither, and for a value that it cannot hold.
@@ -132,7 +132,7 @@ def _changed(session: "DebugSession", text: str, apply: Any) -> str:
 def _there(
     session: "DebugSession", tracer: Tracer, label: str, level: int
 ) -> "tuple[PausedRun, Core | None, FrameType | None]":
-    """Return the run of *tracer* where it is, the core called *label*, and its frame."""
+    """Return the run of *tracer* where it is, the core called *label*, and its frame number *level*."""
     assert tracer.session is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
     paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))
@@ -151,7 +151,7 @@ def _bind(frame: FrameType | None, name: str, value: object) -> None:
             f"there is no variable {name} here{known}; elements of memory are written as {name}[0]"
         )
     frame.f_locals[name] = value
-    if sys.version_info < (3, 13):  # from there on f_locals writes through
+    if sys.version_info < (3, 13):  # from 3.13 on f_locals writes through
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 

@@ -114,7 +114,7 @@ def watch_at(
 
 
 def watched_as(session: "DebugSession", place: str) -> str:
-    """Return what `watch_at` would watch at *place*, in words; raises `UsageError` where it is neither bytes nor a value."""
+    """Describe what `watch_at` would watch at *place*; raises `UsageError` where it is neither bytes nor a value."""
     try:
         span = resolve(place, session.look(), session.core(), session.frame())
     except UsageError:
@@ -136,7 +136,7 @@ def _value_watch(session: "DebugSession", place: str, *, reads: bool, anyone: bo
     if core is None or frame is None:
         return None
     held = {*variables_of(frame), *session.owned.names} & {*parse(place).names}
-    if not held or read(core, frame) is None:  # what names no variable never changes
+    if not held or read(core, frame) is None:  # an expression without variables never changes
         return None
     if reads:
         raise UsageError(
@@ -146,7 +146,7 @@ def _value_watch(session: "DebugSession", place: str, *, reads: bool, anyone: bo
 
 
 def _reader(text: str) -> Callable[[Core, FrameType], str | None]:
-    """Return what gives the value of *text* on a core and in a frame, as text; None where it has none, or is a collection."""
+    """Return a function of a core and a frame that returns the value of *text* as a string; None where it has none, or is a collection."""
     code = parse(text)
 
     def read(core: Core, frame: FrameType) -> str | None:
@@ -169,13 +169,13 @@ def _add(session: "DebugSession", made: Breakpoint, text: str | None) -> Breakpo
 
 
 def set_condition(session: "DebugSession", made: Breakpoint, text: str | None) -> None:
-    """Let *made* stop only where *text* holds, or always; raises `UsageError` where it names what there is not."""
+    """Let *made* stop only where *text* holds, always where it is None; raises `UsageError` for a name that there is not."""
     test = None if text is None else tested(session, made.location, text)
     made.condition, made.test = text, test
 
 
 def tested(session: "DebugSession", location: Location, text: str) -> Test:
-    """Return a test of *text*, whose names a kernel has at *location*; raises `UsageError` for others."""
+    """Return a test of *text*; raises `UsageError` for a name that there is not at *location*."""
     test: Test = condition(text)
     functions = session.functions
     codes = list(_codes(location, functions))
@@ -212,7 +212,7 @@ def names_at(session: "DebugSession", location: Location) -> list[str]:
 
 
 def _codes(location: Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:
-    """Yield the functions that a breakpoint at *location* stops in; of all where that is not known."""
+    """Yield the functions that a breakpoint at *location* stops in, all of them where that is not known."""
     for code in (code for f in functions for code in nested(f.code)):
         if isinstance(location, LineLocation):
             inside = any(line == location.line for _, _, line in code.co_lines())
@@ -226,7 +226,7 @@ def _codes(location: Location, functions: Iterable[UserFunction]) -> Iterable[Co
 
 
 def doubt(session: "DebugSession", made: Breakpoint) -> str:
-    """Return a remark on a task that this launch does not have; another launch of the program may."""
+    """Return a remark on a task that this launch does not have; another launch of the program may have it."""
     label = made.location.label if isinstance(made.location, TaskLocation) else made.task
     return no_such_task(session.look(), label) if label is not None else ""
 
@@ -240,7 +240,7 @@ def location_of(session: "DebugSession", place: str) -> Location:
         return _location(session, place)
     except UsageError:
         first, _, rest = place.partition(" ")
-        # The place itself is right: the sentence should be about what stands behind it.
+        # The place itself is right: the sentence should be about the words after it.
         if not rest or first in SPECIAL:
             raise
         _location(session, first)
@@ -259,7 +259,7 @@ def _location(session: "DebugSession", place: str) -> Location:
     line = _LINE.match(place)
     if line is not None:
         return _at_line(session, line["file"], int(line["line"]), place)
-    # An intrinsic goes before a function of its name: the names of the vendor are reserved.
+    # An intrinsic comes before a function of the same name: the vendor's names are reserved.
     name = place.lstrip("_")
     if name in ISA:
         return _intrinsic(session, name)
@@ -376,4 +376,4 @@ SPECIAL: "dict[str, Callable[[DebugSession, str, str], Location]]" = {
     "finding": _finding,
     "scalar": _scalar,
 }
-"""Words that a place which is not in the source begins with."""
+"""The first words of places that are not in the source."""

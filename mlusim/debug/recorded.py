@@ -90,7 +90,7 @@ class SourceFacts:
     board: str
 
     def check(self) -> None:
-        """Raise `UsageError` for a board that there is not, `TypeError` for sources that are none."""
+        """Raise `UsageError` for a board that there is not, `TypeError` where no sources are named."""
         find_board(self.board)
         words = (self.folder, *self.paths, *self.digests, *self.include)
         if not self.paths or not set(self.paths) <= set(self.digests) or any("\0" in word for word in words):
@@ -99,7 +99,7 @@ class SourceFacts:
 
 @frozen
 class SourceRunFacts:
-    """How BANG C sources are run."""
+    """The options with which BANG C sources are run."""
 
     sources: SourceFacts
     checks: tuple[str, ...]
@@ -181,7 +181,7 @@ class WatchFacts:
 
 @frozen
 class BreakpointFacts:
-    """A breakpoint: what `break` would have to be told, and its conditions."""
+    """A breakpoint: the words that `break` needs to set it, and its conditions."""
 
     words: str
     enabled: bool
@@ -226,7 +226,7 @@ def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
 
 
 def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
-    """Return the facts in *text*; what is unknown in them, as an operator that is not installed, is told with the file's name."""
+    """Return the facts in *text*; an error, as for an operator that is not installed, begins with the file's name."""
     try:
         return _facts(text)
     except UsageError as error:

@@ -17,7 +17,7 @@ from mlusim.programs.kernel_call import KernelCall, Sources, kind_of
 
 @frozen
 class FoundSources:
-    """The sources that were found of `SourceFacts`: each file by the name that the facts have for it, and which are others."""
+    """The sources of `SourceFacts` as they were found: ``files`` by the names of the facts, and those that have ``changed``."""
 
     sources: Sources
     files: Mapping[str, str]
@@ -39,7 +39,7 @@ def source_program(
 
 
 def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
-    """Return the sources that the file *recording* names: where they lay, else beside it, else in the current folder.
+    """Return the sources that the file *recording* names: from their old folder, beside the recording, or from the current folder.
 
     Raises `UsageError` with the names of those that are in none of the three.
     """
@@ -65,7 +65,7 @@ def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
 
 
 def _places(facts: SourceFacts, folder: Path, name: str) -> tuple[str, str]:
-    """Return the paths where *name* lies if the sources are in *folder*, and where it lay: files that they share may be outside of it."""
+    """Return the path of *name* if the sources are in *folder*, and its old path: a file that several sources share may not have moved."""
     return os.path.normpath(folder / name), os.path.normpath(Path(facts.folder) / name)
 
 

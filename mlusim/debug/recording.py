@@ -68,7 +68,7 @@ class Recording:
 
     @property
     def code(self) -> dict[str, str]:
-        """The text that standing at its place would run, by file; none for a call of an installed operator.
+        """The texts that a replay would execute, by file; none for a call of an installed operator.
 
         Raises `UsageError` for sources that it names and that are missing.
         """
@@ -90,7 +90,7 @@ class Recording:
 
 
 def _command(stored: KernelCallFacts | MainFacts) -> dict[str, str]:
-    """Return the facts with which the sources are compiled and called, as text by its name: definitions are code too."""
+    """Return the definitions and arguments of a call as texts by name: a definition is code, too."""
     defines = [name if value is None else f"{name}={value}" for name, value in stored.sources.define.items()]
     found = {"definitions": "\n".join(defines), "arguments": "\n".join(stored.words)}
     return {name: text for name, text in found.items() if text}
@@ -102,7 +102,7 @@ def of_sources() -> Any:
 
 
 def untrusted(recording: Recording) -> str:
-    """Return the sentence of a recording whose script or sources have not been allowed to run."""
+    """Return the refusal of a recording whose script or sources have not been allowed to run."""
     names = ", ".join(shown(name) for name in recording.code)
     what = "holds a script" if isinstance(recording.stored, ScriptFacts) else "names BANG C sources"
     return (
@@ -138,7 +138,7 @@ def program_in(recording: Recording) -> "Program":
 
 
 def _stored_script(facts: ScriptFacts) -> "Program":
-    """Return the script in a folder of its own, which goes when the program does."""
+    """Return the script in a folder of its own, which is deleted with the program."""
     folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
     sources = facts.sources
     program = ScriptProgram(str(folder / next(iter(sources))), facts.arguments, facts.checks)
@@ -174,10 +174,10 @@ def save(session: "DebugSession", name: str) -> int:
         "breakpoints": [_breakpoint_facts(b) for b in session.breakpoints.values()],
         "sources": {}
         if "sources" in program
-        else _sources(session),  # BANG C has digests of all that it read
+        else _sources(session),  # the program's facts have a digest of each source of BANG C
         "arrays": {key: [array.dtype.name, list(array.shape)] for key, array in arrays.items()},
     }
-    # As bytes, with type and shape in the facts: bfloat16 is no type that an .npy file can name.
+    # As bytes, with type and shape in the facts: an .npy file has no name for bfloat16.
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
     text = np.frombuffer(json.dumps(facts, default=_plain).encode(), np.uint8)
     write(name, lambda file: np.savez_compressed(file, **dict[str, Any]({MEMBER: text} | stored)), keep=True)
@@ -261,11 +261,11 @@ def load(name: str, *, trust: bool = False) -> Recording:
 
 
 def stand(session: "DebugSession", recording: Recording) -> list[str]:
-    """Bring a fresh session to the place of *recording*; return sentences about what is not as recorded."""
+    """Bring a fresh session to the place of *recording*; return a sentence for each difference from it."""
     facts = recording.facts
     launch, moment, lines = facts.position
     position = Position(launch, moment, lines)
-    # A program has no launches ahead of where it has run: the ones before have to happen first.
+    # A launch exists once the program has come to it: those before it have to run first.
     while len(session.launches) < launch and not session.ended:
         session.forward()
     if position.at_end and launch == len(session.launches):
@@ -295,14 +295,14 @@ def _go(session: "DebugSession", position: Position) -> None:
     try:
         session.travel(position)
     except UsageError:
-        # The moment itself is counted by the machine, and is not there at all.
+        # Without lines the moment itself is missing, so that there is no place nearby.
         if not position.lines:
             raise
         session.travel(Position(position.launch, position.moment))
 
 
 def _settle(session: "DebugSession", lines: int, digest: str) -> None:
-    """Find the state *digest* at lines near by, for another version of Python may count lines differently."""
+    """Find the state *digest* at lines near by: another version of Python may count lines differently."""
     here = session.position
     if not lines or session.digest() == digest:
         return
@@ -330,7 +330,7 @@ def _restore(session: "DebugSession", recording: Recording) -> list[str]:
         made = Breakpoint(session.numbered, location, facts.temporary, facts.enabled, facts.task)
         made.words, made.ignore, made.condition, made.test = words, facts.ignore, facts.condition, test
         session.breakpoints[made.number] = made
-        # Shown and not set aside: a reader sees what the sender waited for, and decides.
+        # Disabled, not left out: the user sees what the sender waited for, and decides.
         if test is not None and made.enabled and not recording.trusted:
             made.enabled = False
             notes.append(

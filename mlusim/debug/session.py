@@ -44,7 +44,7 @@ NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look 
 
 
 class Standing:
-    """The state of a session at every stop, told without running anything: the program, its launches, its breakpoints, the stop itself."""
+    """The state of a session that is known without running anything: the program, its launches, its breakpoints, the stop."""
 
     program: Program
     host: ProgramRun
@@ -54,7 +54,7 @@ class Standing:
     _run: LaunchRun | None
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays of the host that are known by name."""
+        """Return the host's arrays by name."""
         return {**self.program.arrays(), **self._arrays}
 
     @property
@@ -79,12 +79,12 @@ class Standing:
 
     @property
     def owned(self) -> Owned:
-        """Which files are the user's."""
+        """The files that are the user's."""
         return self.recorded.owned if self.launches else Owned("")
 
     @property
     def position(self) -> Position:
-        """The run and the moment at which the session stands."""
+        """The launch and the moment at which the session stands."""
         return self.stop.position
 
     @property
@@ -146,13 +146,13 @@ class DebugSession(Standing):
     # -- what it looks at --------------------------------------------------------------------------
 
     def look(self) -> PausedRun:
-        """Return the machine where it stands; made by running there again, if need be."""
+        """Return the machine where the session stands, from a run to that place where there is none."""
         recorded = self.recorded
         here = self._run
         if here is not None and here.stop is not None:
             self.runs.holder.take(here.hold)
             return PausedRun(recorded, here.session, here.tracer, here.stop)
-        # Only the newest launch has the program itself standing in it; of earlier ones there are recordings.
+        # The program itself stands in the newest launch only; earlier ones have to be run again.
         frontier = recorded is self.launches[-1]
         if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
             self.runs.holder.take(None)
@@ -170,8 +170,7 @@ class DebugSession(Standing):
         recorded = self.recorded
         here = self._run
         if here is None or here.stop is None or (history and here.tracer.asleep):
-            # At the end there is no next instruction to be watched from, so that the last ones are run again,
-            # watched.
+            # A run to the end watches nothing on the way, so that the last moments are run once more, watched.
             since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
             self._forget()
             self._run = here = self.runs.to(self.position, since)
@@ -246,11 +245,11 @@ class DebugSession(Standing):
         return self._run
 
     def _ahead(self, armed: list[Breakpoint], steps: tuple[Stopper, ...]) -> tuple[int, int] | None:
-        """Return how many groups of tasks, and cores of the next one, of the launch C may run before something can stop.
+        """Return how many groups of tasks of the launch, and how many cores of the next group, C may run before something can stop.
 
-        (0, 0): what comes next is watched.  None: nothing can stop from here on in the launch.
+        (0, 0) means that everything from here on is watched, None that nothing can stop in the rest of the launch.
         """
-        # A change by hand is in copies of the tensors, which the program's own run in C does not see.
+        # A change by hand is made in copies of the tensors, which the program's own run does not see.
         if steps or self.recorded.edits:
             return 0, 0
         able = self._stopping(armed)
@@ -264,7 +263,7 @@ class DebugSession(Standing):
         return first_stop(able, self.recorded, here)
 
     def _stopping(self, armed: list[Breakpoint]) -> list[Breakpoint]:
-        """Return those of the breakpoints that can stop from here on in the launch; a launch that begins without any runs free."""
+        """Return those of the breakpoints *armed* that can stop in the rest of the launch; without any it runs at full speed."""
         if self.position.moment or self.at_host:
             return armed
         able = reaching(armed, self.recorded)
@@ -275,21 +274,21 @@ class DebugSession(Standing):
         return able
 
     def armed(self) -> list[Breakpoint]:
-        """Return the breakpoints that stop; those that wait for their file are looked up again."""
+        """Return the enabled breakpoints, after looking again for the files that some wait for."""
         for made in self.breakpoints.values():
             if isinstance(made.location, PendingLocation):
                 made.location = made.location.found() or made.location
         return [b for b in self.breakpoints.values() if b.enabled]
 
     def _attended(self) -> None:
-        """Stand in a run that every checker watches to which a breakpoint listens."""
+        """Stand in a run that is watched by every checker to which a breakpoint listens."""
         self.watched()
         if self._run is not None and not set(self._checks()) <= set(self._run.checks):
             self.leave_interrupt()
             self.travel(self.position)
 
     def _run_free(self) -> None:
-        """Let the program itself run where nothing can stop in the launch, or pass a launch that it has run."""
+        """Let the program itself run a launch in which nothing can stop; go on to the next launch where it has run this one."""
         self._forget()
         if self.recorded is not self.launches[-1]:
             self.stop = Stop(Position(self.recorded.index + 1, 0), LAUNCH_BEGIN)
@@ -312,7 +311,7 @@ class DebugSession(Standing):
         recorded = self.recorded
         if recorded.edits and self._run is not None:
             copies = self._run.tracer.copies.items()
-            # What the changed kernel left is what the program goes on with.
+            # The program goes on with the bytes that the changed kernel has left.
             self.host.results = {original: copy.raw.copy() for original, copy in copies}
         self._forget()
         if recorded is not self.launches[-1]:
@@ -376,10 +375,10 @@ class DebugSession(Standing):
         self._forget()
 
     def change(self, text: str, apply: Callable[[Any], None]) -> bool:
-        """Change the run where it stands by *apply*, which gets the tracer behind it; from now on every run of the launch.
+        """Change this run, and every later run of the launch, where it stands by *apply*, which is given the run's tracer.
 
-        Whether the program will go on with what becomes of the launch's tensors: it does not where it has
-        passed the launch already.  Raises `UsageError` in a fault, behind which nothing goes on.
+        Return whether the program will go on with the changed tensors: it does not where it has passed the
+        launch already.  Raises `UsageError` at a fault and at the end, where nothing goes on.
         """
         self.leave_interrupt()
         if self.stop.error is not None or self.position.at_end:
@@ -393,7 +392,7 @@ class DebugSession(Standing):
         return self.recorded is self.launches[-1] and not self.ended
 
     def leave_interrupt(self) -> None:
-        """Move to the last instruction that had begun, where something was interrupted between moments."""
+        """Move from an interrupt between moments to the last instruction that had begun."""
         position = self.position
         if self.at_host and self.stop.error is None:
             known = self.runs.issue(position.launch, self.host.issued)
@@ -437,7 +436,7 @@ class DebugSession(Standing):
             run.abandon()
 
     def progress(self) -> str:
-        """Return how far what runs now has come, in words; from any thread."""
+        """Return how far the present run has come, in words; from any thread."""
         run = self.runs.active or self._run
         if run is not None and run.inside and not run.tracer.asleep:
             return f"launch {run.recorded.index}, moment {run.tracer.moment}"
@@ -462,8 +461,7 @@ class DebugSession(Standing):
 
     def digest(self) -> str:
         """Return a hash of the machine where it stands: every live byte, and every core's place in the kernel."""
-        # What tests of going back and forth compare: bytes, places and counters, and no address of this
-        # process.
+        # Tests of going back and forth, and recordings, compare it: so no address of this process is in it.
         paused, total = self.look(), hashlib.sha256()
         for owner, allocation in paused.every_allocation():
             total.update(f"{owner} {allocation.space} {allocation.address} {allocation.nbytes}".encode())

@@ -54,7 +54,7 @@ class PipeState:
 
 @frozen
 class BarrierState:
-    """A barrier that some have reached; ``waiting`` are those at one in two halves, where waiting is no arriving."""
+    """A barrier that some cores have reached; at one in two halves ``waiting`` cores are told from those that have arrived."""
 
     name: str
     who: str
@@ -106,9 +106,9 @@ class Scope:
 
 @frozen
 class Memory:
-    """A memory of a task: how many bytes of it are declared, and how many may be.
+    """A memory of a task: how many bytes are declared in it, and its capacity.
 
-    ``beyond`` says that the stack's share is among them, where it is.
+    ``beyond`` adds that the stack takes a share of them, where it does.
     """
 
     name: str
@@ -192,7 +192,7 @@ def memories(core: "Core | None") -> list[Memory]:
 
 
 def variable(name: str, value: object, paused: PausedRun | None = None, path: str | None = None) -> Variable:
-    """Return a value under a name, as one line and a type."""
+    """Return a value as a `Variable` called *name*."""
     place = (name if path is None else path) if isinstance(value, Ptr) else ""
     return Variable(
         name, value_text(value, paused), _type(value), value, name if path is None else path, place
@@ -279,7 +279,7 @@ def begun_tasks(paused: PausedRun) -> list[TaskState]:
 
 
 def others(paused: PausedRun) -> tuple[int, int]:
-    """Return how many tasks and memory cores have ended, and how many have not begun."""
+    """Count the tasks and memory cores that have ended, and those that have not begun."""
     x, y, z = paused.session.dim
     board, kind = paused.session.board, paused.session.kind
     total = x * y * z
@@ -380,7 +380,7 @@ def barriers(paused: PausedRun) -> list[BarrierState]:
 
 
 def _title(meeting: Meeting) -> str:
-    """Return the barrier's name; of one in two halves its number too, and how many arrivals it has of how many."""
+    """Return the barrier's name; of one in two halves also its number, its arrivals and those that it needs."""
     if not isinstance(meeting, Half):
         return meeting.name
     return f"{meeting.name} {meeting.ident}, {len(meeting.arrived)} of {meeting.count} arrived"

@@ -92,7 +92,7 @@ def finish(session: "DebugSession") -> Stop:
 
 
 def until(session: "DebugSession", file: str | None = None, line: int | None = None) -> Stop:
-    """Go on to a later line of this function, to *line* of *file* (this one's where None), or out of the function."""
+    """Go on to a later line of this function, or to *line* of *file*, or out of the function; without *file* the line is in this one."""
     core, frame = _stepping(session)
     return session.forward([Until(core, frame, file or frame.f_code.co_filename, line)])
 
@@ -111,7 +111,7 @@ def _can_step(session: "DebugSession") -> None:
 
 
 def _outside(session: "DebugSession") -> bool:
-    """Return whether the task in focus is outside of the kernel, before or behind it: a step goes to whichever comes first then."""
+    """Return whether the task in focus is outside the kernel, before or after it; a step goes to whichever task comes first then."""
     return session.stop.kind in (LAUNCH_BEGIN, BEGIN, FINISH)
 
 
@@ -187,7 +187,7 @@ def moment_at(session: "DebugSession", launch: int, time_us: float) -> Position:
 
 
 def _previous_stop(session: "DebugSession") -> bool:
-    """Stand at the last place before the present at which a breakpoint stops; False where there is none."""
+    """Go back to the last place at which a breakpoint stops, and return True; False where there is none."""
     session.leave_interrupt()
     limit = session.position
     armed = session.armed()

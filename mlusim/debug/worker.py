@@ -20,8 +20,8 @@ T = TypeVar("T")
 class Worker(Generic[T]):
     """Does jobs one after the other with what *make* makes; `serve` is called in the main thread, the rest from any.
 
-    *stop* ends what a job is doing, from inside a signal's handler; *end* closes what was made.  ``subject`` is that, once it is there.  ``failure`` is
-    the error that ended it, ``ended`` is set when nothing of it runs any more.
+    *stop* ends what a job is doing, from inside a signal's handler; *end* closes what was made, which is ``subject`` once
+    it is there.  ``failure`` is the error that ended the worker; ``ended`` is set when nothing of it runs any more.
     """
 
     def __init__(self, make: Callable[[], T], stop: Callable[[T], None], end: Callable[[T], None]) -> None:
@@ -45,7 +45,7 @@ class Worker(Generic[T]):
             send_interrupt()
 
     def close(self) -> None:
-        """End: what is being done is stopped, what was submitted is left out."""
+        """Stop the job that is being done, leave out those that wait, and end."""
         self.closing = True
         self._jobs.put(None)
         self.interrupt()
@@ -53,7 +53,7 @@ class Worker(Generic[T]):
     # -- in the main thread ----------------------------------------------------------------------
 
     def serve(self) -> None:
-        """Make the subject, do every job until `close`, then end it; an error ends it too."""
+        """Make the subject, do jobs until `close` or an error, then end the subject."""
         try:
             with interruptible(self._interrupted):
                 self._work()
@@ -85,7 +85,7 @@ class Worker(Generic[T]):
             self._working = False
 
     def _interrupted(self) -> None:
-        """Stop the job, or what makes the subject: the signal has come."""
+        """Stop the job, or the making of the subject, when the signal has come."""
         if not self._working:
             return
         if self.subject is None:
