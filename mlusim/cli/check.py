@@ -14,15 +14,7 @@ from attrs import evolve
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.check.checking import (
-    CheckJob,
-    check_arrays,
-    check_case,
-    check_program,
-    check_script,
-    printing_aside,
-    report_of,
-)
+from mlusim.check import checking
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.findings_text import findings_text, renderables, summary
 from mlusim.check.junit import junit
@@ -99,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     accepted = _suppressions(args.suppress)
     script = args.program is not None and args.program.endswith(".py")
     runs = _runs(args, names, form, script=script)
-    report = report_of(names, runs, accepted, notes=args.notes)
+    report = checking.report_of(names, runs, accepted, notes=args.notes)
     _write(args, form, report)
     if args.record is not None:
         _record(args.record, runs)
@@ -119,16 +111,16 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     if args.replay is not None:
         replay = replay_in(read_text(args.replay), args.replay)
         _refuse_untrusted(replay.subject, args)
-        with printing_aside() if alone else contextlib.nullcontext():
+        with checking.printing_aside() if alone else contextlib.nullcontext():
             return [_replayed(replay, args, names)]
     if script:
-        with printing_aside() if alone else contextlib.nullcontext():
+        with checking.printing_aside() if alone else contextlib.nullcontext():
             return [_script(args, names)]
     if programs.is_cases(args.program):
-        with printing_aside() if alone else contextlib.nullcontext():
+        with checking.printing_aside() if alone else contextlib.nullcontext():
             return [_case(args, case, names) for case in chosen(args)]
     if programs.is_program(args.program):
-        with printing_aside() if alone else contextlib.nullcontext():
+        with checking.printing_aside() if alone else contextlib.nullcontext():
             return [_program(args, names)]
     programs.refuse_call_arguments(args)
     return _operator(args, names)
@@ -150,7 +142,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
         raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
     others, enough = _others(args)
     with _keeping(names) as keeper:
-        done = check_script(
+        done = checking.check_script(
             args.program,
             [*args.arguments, *programs.behind(args)],
             names,
@@ -191,7 +183,7 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
         return check_call(program, args.program, names, programs.expectation_of(args), notes=args.notes)
     _refuse_expectation(args)
     with _keeping(names) as keeper:
-        done = check_program(program, args.program, names, notes=args.notes)
+        done = checking.check_program(program, args.program, names, notes=args.notes)
     return carved_again(done, keeper.launches.values())
 
 
@@ -220,7 +212,9 @@ def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
     with progress("checking", len(jobs)) as step:
-        return spread(check_case, jobs, args.jobs or usual_workers(jobs), lambda done: step(done.name))
+        return spread(
+            checking.check_case, jobs, args.jobs or usual_workers(jobs), lambda done: step(done.name)
+        )
 
 
 def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
@@ -231,15 +225,17 @@ def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     effects = args.effects or EFFECTS[0]
-    job = CheckJob(operator.name, "", board, names, args.notes, args.seed, effects)
-    return check_arrays(job, read_inputs(args.inputs, operator), params)
+    job = checking.CheckJob(operator.name, "", board, names, args.notes, args.seed, effects)
+    return checking.check_arrays(job, read_inputs(args.inputs, operator), params)
 
 
-def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
+def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.CheckJob]:
     """Return the calls of ``--all``: operators, then boards, then cases; the long ones on request."""
     effects = args.effects or EFFECTS[0]
     return [
-        CheckJob(operator.name, case.name, board, names, args.notes, args.seed, effects, None, *_others(args))
+        checking.CheckJob(
+            operator.name, case.name, board, names, args.notes, args.seed, effects, None, *_others(args)
+        )
         for operator in operators().values()
         for board in boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS)
         for case in operator.cases
@@ -247,7 +243,7 @@ def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
     ]
 
 
-def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
+def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.CheckJob]:
     """Return the calls that are asked for: one case, or all of the board; the long ones on request."""
     if args.all:
         return _every(args, names)
@@ -263,7 +259,9 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
     cases = list(every) if case is None else [case]
     effects = args.effects or EFFECTS[0]
     return [
-        CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects, None, *_others(args))
+        checking.CheckJob(
+            operator.name, one.name, board, names, args.notes, args.seed, effects, None, *_others(args)
+        )
         for one in cases
     ]
 
@@ -277,18 +275,18 @@ def _replayed(replay: Replay, args: argparse.Namespace, names: tuple[str, ...]) 
     """Run the program of a replay file under the checkers in that schedule, and compare it with the usual one."""
     subject, schedule = replay.subject, replay.schedule
     if isinstance(subject, OperatorSubject):
-        return check_case(_replayed_case(subject, schedule, args, names))
-    return check_script(
+        return checking.check_case(_replayed_case(subject, schedule, args, names))
+    return checking.check_script(
         subject.script, subject.arguments, names, notes=args.notes, schedules=(schedule,), directed=schedule
     )
 
 
 def _replayed_case(
     subject: OperatorSubject, schedule: Schedule, args: argparse.Namespace, names: tuple[str, ...]
-) -> CheckJob:
+) -> checking.CheckJob:
     operator = find_operator(subject.operator)
     case, board = find_case(operator, subject.case), find_board(subject.board)
-    return CheckJob(
+    return checking.CheckJob(
         operator.name,
         case.name,
         board.name,

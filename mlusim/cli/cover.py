@@ -17,16 +17,7 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.machine.hub import attending
 from mlusim.observe.coverage import LineCoverage
-from mlusim.report.coverage import (
-    CoverageRecord,
-    coverage_page,
-    coverage_text,
-    keep_record,
-    lcov,
-    merged,
-    read_record,
-    record_of,
-)
+from mlusim.report import coverage
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,23 +25,27 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.keep, args.lcov, args.html)
     done = None
     if _is_record(args.program):
-        records = [read_record(name) for name in (args.program, *args.arguments)]
-        record = merged(records) if args.keep is None else keep_record(args.keep, merged(records))
+        records = [coverage.read_record(name) for name in (args.program, *args.arguments)]
+        record = (
+            coverage.merged(records)
+            if args.keep is None
+            else coverage.keep_record(args.keep, coverage.merged(records))
+        )
     else:
         record, done = _ran(args)
-        record = record if args.keep is None else keep_record(args.keep, record)
+        record = record if args.keep is None else coverage.keep_record(args.keep, record)
     if args.json:
         emit(record.to_json())
     else:
-        output().print(coverage_text(record), soft_wrap=True)
-    for name, made in ((args.lcov, lcov), (args.html, coverage_page)):
+        output().print(coverage.coverage_text(record), soft_wrap=True)
+    for name, made in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
         if name is not None:
             write_text(name, made(record))
             wrote("coverage", name)
     return CLEAN if done is None else done.finish()
 
 
-def _ran(args: argparse.Namespace) -> tuple[CoverageRecord, Launched]:
+def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Launched]:
     args.check = ()
     program = program_of(args)
     counting = LineCoverage()
@@ -58,7 +53,7 @@ def _ran(args: argparse.Namespace) -> tuple[CoverageRecord, Launched]:
         done = launched(program, lines=False)
     if not counting.launches and done.ended is None:
         raise UsageError("nothing was launched that could be watched, so no line of a kernel ran")
-    return record_of(counting.lines, counting.launches, counting.branches), done
+    return coverage.record_of(counting.lines, counting.launches, counting.branches), done
 
 
 def _is_record(name: str | None) -> bool:
@@ -90,7 +85,9 @@ def covering(args: argparse.Namespace) -> Iterator[None]:
     finally:
         counting.stop()
         if counting.launches:
-            record = keep_record(name, record_of(counting.lines, counting.launches, counting.branches))
-            for line in coverage_text(record).splitlines():
+            record = coverage.keep_record(
+                name, coverage.record_of(counting.lines, counting.launches, counting.branches)
+            )
+            for line in coverage.coverage_text(record).splitlines():
                 remark(line)
             wrote("coverage", name)

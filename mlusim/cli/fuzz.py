@@ -20,17 +20,10 @@ from mlusim.cli.programs import CALL_OPTIONS, defines, is_cases, is_source
 from mlusim.cli.show import emit, output, progress
 from mlusim.counted import counted
 from mlusim.errors import UsageError
+from mlusim.fuzz import subjects
 from mlusim.fuzz.corpus import Corpus, KeptCall
 from mlusim.fuzz.searching import FuzzResult, FuzzTask, refuse_unfit, search
 from mlusim.fuzz.specification import CallDraw, specified
-from mlusim.fuzz.subjects import (
-    CaseReference,
-    FuzzedFunction,
-    FuzzedKernel,
-    FuzzedOperator,
-    FuzzedPython,
-    FuzzSubject,
-)
 from mlusim.machine.kernel import grid_of
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
@@ -111,23 +104,23 @@ def _task(args: argparse.Namespace) -> FuzzTask:
     names = tuple(names_in(args.only)) or tuple(checkers())
     observers_of(names)
     given = named_values(args.arg, "--arg")
-    subject: FuzzSubject
+    subject: subjects.FuzzSubject
     if is_source(args.program):
         subject = _source(args)
     elif args.program.endswith(".py"):
         subject = _python(args)
     else:
         operator = _operator(args)
-        given, subject = {**operator.draws, **given}, FuzzedOperator(operator.name)
+        given, subject = {**operator.draws, **given}, subjects.FuzzedOperator(operator.name)
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
     boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
-    if isinstance(subject, FuzzedKernel | FuzzedPython):  # the others launch by themselves
+    if isinstance(subject, subjects.FuzzedKernel | subjects.FuzzedPython):  # the others launch by themselves
         for board, dim in itertools.product(boards, dims):
             grid_of(find_board(board), dim, kind_of(args.kind))
     return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed or 0, args.limit)
 
 
-def _source(args: argparse.Namespace) -> FuzzedKernel | FuzzedFunction:
+def _source(args: argparse.Namespace) -> subjects.FuzzedKernel | subjects.FuzzedFunction:
     odd = next((word for word in args.arguments if not is_source(word)), None)
     if odd is not None:
         raise UsageError(
@@ -136,28 +129,30 @@ def _source(args: argparse.Namespace) -> FuzzedKernel | FuzzedFunction:
     files, include = (args.program, *args.arguments), tuple(args.include)
     define, around = tuple(defines(args.define).items()), (kind_of(args.kind).name, args.reference)
     if args.function is None:
-        return FuzzedKernel(files, include, define, args.kernel, *around, case=_reference_of_case(args))
+        return subjects.FuzzedKernel(
+            files, include, define, args.kernel, *around, case=_reference_of_case(args)
+        )
     if args.kernel is not None:
         raise UsageError("--kernel and --function exclude each other; the function launches by itself")
-    return FuzzedFunction(files, args.function, include, define, *around)
+    return subjects.FuzzedFunction(files, args.function, include, define, *around)
 
 
-def _reference_of_case(args: argparse.Namespace) -> CaseReference | None:
+def _reference_of_case(args: argparse.Namespace) -> subjects.CaseReference | None:
     """Return the reference of the case; None where it has none, or one was typed."""
     case: KernelCase | None = getattr(args, "named_case", None)
     if case is None or case.reference is None or args.reference is not None:
         return None
-    return CaseReference(case.path, case.name, case.reference, case.close)
+    return subjects.CaseReference(case.path, case.name, case.reference, case.close)
 
 
-def _python(args: argparse.Namespace) -> FuzzedPython:
+def _python(args: argparse.Namespace) -> subjects.FuzzedPython:
     unfit = next((o for o in ("include", "define", "function") if getattr(args, o)), None)
     if unfit is not None:
         shown = CALL_OPTIONS.get(unfit, f"--{unfit}")
         raise UsageError(f"{shown} goes with BANG C files; a Python file takes --kernel and --arg")
     if args.arguments:
         raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
-    return FuzzedPython(args.program, args.kernel, kind_of(args.kind).name, args.reference)
+    return subjects.FuzzedPython(args.program, args.kernel, kind_of(args.kind).name, args.reference)
 
 
 def _operator(args: argparse.Namespace) -> Operator:

@@ -1,5 +1,6 @@
-"""The launches of a command line's program, whatever the program is, and how it ended."""
+"""The launches of a command line's program, whatever the program is, on its own board or on others, and how it ended."""
 
+import argparse
 import contextlib
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 from attrs import frozen
 from rich.text import Text
 
-from mlusim.check.checking import problem_of, sentence_of
+from mlusim.check.checking import printing_aside, problem_of, sentence_of
 from mlusim.check.other_processes import Forked, threads_watched
 from mlusim.cli.entry import CLEAN, FINDINGS, USAGE
 from mlusim.cli.plain_text import remark
+from mlusim.cli.programs import is_source, program_on
 from mlusim.cli.show import output
 from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError, said
@@ -119,3 +121,33 @@ def _ending(ended: object) -> str:
     if isinstance(ended, BaseException):
         return f"the program raises {sentence_of(ended, '')}"
     return ""
+
+
+# -- a program on one board or several, as report and what-if run it ------------------------------------
+
+
+def launched_on(
+    args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, lines: bool, aside: bool
+) -> tuple[Program, Launched]:
+    """Return the program that the command line describes for *board*, and what it launches there; None is a script's own."""
+    program = program_on(args, checks, board)
+    where = None if is_source(args.program) else board
+    with printing_aside() if aside else contextlib.nullcontext():
+        return program, launched(program, lines=lines, processes=lines, board=where)
+
+
+def usual_boards(args: argparse.Namespace, boards: Sequence[str]) -> Sequence[str | None]:
+    """Return the boards where none is named: a script or a test has boards of its own."""
+    return boards if is_source(args.program) else (None,)
+
+
+def kernel_wanted(args: argparse.Namespace) -> str | None:
+    """Return the kernel whose launches are wanted; of a BANG C file ``--kernel`` says what is launched."""
+    return None if is_source(args.program) else args.kernel
+
+
+def refuse_options(args: argparse.Namespace, options: Sequence[str], words: str) -> None:
+    """Raise `UsageError` for the first of *options* that is given, in *words* behind its name."""
+    unfit = next((o for o in options if getattr(args, o, None)), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit.replace('_', '-')} {words}")

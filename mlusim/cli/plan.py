@@ -22,16 +22,9 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
+from mlusim.plan import render
 from mlusim.plan.claims import Claim, Comparison, Verdict, parse_claim
 from mlusim.plan.plan import Plan, check_names, choose, values_of
-from mlusim.plan.render import (
-    comparison_view,
-    findings_view,
-    frontier_view,
-    largest_view,
-    layout_view,
-    plan_view,
-)
 from mlusim.plan.solver.frontier import Frontier
 from mlusim.plan.svg import frontier_svg, layout_svg, plan_column
 
@@ -143,7 +136,7 @@ def _layouts(question: PlanQuestion) -> list[PlanAnswer]:
         findings = plan.check()
         clean = not any(f.severity == "error" for f in findings)
         shown = _described(question, (plan,), plan.example)
-        intro = Group(plan_view(plan, findings), Text(), Text("with example values:", style="italic"))
+        intro = Group(render.plan_view(plan, findings), Text(), Text("with example values:", style="italic"))
         for number, answer in enumerate(shown):
             view = Group(intro, answer.view or "") if number == 0 else answer.view
             facts = {**answer.facts, "findings": [f.to_json() for f in findings]}
@@ -157,7 +150,7 @@ def _described(question: PlanQuestion, plans: Sequence[Plan], values: Mapping[st
         plan, layout = choose(plans, board, values, dtype=dtype)
         answers.append(
             PlanAnswer(
-                layout_view(layout, plan),
+                render.layout_view(layout, plan),
                 layout.to_json(),
                 layout.fits,
                 layout_svg(layout),
@@ -187,7 +180,7 @@ def _largest(question: PlanQuestion, variable: str) -> list[PlanAnswer]:
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
         found = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
-        views = [largest_view(found), *([None] * (len(found) - 1))]
+        views = [render.largest_view(found), *([None] * (len(found) - 1))]
         answers += [
             PlanAnswer(v, f.to_json(), f.largest is not None) for v, f in zip(views, found, strict=True)
         ]
@@ -220,7 +213,7 @@ def _frontiers(question: PlanQuestion, text: str) -> list[PlanAnswer]:
 def _frontier_answer(frontier: Frontier, plan: str, board: str, dtype: DType | None) -> PlanAnswer:
     held = ", ".join(f"{k}={v}" for k, v in frontier.fixed.items())
     title = f"{plan} on {board}{', ' + dtype.name if dtype else ''}{': ' + held if held else ''}"
-    view = Group(Text(title, style="bold"), frontier_view(frontier))
+    view = Group(Text(title, style="bold"), render.frontier_view(frontier))
     facts = {"plan": plan, "board": board, "dtype": dtype.name if dtype else None, **frontier.to_json()}
     good = bool(len(frontier) and (frontier.ys >= 0).any())
     return PlanAnswer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
@@ -236,7 +229,9 @@ def _claims(question: PlanQuestion, text: str) -> list[PlanAnswer]:
         if found and not text:
             facts = {"plan": plan.name, "findings": [f.to_json() for f in found]}
             answers.append(
-                PlanAnswer(Group(Text(plan.name, style="bold"), findings_view(found)), facts, good=False)
+                PlanAnswer(
+                    Group(Text(plan.name, style="bold"), render.findings_view(found)), facts, good=False
+                )
             )
         for claim in claims:
             fixed = values_of(plan, question.values)
@@ -261,7 +256,7 @@ def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
 
 def _compared(comparison: Comparison) -> PlanAnswer:
     good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
-    return PlanAnswer(comparison_view(comparison), comparison.to_json(), good)
+    return PlanAnswer(render.comparison_view(comparison), comparison.to_json(), good)
 
 
 def plans_in(path: Path) -> tuple[Plan, ...]:

@@ -1,8 +1,10 @@
-"""``mlusim report``: efficiency of operators x cases x boards."""
+"""``mlusim report``: efficiency of operators x cases x boards, or the launches of a program on each board."""
 
 import argparse
+import csv
+import io
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -10,27 +12,33 @@ from attrs import evolve, frozen
 from rich.text import Text
 
 import mlusim
-from mlusim.cli import report_program
+from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.campaign import exit_code, jobs, perform, show, studies_of
 from mlusim.cli.cases import chosen, each
 from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
-from mlusim.cli.options import format_of, names_in, write_text
+from mlusim.cli.launched import Launched, kernel_wanted, launched_on, refuse_options, usual_boards
+from mlusim.cli.options import boards_in, format_of, names_in, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_cases, is_program, operators_behind, refuse_call_arguments
-from mlusim.cli.show import output
+from mlusim.cli.show import output, progress
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.paths import lines_shown
 from mlusim.files.writing import check_writable
+from mlusim.machine.launch import Launch
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
+from mlusim.programs.other_boards import elsewhere
+from mlusim.programs.program import Program
 from mlusim.report.compare import BaselineComparison, comparison_json, comparison_markdown, measured_call
 from mlusim.report.efficiency import headline, verdicts
 from mlusim.report.json_values import json_text
+from mlusim.report.launches import launch_facts, launches_view
 from mlusim.report.page.html import html_text
+from mlusim.report.page.launches import page_text
 from mlusim.report.record import CallRecord
 from mlusim.report.record_files import boards_of, csv_text, document, markdown_text
 from mlusim.report.tables import sentences, why_table, work_table
@@ -83,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if is_cases(args.program):
         return _each_case(args, form)
     if is_program(args.program):
-        return report_program.report(args, form)
+        return _report_program(args, form)
     refuse_call_arguments(args)
     args.operators += operators_behind(args)
     if form == "html":
@@ -117,7 +125,7 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
     if form not in {TEXT, "json"} and len(chosen(args)) > 1:
         raise UsageError(f"--format {form} goes with one case; name it with --case")
     args.json, args.format = form == "json", None
-    return each(args, lambda one: report_program.report(one, form))
+    return each(args, lambda one: _report_program(one, form))
 
 
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
@@ -153,3 +161,94 @@ def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> No
         output().print(told)
     if extras.found is not None:
         show_comparison(extras.found)
+
+
+# -- a program that is no operator: its launches on each board --------------------------------------------
+
+OF_REPORTS = ("case", "group", "policy", "baseline", "write_baseline", "explain")
+COLUMNS = (
+    "kernel", "board", "dim", "kind", "time_us", "time_low_us", "time_high_us", "bound", "io_bytes", "instructions", "engine",
+)  # fmt: skip
+
+
+def _report_program(args: argparse.Namespace, form: str) -> int:
+    """Report the launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
+    refuse_options(
+        args, OF_REPORTS, "goes with operators; `mlusim profile` measures a program against a baseline"
+    )
+    boards = boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)
+    checks, kernel = tuple(names_in(args.check)), kernel_wanted(args)
+    aside = form != TEXT and not args.output
+    runs: list[Launched] = []
+    program: Program | None = None
+    with progress("boards", len(boards)) as step:
+        for board in boards:
+            lines = not args.no_lines and args.engine != NATIVE
+            moved, run = launched_on(args, board, checks, lines=lines, aside=aside)
+            program = program or moved
+            runs.append(Launched([launch for _, launch in run.chosen(None, kernel)], run.ended))
+            step(board or "")
+            if not run.launches:
+                break  # it ends so on any board
+    assert program is not None
+    made = [launch for run in runs for launch in run.launches]
+    study = _studied(program, runs[0]) if args.what_if and runs[0].launches else None
+    if form == TEXT:
+        _show_launches([run for run in runs if run.launches], study)
+    elif made:
+        ended = "\n".join(dict.fromkeys(run.told for run in runs if run.told))
+        page = page_text(made, args.program, study, command=args.typed, ended=ended) if form == "html" else ""
+        _write_launches(args, form, made, page)
+    return max([run.finish() for run in runs])
+
+
+def _studied(program: Program, run: Launched) -> WhatIfStudy:
+    return elsewhere(program, run.launches, list(BOARDS), lambda launches: launches)
+
+
+def _show_launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
+    for number, run in enumerate(runs):
+        view = launches_view(list(enumerate(run.launches, 1)), every=True)
+        output().print(*([""] if number else []), view, sep="\n")
+    if study is not None:
+        output().print("", what_if_table(study), sep="\n")
+
+
+def _write_launches(args: argparse.Namespace, form: str, made: Sequence[Launch], page: str) -> None:
+    text = {
+        "html": lambda: page,
+        "json": lambda: _launches_json(args, made),
+        "csv": lambda: _launches_csv(made),
+        "md": lambda: _launches_markdown(made),
+    }[form]()
+    if args.output:
+        write_text(args.output, text)
+        remark(f"{args.output}: {len(made)} launch{'' if len(made) == 1 else 'es'}")
+    else:
+        sys.stdout.write(text)
+
+
+def _launches_json(args: argparse.Namespace, made: Sequence[Launch]) -> str:
+    return json_text({"program": args.program, "launches": [launch_facts(launch) for launch in made]})
+
+
+def _rows(made: Sequence[Launch]) -> Iterator[list[Any]]:
+    for one in made:
+        low, high = one.time_band
+        yield [
+            one.kernel, one.board, ",".join(map(str, one.dim)), one.kind, f"{one.time_us:.3f}", f"{low:.3f}",
+            f"{high:.3f}", one.bound, one.io_bytes, sum(one.instructions.values()), one.engine,
+        ]  # fmt: skip
+
+
+def _launches_csv(made: Sequence[Launch]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(made))
+    return text.getvalue()
+
+
+def _launches_markdown(made: Sequence[Launch]) -> str:
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *_rows(made)]
+    return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)

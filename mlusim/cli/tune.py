@@ -26,26 +26,12 @@ from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, named_values
 from mlusim.report.quantities import percent
 from mlusim.text_grid import table
+from mlusim.tune import tuning
 from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
 from mlusim.tune.programs import ProgramTask, program_task
 from mlusim.tune.ranking import OBJECTIVES, REFUSED, TIME, able, alike, notes, ranked, settings_told
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
-from mlusim.tune.tuning import (
-    HALVING,
-    RANDOM,
-    TPE,
-    Criterion,
-    SearchFile,
-    TriedTask,
-    TuneTask,
-    compared_to,
-    drawn,
-    halved,
-    proposed,
-    task_of,
-    tune,
-)
 
 OF_OPERATORS = ("case", "group", "policy", "check")
 
@@ -77,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(
-    args: argparse.Namespace, board: str, task: TriedTask, found: Sequence[Mapping[str, Any]]
+    args: argparse.Namespace, board: str, task: tuning.TriedTask, found: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     rows = ranked(found, args.objective)
     best = rows[0] if rows[0]["rank"] is not None else None
@@ -182,7 +168,7 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
         console.print("", made, sep="\n")
 
 
-def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
+def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.TriedTask, list[dict[str, Any]]]:
     """Return the task, and the documents of its candidates: those of each board, in the order of the grid.
 
     Raises `UsageError` where none of them can be called.
@@ -198,25 +184,25 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, l
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
     # What is good on one board decides what is tried next, and would be another thing on each.
-    if search in (HALVING, TPE) and len(boards) > 1:
+    if search in (tuning.HALVING, tuning.TPE) and len(boards) > 1:
         raise UsageError(
             f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
         )
-    wanted = grid(parameters) if search is None else drawn(parameters, args.trials, args.draws or 0)
-    task = task_of(call, wanted, args.limit, criterion)
+    wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
+    task = tuning.task_of(call, wanted, args.limit, criterion)
     where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
     with where as executor, _search_file(args, task, search) as kept:
-        if search == HALVING and rungs is not None:
+        if search == tuning.HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
                 # Each rung compares with its own first: the shapes of another rung have other results.
-                own = compared_to(task_of(call, batch, args.limit, criterion), batch)
+                own = tuning.compared_to(tuning.task_of(call, batch, args.limit, criterion), batch)
                 return _searched(args, kept, own, batch, executor)
 
-            found = halved(wanted, rungs, args.objective, rung)
-        elif search == TPE:
-            task = compared_to(task, wanted)
-            found = proposed(
+            found = tuning.halved(wanted, rungs, args.objective, rung)
+        elif search == tuning.TPE:
+            task = tuning.compared_to(task, wanted)
+            found = tuning.proposed(
                 parameters,
                 args.trials,
                 args.draws or 0,
@@ -224,7 +210,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, l
                 lambda batch: _searched(args, kept, task, batch, executor),
             )
         else:
-            task = compared_to(task, wanted)
+            task = tuning.compared_to(task, wanted)
             found = _collected(args, task, wanted, boards, executor, args.output)
     if all(one["verdict"] == REFUSED for one in found):
         raise UsageError(found[0]["why"])
@@ -239,14 +225,14 @@ def _tried_programs(
     unfit = "reference" if args.reference else "expect" if args.expect else None
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with a kernel; a program ends with exit code 0 where it is right")
-    if search not in (None, RANDOM):
+    if search not in (None, tuning.RANDOM):
         raise UsageError(f"--search {search} goes with a kernel; a program takes a grid, or random")
     # Either alone would be passed over without a word.
     if (search is None) != (getattr(args, "trials", None) is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
     parameters = program_parameters(args.param, program)
-    wanted = grid(parameters) if search is None else drawn(parameters, args.trials, args.draws or 0)
-    task = program_task(program, wanted, args.limit, boards[0], Criterion())
+    wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
+    task = program_task(program, wanted, args.limit, boards[0], tuning.Criterion())
     where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
     with where as executor:
         found = _collected(args, task, wanted, boards, executor, args.output)
@@ -256,13 +242,15 @@ def _tried_programs(
 
 
 @contextlib.contextmanager
-def _search_file(args: argparse.Namespace, task: TuneTask, search: str | None) -> Iterator[SearchFile | None]:
+def _search_file(
+    args: argparse.Namespace, task: tuning.TuneTask, search: str | None
+) -> Iterator[tuning.SearchFile | None]:
     """Open the file of -o for a search that goes on from results; None where there is none, or the candidates are known before."""
-    if search not in (HALVING, TPE) or args.output is None:
+    if search not in (tuning.HALVING, tuning.TPE) or args.output is None:
         yield None
         return
     words = (search, args.param, args.trials, args.rungs, args.draws, args.objective)
-    with contextlib.closing(SearchFile(task, words, args.output, restart=args.restart)) as kept:
+    with contextlib.closing(tuning.SearchFile(task, words, args.output, restart=args.restart)) as kept:
         if kept.reused:
             remark(f"{args.output}: {kept.reused} candidates are there already")
         try:
@@ -274,8 +262,8 @@ def _search_file(args: argparse.Namespace, task: TuneTask, search: str | None) -
 
 def _searched(
     args: argparse.Namespace,
-    kept: SearchFile | None,
-    task: TuneTask,
+    kept: tuning.SearchFile | None,
+    task: tuning.TuneTask,
     wanted: Sequence[Settings],
     executor: Executor | None,
 ) -> list[dict[str, Any]]:
@@ -300,7 +288,7 @@ def _space(
     trials, rungs = getattr(args, "trials", None), getattr(args, "rungs", None)
     if (search is None) != (trials is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
-    if (search == HALVING) != (rungs is not None):
+    if (search == tuning.HALVING) != (rungs is not None):
         raise UsageError("--search halving and --rungs go together, as in --rungs n=1024,4096,16384")
     if rungs is None:
         return parameters_of(args.param, call), None
@@ -312,7 +300,7 @@ def _space(
 
 def _collected(
     args: argparse.Namespace,
-    task: TriedTask,
+    task: tuning.TriedTask,
     wanted: Sequence[Settings],
     boards: Sequence[str],
     executor: Executor | None,
@@ -327,7 +315,7 @@ def _collected(
             came(one)
             step(f"{settings_told(one)} on {one['board']}")
 
-        trying = tune(
+        trying = tuning.tune(
             task,
             wanted,
             executor,
@@ -340,11 +328,13 @@ def _collected(
         return collected(trying, file, "candidates")
 
 
-def _criterion(args: argparse.Namespace) -> Criterion:
+def _criterion(args: argparse.Namespace) -> tuning.Criterion:
     """Return the criterion of right results: what was typed, or else the case of a file."""
     expectation_of(args)  # raises in the words of the command line
     case = getattr(args, "named_case", None)
     close = CLOSE if case is None else case.close
     if case is None or args.reference or args.expect:
-        return Criterion(args.reference, None, tuple(named_values(args.expect, "--expect").items()), close)
-    return Criterion(case.reference, case.folder, tuple(case.expect.items()), close)
+        return tuning.Criterion(
+            args.reference, None, tuple(named_values(args.expect, "--expect").items()), close
+        )
+    return tuning.Criterion(case.reference, case.folder, tuple(case.expect.items()), close)

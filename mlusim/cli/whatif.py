@@ -1,33 +1,38 @@
-"""``mlusim what-if``: one call on every board, re-timed from one run where the work is the same."""
+"""``mlusim what-if``: one call or program on every board, re-timed from one run where the work is the same."""
 
 import argparse
 from collections.abc import Callable
+from typing import Any
+
+from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
-from mlusim.cli import report_program
+from mlusim.cli import programs
 from mlusim.cli.cases import each
 from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli.launched import chosen, kernel_wanted, launched_on, refuse_options, usual_boards
 from mlusim.cli.options import boards_in, names_in, parameters, read_inputs
-from mlusim.cli.programs import is_cases, is_program, operators_behind, refuse_call_arguments
 from mlusim.cli.show import emit, output, progress
-from mlusim.errors import UsageError
+from mlusim.errors import Fault, UsageError, said
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
 from mlusim.operators.whatif import WhatIf, WhatIfQuestion, ask, study_of, what_if
+from mlusim.programs.other_boards import elsewhere
 from mlusim.report.whatif import WhatIfStudy, what_if_table
+from mlusim.tune import space
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask and show; returns 1 where the call works on no board."""
-    if is_cases(args.program):
+    if programs.is_cases(args.program):
         return each(args, run)
-    if is_program(args.program):
-        return report_program.what_if(args)
-    more = operators_behind(args)
+    if programs.is_program(args.program):
+        return _what_if_program(args)
+    more = programs.operators_behind(args)
     if args.program is None or more:
         odd = f", and no {more[0]!r}" if more else ""
         raise UsageError(f"mlusim what-if takes one operator or program{odd}")
-    refuse_call_arguments(args)
+    programs.refuse_call_arguments(args)
     operator = find_operator(args.program)
     if (args.case is None) == (args.inputs is None):
         raise UsageError("what-if takes one call; name it with --case or --inputs")
@@ -53,3 +58,94 @@ def _study(
     arrays, params = read_inputs(args.inputs, operator), parameters(operator, names_in(args.set))
     answers = what_if(operator, arrays, params, boards=boards, policy=args.policy, outputs=False, done=done)
     return study_of(operator.name, None, answers)
+
+
+# -- a program that is no operator -----------------------------------------------------------------------
+
+OF_STUDIES = ("case", "inputs", "set", "policy")
+
+
+def _what_if_program(args: argparse.Namespace) -> int:
+    """Run the program on every board, from that of ``--from``; returns 1 where it works on none."""
+    refuse_options(args, OF_STUDIES, "goes with an operator; leave it out")
+    base = find_board(args.base).name if args.base else usual_boards(args, DEFAULT_BOARDS[:1])[0]
+    if args.param:
+        return _what_if_each(args, base)
+    study, code = _program_study(args, base)
+    if study is None:
+        return code
+    if args.json:
+        emit(study.to_json())
+    else:
+        output().print(what_if_table(study))
+    return code or (CLEAN if study.works else FINDINGS)
+
+
+def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | None, int]:
+    """Return the answers for one program, None where it did not end well, and its exit code."""
+    program, run = launched_on(args, base, (), lines=False, aside=args.json)
+    code = run.finish()
+    kernel = kernel_wanted(args)
+    kept = [launch for _, launch in run.chosen(None, kernel)]
+    if not kept or code not in (CLEAN, FINDINGS):
+        return None, code
+    own = {launch.board for launch in kept}
+    # A board on which all launches ran already would answer with the same figures.
+    boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != own]
+    with progress("boards", len(boards)) as step:
+        study = elsewhere(
+            program, run.launches, boards, lambda made: [one for _, one in chosen(made, None, kernel)], step
+        )
+    return study, code
+
+
+def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
+    """Run each candidate of ``--param`` so, of a kernel or a program; one that does not run on *base* has a sentence for an answer."""
+    found: list[dict[str, Any]] = []
+    works = False
+    program = programs.program_to_try(args, base or DEFAULT_BOARDS[0])
+    parameters = (
+        space.parameters_of(args.param, programs.kernel_call(args, base))
+        if program is None
+        else space.program_parameters(args.param, program)
+    )
+    for settings in space.grid(parameters):
+        study, failure = None, ""
+        try:
+            with space.variables_set(settings):
+                study, code = _program_study(_with_words(args, settings), base)
+            if study is None:
+                failure = f"it ends with exit code {code}" if code else "it launches no kernel"
+        except (Fault, UsageError) as error:
+            failure = said(error)
+        works = works or (study is not None and study.works)
+        found.append({"parameters": {s.name: s.value for s in settings}, "failure": failure or None})
+        found[-1] |= {} if study is None else study.to_json()
+        if not args.json:
+            view = Text(failure, style="bold red") if study is None else what_if_table(study)
+            gap = [""] if len(found) > 1 else []
+            output().print(
+                *gap, Text(space.told(settings), style="bold"), view, sep="\n", soft_wrap=study is None
+            )
+    if args.json:
+        emit({"program": args.program, "candidates": found})
+    return CLEAN if works else FINDINGS
+
+
+def _with_words(args: argparse.Namespace, settings: space.Settings) -> argparse.Namespace:
+    """*args* as they are where *settings* are typed as -D, --arg, --dim, --kind, and in the words of a program."""
+    words = {
+        role: [f"{s.name}={s.value}" for s in settings if s.role == role]
+        for role in (space.MACRO, space.ARGUMENT)
+    }
+    launch = {s.role: s.value for s in settings if s.role in (space.DIM, space.KIND)}
+    changes = {
+        "define": [*args.define, *words[space.MACRO]],
+        "arg": [*args.arg, *words[space.ARGUMENT]],
+        "param": [],
+    }
+    changes |= {
+        name: [space.filled(word, settings) for word in getattr(args, name, ())]
+        for name in ("arguments", "behind")
+    }
+    return argparse.Namespace(**{**vars(args), **changes, **launch})

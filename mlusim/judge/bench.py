@@ -17,17 +17,10 @@ from attrs import frozen
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError
+from mlusim.judge import wire
 from mlusim.judge.binding import CallOffer, facts_of
 from mlusim.judge.confine import Confinement, environment
 from mlusim.judge.reference import Draw
-from mlusim.judge.wire import (
-    ROOM,
-    SIZE,
-    BrokenDocument,
-    Document,
-    read_exactly,
-    unpacked,
-)
 
 _SERVER = "mlusim.judge.forkserver"
 
@@ -39,7 +32,7 @@ class EndedProcess:
     *beyond* says for what it was ended: "time", "memory", "room" or "processes"; *printed* is the beginning of what it printed.
     """
 
-    document: Document | None = None
+    document: wire.Document | None = None
     status: int = 0
     beyond: str = ""
     printed: str = ""
@@ -65,7 +58,7 @@ class Bench:
         # Closed at the end of this process at the latest.
         self.close = weakref.finalize(self, _closed, self._end, self._server)
         self._alone = threading.Lock()  # one candidate at a time, as in the threads of a worker of Dask
-        self._most = sum(d.nbytes for d in draws) + ROOM
+        self._most = sum(d.nbytes for d in draws) + wire.ROOM
         setup = {
             "board": board,
             "seconds": seconds,
@@ -76,7 +69,7 @@ class Bench:
             "draws": [_facts(draw, bind) for draw in draws],
         }
         inputs = {f"{n}/{name}": a for n, d in enumerate(draws) for name, a in d.inputs.items()}
-        self._send(Document(setup, inputs))
+        self._send(wire.Document(setup, inputs))
         ready = self._answer()
         self.confinement = Confinement(
             *(bool(ready.get(n)) for n in ("network", "files", "processes", "starts"))
@@ -87,7 +80,7 @@ class Bench:
         with self._alone, _result() as file:
             socket.send_fds(self._end, [b"r"], [file.fileno()])
             self._send(
-                Document(
+                wire.Document(
                     {
                         "path": str(Path(path).resolve()),
                         "kernel": kernel,
@@ -99,20 +92,20 @@ class Bench:
             file.seek(0)
             data = file.read(self._most + 1)
         try:
-            document = unpacked(data) if answer["status"] == 0 else None
-        except BrokenDocument:
+            document = wire.unpacked(data) if answer["status"] == 0 else None
+        except wire.BrokenDocument:
             document = None
         return EndedProcess(document, int(answer["status"]), str(answer["beyond"]), str(answer["printed"]))
 
-    def _send(self, document: Document) -> None:
+    def _send(self, document: wire.Document) -> None:
         data = document.packed()
         with contextlib.suppress(BrokenPipeError, ConnectionError):  # `_answer` says so
-            self._end.sendall(SIZE.pack(len(data)) + data)
+            self._end.sendall(wire.SIZE.pack(len(data)) + data)
 
     def _answer(self) -> Mapping[str, Any]:
         try:
-            (size,) = SIZE.unpack(read_exactly(self._end.recv, SIZE.size))
-            return unpacked(read_exactly(self._end.recv, size)).facts
+            (size,) = wire.SIZE.unpack(wire.read_exactly(self._end.recv, wire.SIZE.size))
+            return wire.unpacked(wire.read_exactly(self._end.recv, size)).facts
         except (EOFError, ConnectionError):
             code = self._server.wait()
             raise UsageError(

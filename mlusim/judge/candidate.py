@@ -21,16 +21,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.frontend.bangc.prelude import INCLUDE
-from mlusim.judge.binding import (
-    BOTH,
-    INPUT,
-    NOTHING,
-    NUMBER,
-    OUTPUT,
-    GivenParameter,
-    bound,
-    offered_of,
-)
+from mlusim.judge import binding
 from mlusim.judge.confine import room_for_device, without_processes
 from mlusim.judge.wire import Array, Document
 from mlusim.machine.device import Device
@@ -307,7 +298,9 @@ def _call(
     """Call *subject* once; the facts of the call."""
     device = memory.device
     placed, outputs = memory.place(facts, inputs)
-    given = bound(subject.parameters, offered_of(facts["offered"]), subject.name, returns=subject.returns)
+    given = binding.bound(
+        subject.parameters, binding.offered_of(facts["offered"]), subject.name, returns=subject.returns
+    )
     profile = Profiled(lines=True)
     kept = None if subject.returns else [t.allocation for t in outputs.values()]
     stores = KernelStores(placed, kept) if subject.host else None
@@ -349,16 +342,16 @@ def _raw(array: Array) -> Array:
 
 
 def _argument(
-    what: GivenParameter,
+    what: binding.GivenParameter,
     inputs: Mapping[str, DeviceTensor],
     outputs: Mapping[str, DeviceTensor],
 ) -> Any:
-    if what.role in (INPUT, BOTH):
+    if what.role in (binding.INPUT, binding.BOTH):
         return inputs[what.name]
-    if what.role == OUTPUT:
+    if what.role == binding.OUTPUT:
         return outputs[what.name]
-    assert what.role in (NUMBER, NOTHING)
-    return what.value if what.role == NUMBER else None
+    assert what.role in (binding.NUMBER, binding.NOTHING)
+    return what.value if what.role == binding.NUMBER else None
 
 
 def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judged) -> list[dict[str, Any]]:

@@ -17,16 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mlusim.judge.confine import (
-    adopt_orphans,
-    confined,
-    family,
-    limited,
-    resident,
-    stored,
-    without_network,
-    without_processes,
-)
+from mlusim.judge import confine
 
 if TYPE_CHECKING:
     from mlusim.judge.wire import Array, Document
@@ -112,8 +103,10 @@ class Server:
             child = os.fork()
             if child == 0:
                 try:
-                    held = confined(folder, network=self._network)
-                    os.write(writes, bytes([held.network, held.files, held.processes, without_processes()]))
+                    held = confine.confined(folder, network=self._network)
+                    os.write(
+                        writes, bytes([held.network, held.files, held.processes, confine.without_processes()])
+                    )
                 finally:
                     os._exit(0)
             os.close(writes)
@@ -146,16 +139,16 @@ class Server:
 
     def _watched(self, child: int, until: float, folder: str) -> str:
         """Wait for *child* to end; else what it has gone beyond: "time", "memory", "room", "processes", or "judge" where that has gone."""
-        usual = resident([os.getpid()])
+        usual = confine.resident([os.getpid()])
         while not self._waited(child, min(until, time.monotonic() + LOOK)):
             if time.monotonic() >= until:
                 return "time"
-            processes = family(child)
+            processes = confine.family(child)
             if len(processes) > MOST_PROCESSES:
                 return "processes"
-            if resident(processes) > self._setup["memory"] + usual * len(processes):
+            if confine.resident(processes) > self._setup["memory"] + usual * len(processes):
                 return "memory"
-            if stored(folder) > self._setup["written"] + ROOM:
+            if confine.stored(folder) > self._setup["written"] + ROOM:
                 return "room"
             if select.select([self._judge], [], [], 0)[0]:  # it asks for nothing before it has its answer
                 return "judge"
@@ -186,8 +179,8 @@ class Server:
             os.chdir(folder)
             os.environ["TMPDIR"] = tempfile.tempdir = folder
             room.quiet(folder)
-            limited(self._setup["seconds"], self._setup["memory"], self._setup["written"])
-            confined(folder, network=self._network)
+            confine.limited(self._setup["seconds"], self._setup["memory"], self._setup["written"])
+            confine.confined(folder, network=self._network)
             made = room.run(self._request(request), self._draws).packed()
             with os.fdopen(result, "wb", closefd=False) as file:
                 file.write(made)
@@ -247,8 +240,8 @@ def main() -> None:
     """Serve the socket that the first argument numbers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     judge = socket.socket(fileno=int(sys.argv[1]))
-    network = without_network()  # while there is one thread
-    adopt_orphans()
+    network = confine.without_network()  # while there is one thread
+    confine.adopt_orphans()
     Server(judge, network=network).serve()
 
 

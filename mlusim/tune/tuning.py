@@ -36,22 +36,8 @@ from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
 from mlusim.report.json_values import plain
+from mlusim.tune import ranking
 from mlusim.tune.mechanisms import mechanisms
-from mlusim.tune.ranking import (
-    DIED,
-    FAULT,
-    LIMIT,
-    OBJECTIVES,
-    OK,
-    OVERLAP,
-    PRUNED,
-    REFUSED,
-    TIME,
-    UNTRANSLATED,
-    WRONG,
-    able,
-    ranked,
-)
 from mlusim.tune.space import Setting, Settings, TuneParameter, told, with_settings
 
 CARVED = Limit(instructions=2e4, growth=1 << 28)
@@ -156,7 +142,7 @@ class TuneJob:
     def empty(self) -> dict[str, Any]:
         """Return the document of a candidate of which nothing is known yet."""
         return {
-            "parameters": {s.name: s.value for s in self.settings}, "board": self.board, "verdict": OK, "fits": True, "right": None,
+            "parameters": {s.name: s.value for s in self.settings}, "board": self.board, "verdict": ranking.OK, "fits": True, "right": None,
             "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
             "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
         }  # fmt: skip
@@ -240,17 +226,21 @@ def tried(job: TuneJob) -> dict[str, Any]:
             done = call.run(())
             found["right"], why = _right(job, call, done)
     except SourceError as error:
-        found |= {"verdict": UNTRANSLATED, "fits": False, "why": f"it does not compile: {error.args[0]}"}
+        found |= {
+            "verdict": ranking.UNTRANSLATED,
+            "fits": False,
+            "why": f"it does not compile: {error.args[0]}",
+        }
     except LimitReached as fault:
-        found |= {"verdict": LIMIT, "fits": False, "why": said(fault)}
+        found |= {"verdict": ranking.LIMIT, "fits": False, "why": said(fault)}
     except Fault as fault:
-        found |= {"verdict": FAULT, "fits": False, "why": said(fault)}
+        found |= {"verdict": ranking.FAULT, "fits": False, "why": said(fault)}
     except UsageError as error:
-        found |= {"verdict": REFUSED, "fits": False, "why": said(error)}
+        found |= {"verdict": ranking.REFUSED, "fits": False, "why": said(error)}
     else:
         found |= _timed(call, done)
         if found["right"] is False:
-            found |= {"verdict": WRONG, "why": why}
+            found |= {"verdict": ranking.WRONG, "why": why}
         else:
             found |= _carved(call) or {"why": why}
     document: dict[str, Any] = plain(found)
@@ -330,7 +320,7 @@ def _carved(call: KernelCall) -> dict[str, Any]:
         return {"carved": True}
     first = found[0]
     where = f" ({shown(first.file)}:{first.line})" if first.file else ""
-    return {"carved": True, "verdict": OVERLAP, "fits": False, "why": f"{first.message}{where}"}
+    return {"carved": True, "verdict": ranking.OVERLAP, "fits": False, "why": f"{first.message}{where}"}
 
 
 # -- many --------------------------------------------------------------------------------------------
@@ -403,7 +393,7 @@ class SearchFile:
 
     def add(self, settings: Settings, document: Mapping[str, Any]) -> None:
         """Append the document of *settings*; where its worker died, a search that goes on tries it once more."""
-        self._kept.add(self._job(settings), document, again=document["verdict"] == DIED)
+        self._kept.add(self._job(settings), document, again=document["verdict"] == ranking.DIED)
 
     def close(self) -> None:
         """Release the lock of the file."""
@@ -424,7 +414,7 @@ def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any]
     try:
         answer = future.result()
     except WorkerDied as error:
-        return job.empty() | {"verdict": DIED, "fits": False, "why": said(error)}, True
+        return job.empty() | {"verdict": ranking.DIED, "fits": False, "why": said(error)}, True
     if answer.document is None:
         raise UsageError(
             f"a worker on {answer.machine} has other sources of mlusim or NumPy; install the same everywhere, and keep the files in a "
@@ -496,13 +486,13 @@ def halved(
     alive = list(wanted)
     for number, value in enumerate(rungs.values, 1):
         found = run([(*settings, Setting(rungs.name, rungs.role, value)) for settings in alive])
-        good = [one for one in ranked(found, objective) if able(one)]
+        good = [one for one in ranking.ranked(found, objective) if ranking.able(one)]
         if number == len(rungs.values) or not good:
             return found + out
         best = good[: math.ceil(len(good) / KEPT)]
         on = [one["parameters"] for one in best]
         out += [
-            _pruned(one, rungs, value, len(best)) if able(one) else one
+            _pruned(one, rungs, value, len(best)) if ranking.able(one) else one
             for one in found
             if one["parameters"] not in on
         ]
@@ -512,7 +502,7 @@ def halved(
 
 def _pruned(one: Mapping[str, Any], rungs: TuneParameter, value: str, kept: int) -> dict[str, Any]:
     why = f"with {rungs.name}={value} it takes {one['time_us']:,.2f} us and is not among the best {kept}, which went on"
-    return {**one, "verdict": PRUNED, "why": why}
+    return {**one, "verdict": ranking.PRUNED, "why": why}
 
 
 def proposed(
@@ -553,8 +543,8 @@ def _tell(study: Any, trial: Any, one: Mapping[str, Any] | None, objective: str)
     """Say what *trial* gave; what is out is told as a failure."""
     from optuna.trial import TrialState  # noqa: PLC0415 - an extra
 
-    if one is None or not able(one):
+    if one is None or not ranking.able(one):
         study.tell(trial, state=TrialState.FAIL)
         return
-    value = one[OBJECTIVES[objective]]
-    study.tell(trial, value if objective == TIME else -value)
+    value = one[ranking.OBJECTIVES[objective]]
+    study.tell(trial, value if objective == ranking.TIME else -value)
