@@ -15,7 +15,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from mlusim.files.paths import lines_shown
+from mlusim.files.reading import lines_shown
 
 
 @frozen

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 
 from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
-from mlusim.files.paths import brief, path_of
+from mlusim.files.reading import brief, path_of
 from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
 from mlusim.machine.scheduling.schedule import Director, directing

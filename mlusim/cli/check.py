@@ -16,10 +16,8 @@ import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check import checking
 from mlusim.check.findings import Checked, CheckReport
-from mlusim.check.findings_text import findings_text, renderables, summary
-from mlusim.check.junit import junit
+from mlusim.check.formats import findings_text, junit, renderables, sarif, summary
 from mlusim.check.kernel_calls import PLANS, carved_again, check_call
-from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Replay, Schedule, replay_document, replay_in, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
 from mlusim.cli import programs
@@ -30,8 +28,7 @@ from mlusim.cli.options import allowed, boards_in, format_of, names_in, paramete
 from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output, progress
 from mlusim.errors import UsageError, said
-from mlusim.files.paths import shown
-from mlusim.files.reading import read_text
+from mlusim.files.reading import read_text, shown
 from mlusim.files.writing import check_writable
 from mlusim.machine.hub import attending
 from mlusim.machine.scheduling.schedule import EFFECTS

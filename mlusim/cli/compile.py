@@ -14,7 +14,7 @@ from mlusim.cli.show import emit, kib, output
 from mlusim.counted import counted
 from mlusim.engine.native.build import cache_folder, clean_cache
 from mlusim.errors import UsageError, shown_file
-from mlusim.files.paths import lines_shown
+from mlusim.files.reading import lines_shown
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import ERROR, SourceError
 from mlusim.frontend.bangc.survey import FileFacts, survey

@@ -22,8 +22,7 @@ from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.tui.terminal import Terminal, terminal_taken
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
-from mlusim.files.paths import lines_shown
-from mlusim.files.reading import read_text
+from mlusim.files.reading import lines_shown, read_text
 from mlusim.installing import missing_packages
 from mlusim.lazy import lazy
 

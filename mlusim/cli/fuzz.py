@@ -1,7 +1,6 @@
 """``mlusim fuzz``: calls of a kernel or an operator that are drawn where faults live, under the checkers, until one fails."""
 
 import argparse
-import contextlib
 import itertools
 import shlex
 from pathlib import Path
@@ -10,11 +9,11 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check.checking import report_of
-from mlusim.check.findings_text import renderables
+from mlusim.check.formats import renderables
 from mlusim.cli.arguments.comparing import USUAL_SECONDS
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.long_work import cluster
+from mlusim.cli.long_work import machines, refuse_dask_with_jobs
 from mlusim.cli.options import boards_in, names_in
 from mlusim.cli.programs import CALL_OPTIONS, defines, is_cases, is_source
 from mlusim.cli.show import emit, output, progress
@@ -22,8 +21,8 @@ from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.fuzz import subjects
 from mlusim.fuzz.corpus import Corpus, KeptCall
+from mlusim.fuzz.draws import CallDraw, specified
 from mlusim.fuzz.searching import FuzzResult, FuzzTask, refuse_unfit, search
-from mlusim.fuzz.specification import CallDraw, specified
 from mlusim.machine.kernel import grid_of
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
@@ -42,8 +41,7 @@ EXAMPLE = (
 
 def run(args: argparse.Namespace) -> int:
     """Search; returns 1 where a call fails."""
-    if args.dask is not None and args.jobs is not None:
-        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    refuse_dask_with_jobs(args)
     # The record is in memory: processes would each count for themselves.
     if args.record_of_lines is not None and (args.jobs or args.dask):
         raise UsageError("--coverage counts lines in one process; leave --jobs and --dask out")
@@ -60,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
     # Here and not in the search: a call that never fits would be drawn until the time is over.
     refuse_unfit(task)
     seconds = args.seconds if args.seconds or args.runs else USUAL_SECONDS
-    machines = cluster(args.dask, GOES_ON) if args.dask is not None else contextlib.nullcontext()
-    with machines as executor, progress("fuzzing", args.runs or 0) as step:
+    with machines(args, GOES_ON) as executor, progress("fuzzing", args.runs or 0) as step:
         found = search(
             task,
             corpus,

@@ -14,9 +14,8 @@ from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
 from mlusim.counted import counted
 from mlusim.errors import UsageError
-from mlusim.files.locking import changing
 from mlusim.files.reading import read_text
-from mlusim.files.writing import check_writable
+from mlusim.files.writing import changing, check_writable
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import operators
 from mlusim.report.compare import (

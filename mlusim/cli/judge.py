@@ -1,7 +1,6 @@
 """``mlusim judge``: many candidates against one reference, each in a confined process, a verdict for each."""
 
 import argparse
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from rich.text import Text
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.long_work import cluster, collected
+from mlusim.cli.long_work import collected, machines, refuse_odd
 from mlusim.cli.options import boards_in
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import defines, is_source
@@ -26,10 +25,7 @@ from mlusim.text_grid import table
 
 def run(args: argparse.Namespace) -> int:
     """Judge all; returns 1 where a candidate is not right or has findings."""
-    if args.restart and args.output is None:
-        raise UsageError("--restart starts a file over; name it with -o")
-    if args.dask is not None and args.jobs is not None:
-        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    refuse_odd(args)
     if args.reference is None:
         raise UsageError(
             "nothing says what is right; give a file with inputs and a reference, --reference FILE.py"
@@ -40,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args, paths)
     for sentence in prepare(wanted[0].task):
         remark(f"note: {sentence}")
-    with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
+    with machines(args) as executor:
         found = _judged(args, wanted, executor)
     if args.json:
         emit({"mlusim": mlusim.__version__, "verdicts": found})

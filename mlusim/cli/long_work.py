@@ -1,5 +1,6 @@
 """Long work whose results a file keeps, carried out to its end, on this machine or on a Dask cluster."""
 
+import argparse
 import contextlib
 import logging
 import re
@@ -14,6 +15,19 @@ from mlusim.installing import missing_packages
 from mlusim.operators.kept_work import InOrder
 
 R = TypeVar("R")
+
+
+def refuse_odd(args: argparse.Namespace) -> None:
+    """Raise `UsageError` where ``--restart`` has no file to start over, or the work has two places to run at."""
+    if args.restart and args.output is None:
+        raise UsageError("--restart starts a file over; name it with -o")
+    refuse_dask_with_jobs(args)
+
+
+def refuse_dask_with_jobs(args: argparse.Namespace) -> None:
+    """Raise `UsageError` where the work would run on a cluster and in processes of this machine."""
+    if args.dask is not None and args.jobs is not None:
+        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
 
 
 def collected(work: InOrder[R], file: str | None, what: str) -> list[R]:
@@ -74,6 +88,13 @@ class DaskExecutor(Executor):
             f"the Dask scheduler at {self._address} has had no worker for {self._patience:g} s; "
             f"start one with `dask worker {self._address}`; {self._kept}"
         )
+
+
+def machines(
+    args: argparse.Namespace, kept: str = KEPT
+) -> contextlib.AbstractContextManager[DaskExecutor | None]:
+    """Return the cluster of ``--dask``, as `cluster` does; None is this machine."""
+    return cluster(args.dask, kept) if args.dask is not None else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

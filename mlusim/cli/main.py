@@ -26,7 +26,7 @@ from mlusim.cli.entry import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import remark
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
 from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.lazy import lazy
 from mlusim.machine.limits import UNLIMITED, limiting
 from mlusim.near import near

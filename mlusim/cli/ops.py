@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError
-from mlusim.host.status import Status
+from mlusim.host.library import Status
 from mlusim.operators.listing import AS_C, SOURCE, DocumentListing, Part, Row, read_listing
 from mlusim.operators.registry import find_operator, operators
 from mlusim.operators.spec import Case, Operator, Scalar, Tensor, Thresholds

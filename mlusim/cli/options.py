@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:

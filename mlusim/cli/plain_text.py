@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mlusim.files.paths import lines_shown, shown
+from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:

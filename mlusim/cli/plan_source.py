@@ -15,7 +15,7 @@ from mlusim.cli.programs import other_call, source_program
 from mlusim.cli.show import kib
 from mlusim.counted import plural
 from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.plan.claims import Verdict
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.render import frontier_view, memory_map, region_keys

@@ -26,7 +26,7 @@ from mlusim.cli.show import output, progress
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
-from mlusim.files.paths import lines_shown
+from mlusim.files.reading import lines_shown
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.operators.registry import find_case, find_operator

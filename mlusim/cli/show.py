@@ -9,7 +9,7 @@ from attrs import frozen
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
-from mlusim.files.paths import lines_shown, shown
+from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 from mlusim.report.json_values import json_text
 

@@ -1,13 +1,12 @@
 """``mlusim sweep``: operators x cases x boards x policies, kept as they come, and resumed."""
 
 import argparse
-import contextlib
 import importlib
 from concurrent.futures import Executor
 
 import mlusim
 from mlusim.cli.campaign import exit_code, jobs, show
-from mlusim.cli.long_work import cluster, collected
+from mlusim.cli.long_work import collected, machines, refuse_odd
 from mlusim.cli.options import names_in
 from mlusim.cli.programs import is_cases, is_native, is_source, refuse_call_arguments
 from mlusim.cli.show import emit, progress
@@ -32,16 +31,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"an operator takes no {args.behind[0]!r}; words behind -- go to a program with --param"
         )
-    if args.restart and args.output is None:
-        raise UsageError("--restart starts a file over; name it with -o")
-    if args.dask is not None and args.jobs is not None:
-        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    refuse_odd(args)
     wanted = jobs_of(jobs(args), names_in(args.policy))
     if not wanted:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
     come: list[CallRecord] = []
     try:
-        with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
+        with machines(args) as executor:
             records = _swept(args, wanted, executor, come)
     except Unwritten as refused:
         # A full disk must not take results that took hours: they are shown where no file holds them.

@@ -12,7 +12,7 @@ import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.cases import applied, one_case
 from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.long_work import cluster, collected
+from mlusim.cli.long_work import collected, machines, refuse_odd
 from mlusim.cli.options import boards_in
 from mlusim.cli.plain_text import remark, wrote
 from mlusim.cli.programs import expectation_of, is_cases, kernel_call, program_to_try
@@ -27,10 +27,19 @@ from mlusim.programs.kernel_call import KernelCall, named_values
 from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 from mlusim.tune import tuning
-from mlusim.tune.mechanisms import differences
 from mlusim.tune.page import page_text
 from mlusim.tune.programs import ProgramTask, program_task
-from mlusim.tune.ranking import OBJECTIVES, REFUSED, TIME, able, alike, notes, ranked, settings_told
+from mlusim.tune.ranking import (
+    OBJECTIVES,
+    REFUSED,
+    TIME,
+    able,
+    alike,
+    differences,
+    notes,
+    ranked,
+    settings_told,
+)
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
 
 OF_OPERATORS = ("case", "group", "policy", "check")
@@ -173,10 +182,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
 
     Raises `UsageError` where none of them can be called.
     """
-    if args.restart and args.output is None:
-        raise UsageError("--restart starts a file over; name it with -o")
-    if args.dask is not None and args.jobs is not None:
-        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    refuse_odd(args)
     program = program_to_try(args, boards[0]) if args.param and not is_cases(args.program) else None
     if program is not None:
         return _tried_programs(args, program, boards)
@@ -190,8 +196,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
         )
     wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
     task = tuning.task_of(call, wanted, args.limit, criterion)
-    where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
-    with where as executor, _search_file(args, task, search) as kept:
+    with machines(args) as executor, _search_file(args, task, search) as kept:
         if search == tuning.HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
@@ -233,8 +238,7 @@ def _tried_programs(
     parameters = program_parameters(args.param, program)
     wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
     task = program_task(program, wanted, args.limit, boards[0], tuning.Criterion())
-    where = cluster(args.dask) if args.dask is not None else contextlib.nullcontext()
-    with where as executor:
+    with machines(args) as executor:
         found = _collected(args, task, wanted, boards, executor, args.output)
     if all(one["verdict"] == REFUSED for one in found):
         raise UsageError(found[0]["why"])

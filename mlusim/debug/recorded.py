@@ -14,7 +14,7 @@ from mlusim.debug.stop.stops import END
 from mlusim.engine.preference import AUTO, engine_of
 from mlusim.errors import UsageError
 from mlusim.files.arrays import ArrayFile, open_arrays
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.files.typed import typed
 from mlusim.lazy import lazy
 from mlusim.machine.scheduling.schedule import EFFECTS

@@ -9,7 +9,7 @@ from attrs import frozen
 from mlusim.arch.catalog import find_board
 from mlusim.debug.recorded import Arrays, KernelCallFacts, MainFacts, SourceFacts
 from mlusim.errors import UsageError
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.frontend.bangc.parse.sources import digest, read
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, Sources, kind_of

@@ -38,8 +38,7 @@ from mlusim.debug.recorded import (
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.debug.stop.stops import Breakpoint, ByteSpan, LineLocation, Position, Watchpoint
 from mlusim.errors import UsageError
-from mlusim.files.paths import brief, shown
-from mlusim.files.reading import read_text
+from mlusim.files.reading import brief, read_text, shown
 from mlusim.files.writing import write
 from mlusim.lazy import lazy
 from mlusim.memory.space import SPACES

@@ -11,8 +11,7 @@ from numpy.lib import format as npy
 
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.files.paths import brief, shown
-from mlusim.files.reading import refuse_no_file
+from mlusim.files.reading import brief, refuse_no_file, shown
 
 Array = np.ndarray[Any, Any]
 # Above what any tensor of a case has, and below what makes a host swap.

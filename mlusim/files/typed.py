@@ -7,7 +7,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from attrs import fields_dict, has
 
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 
 WORDS = ("nan", "inf", "-inf")
 """How numbers that JSON lacks are written."""

@@ -1,17 +1,18 @@
-"""Files written whole or not at all: beside their place, under a name that cannot be foreseen, then renamed."""
+"""Files written whole or not at all: beside their place, under a name that cannot be foreseen, then renamed; and locks."""
 
 import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlusim.errors import UsageError
-from mlusim.files.paths import brief, path_of
+from mlusim.files.reading import brief, path_of
 
 WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -151,3 +152,51 @@ def _folders() -> Iterable[str]:
     yield "/var/tmp"  # noqa: S108 - a name is made in it that cannot be foreseen
     with contextlib.suppress(RuntimeError):
         yield str(Path.home())
+
+
+# -- locks: one process at a time reads, changes and writes a file, or holds it while it works -----------
+
+PATIENCE = 60.0  # seconds: a change takes milliseconds
+PAUSE = 0.02
+
+
+@contextlib.contextmanager
+def changing(name: str) -> Iterator[None]:
+    """Keep other processes from changing the file *name*, or another of its folder, this way in the block.
+
+    The folder carries the lock, since the file itself is replaced.  A folder that cannot be opened, a file
+    system or a system without locks has none.  Raises `UsageError` after a minute of waiting.
+    """
+    folder = Path(name).resolve().parent
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield
+        return
+    try:
+        until = time.monotonic() + PATIENCE
+        while not lock(number):
+            if time.monotonic() > until:
+                raise UsageError(f"{name} is being changed by another process for more than {PATIENCE:g} s")
+            time.sleep(PAUSE)
+        yield
+    finally:
+        os.close(number)
+
+
+def lock(file: Any) -> bool:
+    """Hold *file* (open, or its number) for this process alone; false where another has it.
+
+    True where the system has no locks.  The system lets go when the file is closed, or the process ends.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True

@@ -17,7 +17,7 @@ from mlusim.errors import StatusError, UsageError, said
 from mlusim.formula.expr import Var, walk
 from mlusim.frontend.bangc import types as t
 from mlusim.fuzz.corpus import BUNDLE, KeptCall
-from mlusim.fuzz.numbers import Landmarks, landmarks, memory_limits, whole_constants
+from mlusim.fuzz.draws import Landmarks, landmarks, memory_limits, whole_constants
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Scalar, Tensor, Thresholds

@@ -13,8 +13,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, int32
 from mlusim.counted import counted
 from mlusim.errors import UsageError
-from mlusim.fuzz.numbers import Landmarks, interesting
-from mlusim.fuzz.specification import ArgumentDraw, CallDraw
+from mlusim.fuzz.draws import ArgumentDraw, CallDraw, Landmarks, interesting
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.programs.argument_forms import DRAW, FILE, MEMBER, NUMBER
 from mlusim.programs.argument_values import ArgumentScope

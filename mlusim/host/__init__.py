@@ -1,8 +1,7 @@
 """The vendor-shaped host side: status codes, handles, tensor descriptors, parameter checks."""
 
-from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
-from mlusim.host.status import Status
+from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 
 __all__ = [

@@ -21,9 +21,8 @@ from attrs import frozen
 
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import LOG, Handle
-from mlusim.host.status import Status
+from mlusim.host.library import LARGE_TENSOR, Status, TensorDescriptor
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 

@@ -15,7 +15,7 @@ LOG = logging.getLogger("mlusim.host")
 
 
 class Handle:
-    """The host library's context.
+    """A board as the host library sees it, with the last error and the launches made.
 
     ``device`` holds the tensors, ``last_error`` the sentence of the last failure (empty after a
     success), ``launches`` what was launched, ``layouts`` the NRAM plans that kernels were given.

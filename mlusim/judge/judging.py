@@ -14,7 +14,7 @@ from attrs import frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError, said
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
 from mlusim.judge.verdict import DIED, verdict

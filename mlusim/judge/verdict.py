@@ -11,9 +11,8 @@ import numpy as np
 from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.judge.bench import EndedProcess
-from mlusim.judge.compare import Difference, compared
 from mlusim.judge.confine import Confinement
-from mlusim.judge.reference import Draw
+from mlusim.judge.reference import Difference, Draw, compared
 from mlusim.judge.wire import Document
 from mlusim.report.efficiency import efficiency
 

@@ -18,9 +18,8 @@ from attrs import frozen
 
 import mlusim
 from mlusim.errors import UsageError
-from mlusim.files.locking import lock
-from mlusim.files.paths import brief, path_of, shown
-from mlusim.files.writing import Unwritten, kept_elsewhere, write
+from mlusim.files.reading import brief, path_of, shown
+from mlusim.files.writing import Unwritten, kept_elsewhere, lock, write
 from mlusim.report.json_values import plain
 
 # -- the file: one JSON line for what made it, then one for each result --------------------------------

@@ -15,9 +15,8 @@ from mlusim.arch.catalog import find_board
 from mlusim.engine.native.build import available
 from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
 from mlusim.errors import Fault, StatusError, UsageError
-from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle
-from mlusim.host.status import Status
+from mlusim.host.library import LARGE_TENSOR, Status, TensorDescriptor
 from mlusim.kernel_frames import show_kernel
 from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.launch import Launch

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from mlusim.errors import UsageError
-from mlusim.host.status import Status
+from mlusim.host.library import Status
 from mlusim.report import efficiency
 from mlusim.report.efficiency import STANDARD
 

@@ -17,7 +17,7 @@ from mlusim.arch.dtypes import DType, as_dtype, int32
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.arrays import LARGEST, read_array, read_member
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.formula.boards import board_constants
 from mlusim.lazy import lazy
 from mlusim.memory.allocation import POISON

@@ -26,8 +26,7 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import MlusimError, UsageError
-from mlusim.files.paths import shown
-from mlusim.files.reading import read_text
+from mlusim.files.reading import read_text, shown
 from mlusim.near import near
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.argument_values import value_of

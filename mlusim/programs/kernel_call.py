@@ -13,7 +13,7 @@ from mlusim.arch.board import Board
 from mlusim.counted import with_article
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError, shown_file
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of, excerpt_of

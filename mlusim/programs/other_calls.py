@@ -14,9 +14,8 @@ from mlusim.arch.dtypes import DType
 from mlusim.errors import StatusError, UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
-from mlusim.host.status import Status
+from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.scheduling.schedule import EFFECTS, Director, directing

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import asdict, field, frozen
 
 from mlusim.errors import UsageError
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.machine.launch import Launch
 from mlusim.report.explain import because, explained
 from mlusim.report.record import CallRecord

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mlusim.check.findings import fold
-from mlusim.check.findings_text import rendered
+from mlusim.check.formats import rendered
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.machine.limits import USUAL, Limit, limit_in, limiting

@@ -13,18 +13,20 @@ A launch ends after 300 seconds or a GiB of text and log; ``--mlusim-limit`` say
 """
 
 import fnmatch
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mlusim.errors import MlusimError, UsageError
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
-    from mlusim.testing import case_tests, checked_tests
-    from mlusim.testing.case_tests import CaseTests
-else:
-    case_tests, checked_tests = lazy("mlusim.testing.case_tests", "mlusim.testing.checked_tests")
+    from mlusim.programs import cases
+    from mlusim.testing import checked_tests
+else:  # most runs of pytest launch nothing
+    cases, checked_tests = lazy("mlusim.programs.cases", "mlusim.testing.checked_tests")
 
 OPTION = "--mlusim-check"
 LIMIT = "--mlusim-limit"
@@ -73,7 +75,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests
         return None
     named = parent.session.isinitpath(file_path)
     if named or any(fnmatch.fnmatch(str(file_path), one) for one in parent.config.getini(CASES)):
-        return case_tests.CaseTests.from_parent(parent, path=file_path)
+        return CaseTests.from_parent(parent, path=file_path)
     return None
 
 
@@ -85,3 +87,43 @@ def pytest_configure(config: pytest.Config) -> None:
         limit = checked_tests.limit_of(config.getoption(LIMIT), LIMIT)
         checked = checked_tests.CheckedTests(checked_tests.names_of(wanted, OPTION), limit, MARK)
         config.pluginmanager.register(checked, "mlusim-checked-tests")
+
+
+# -- a file of cases as tests --------------------------------------------------------------------------
+
+
+class CaseTests(pytest.File):
+    """A file of cases, each of which is a test."""
+
+    def collect(self) -> Iterator["CaseTest"]:
+        """Collect the cases in the order of the file."""
+        try:
+            found = cases.cases_in(str(self.path))
+        except UsageError as error:
+            raise self.CollectError(str(error)) from None
+        for case in found:
+            yield CaseTest.from_parent(self, name=case.name, case=case)
+
+
+class CaseTest(pytest.Item):
+    """The test that one *case* is."""
+
+    def __init__(self, *, case: "cases.KernelCase", **options: Any) -> None:
+        super().__init__(**options)
+        self.case = case
+
+    def runtest(self) -> None:
+        """Launch the kernel, and compare what comes back."""
+        try:
+            expected, call = self.case.expectation(), self.case.call()
+            done = call.run(())
+            found = {} if expected is None else expected.compared(call, done)
+        except MlusimError as error:
+            pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+        wrong = [f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed]
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the place of the case."""
+        return self.path, self.case.line - 1, f"case {self.name}"

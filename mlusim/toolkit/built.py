@@ -16,7 +16,7 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import UsageError
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.files.user_cache import SWEPT, make_own_folder, own, sweep_due, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.files.locking import changing
 from mlusim.files.user_cache import FOLDER, OFF, make_own_folder, own, user_cache
+from mlusim.files.writing import changing
 from mlusim.frontend.bangc import prelude
 from mlusim.isa.prototypes import header_text
 from mlusim.toolkit.compiler import host_compiler

@@ -21,9 +21,8 @@ from mlusim.errors import UsageError, shown_file
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.module import Module
-from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
-from mlusim.host.status import Status
+from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import Kind
 from mlusim.machine.launch import Launch

@@ -9,8 +9,7 @@ import mlusim
 from mlusim.counted import counted
 from mlusim.report.page.charts import COLORS, SMALL, Boxes, Picture, bars, line, marks, words
 from mlusim.report.page.render import made, rendered
-from mlusim.tune.mechanisms import LEAST, MECHANISMS
-from mlusim.tune.ranking import alike, notes, settings_told
+from mlusim.tune.ranking import LEAST, MECHANISMS, alike, notes, settings_told
 
 _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
 _LONGEST = 40  # characters of a label; a longer one is told by the tip

@@ -25,8 +25,7 @@ from mlusim.report.explain import because
 from mlusim.report.figures import shares
 from mlusim.report.json_values import plain
 from mlusim.report.profiled import Profiled
-from mlusim.tune.mechanisms import mechanisms
-from mlusim.tune.ranking import FAULT, LIMIT, REFUSED, WRONG
+from mlusim.tune.ranking import FAULT, LIMIT, REFUSED, WRONG, mechanisms
 from mlusim.tune.space import MACRO, Settings, filled, variables_set, with_macros
 
 if TYPE_CHECKING:

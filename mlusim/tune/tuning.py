@@ -20,7 +20,7 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, LimitReached, UsageError, said
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.installing import missing_packages
 from mlusim.machine.limits import USUAL, Limit, limiting
@@ -37,7 +37,7 @@ from mlusim.report.explain import because
 from mlusim.report.figures import shares
 from mlusim.report.json_values import plain
 from mlusim.tune import ranking
-from mlusim.tune.mechanisms import mechanisms
+from mlusim.tune.ranking import mechanisms
 from mlusim.tune.space import Setting, Settings, TuneParameter, told, with_settings
 
 CARVED = Limit(instructions=2e4, growth=1 << 28)

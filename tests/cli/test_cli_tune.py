@@ -11,8 +11,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.machine.kernel import BLOCK
 from mlusim.machine.limits import USUAL
 from mlusim.programs.kernel_call import KernelCall, Sources
-from mlusim.tune.mechanisms import MECHANISMS
-from mlusim.tune.ranking import ranked
+from mlusim.tune.ranking import MECHANISMS, ranked
 from mlusim.tune.space import grid, parameters_of
 from mlusim.tune.tuning import compared_to, task_of, tune
 

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.files import locking
-from mlusim.files.locking import changing
+from mlusim.files import writing
+from mlusim.files.writing import changing
 
 
 def test_changes_come_one_after_the_other(tmp_path):
@@ -33,7 +33,7 @@ def test_changes_come_one_after_the_other(tmp_path):
 
 def test_a_change_without_end_is_a_sentence(tmp_path, monkeypatch):
     """A waiting process is told, instead of waiting for ever."""
-    monkeypatch.setattr(locking, "PATIENCE", 0)
+    monkeypatch.setattr(writing, "PATIENCE", 0)
 
     with (
         changing(str(tmp_path / "x")),

@@ -12,8 +12,7 @@ from attrs import frozen
 
 from mlusim.errors import UsageError
 from mlusim.files.arrays import LARGEST, open_arrays, read_array, read_arrays
-from mlusim.files.paths import shown
-from mlusim.files.reading import read_text
+from mlusim.files.reading import read_text, shown
 from mlusim.files.typed import typed
 
 

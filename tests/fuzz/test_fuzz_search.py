@@ -14,8 +14,7 @@ from attrs import evolve
 
 from mlusim.bang import Mlu, Ptr, kernel
 from mlusim.cli.main import main
-from mlusim.fuzz.numbers import Landmarks
-from mlusim.fuzz.specification import CallDraw, specified
+from mlusim.fuzz.draws import CallDraw, Landmarks, specified
 from mlusim.fuzz.trial import TrialDraws
 from mlusim.host import BLOCK, Status
 from mlusim.operators import registry

@@ -7,7 +7,7 @@ import mlusim
 from mlusim.bang import float32, kernel
 from mlusim.errors import LaunchError, UsageError
 from mlusim.host import Handle, Status, TensorDescriptor
-from mlusim.host.descriptor import LAYOUTS
+from mlusim.host.library import LAYOUTS
 
 
 @kernel

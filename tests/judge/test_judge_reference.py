@@ -10,8 +10,7 @@ import pytest
 from mlusim.cli.arguments.comparing import size
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
-from mlusim.judge.compare import Tolerance, compared
-from mlusim.judge.reference import loaded
+from mlusim.judge.reference import Tolerance, compared, loaded
 from mlusim.judge.wire import BrokenDocument, Document, unpacked
 from mlusim.machine.limits import UNLIMITED, limit_in
 

@@ -7,8 +7,7 @@ from observe_tools import floats, line_of
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, int8, kernel
 from mlusim.check.checking import check_script, report_of
-from mlusim.check.findings_text import summary
-from mlusim.check.junit import junit
+from mlusim.check.formats import junit, summary
 from mlusim.errors import LaunchError, OutOfBounds
 from mlusim.observe.plancheck import PlanCheck
 from mlusim.plan import Plan, Region, Stage, Var

@@ -9,7 +9,7 @@ from observe_tools import floats, found, line_of
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2SRAM, SRAM2NRAM, float32, int32
 from mlusim.check.findings import Checked, CheckReport
-from mlusim.check.sarif import sarif
+from mlusim.check.formats import sarif
 
 N = 64
 UNION = {"dim": (4, 1, 1), "kind": mlusim.UNION1, "observe": ["racecheck"]}

@@ -7,7 +7,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.bang import float32, kernel
 from mlusim.check.checking import check_program, report_of
-from mlusim.check.findings_text import summary
+from mlusim.check.formats import summary
 from mlusim.observe.valuecheck import ValueCheck
 
 KERNEL = """#include <bang.h>

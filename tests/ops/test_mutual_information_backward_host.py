@@ -6,7 +6,7 @@ import pytest
 from mlusim import DEFAULT_BOARDS
 from mlusim.counted import counted
 from mlusim.host import Handle, Status, TensorDescriptor
-from mlusim.host.descriptor import LAYOUTS
+from mlusim.host.library import LAYOUTS
 from ops.host import mluOpGetMutualInformationBackwardWorkspaceSize, mluOpMutualInformationBackward
 from ops.mutual_information_backward.cases import GAPS
 

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlusim.check.findings import Checked, CheckReport, fold
-from mlusim.check.findings_text import findings_text
-from mlusim.check.junit import junit
-from mlusim.check.sarif import sarif
+from mlusim.check.formats import findings_text, junit, sarif
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.report.json_values import json_text

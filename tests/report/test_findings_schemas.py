@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mlusim.check.findings import Checked, CheckReport
-from mlusim.check.junit import junit
-from mlusim.check.sarif import sarif
+from mlusim.check.formats import junit, sarif
 from mlusim.errors import Fault
 from mlusim.observe.checker import Allowed
 from mlusim.observe.collect import collecting

@@ -174,6 +174,21 @@ def tune(parser: ArgumentParser) -> None:
         default="time",
         help="what is ranked by: the least time, or the largest IO or compute efficiency (default: time)",
     )
+    _add_search(parser)
+    add("--html", metavar="F.html", help="write a page with a chart")
+    shared.add_kept_output(parser, "candidate")
+    shared.add_engine(parser)
+    shared.add_threads(parser)
+    shared.add_jobs(parser)
+    shared.add_dask(parser, files=True)
+    add("--json", action="store_true", help="one JSON document on standard output")
+    shared.add_limit(parser, USUAL)
+    parser.epilog = TUNE_EXAMPLES
+
+
+def _add_search(parser: ArgumentParser) -> None:
+    """Declare how a large space is searched in place of tried whole."""
+    add = parser.add_argument
     add(
         "--search",
         choices=("random", "halving", "tpe"),
@@ -186,15 +201,6 @@ def tune(parser: ArgumentParser) -> None:
         metavar="NAME=V,V,...",
         help="of halving: what makes a call larger, the smallest value first, as n=1024,4096",
     )
-    add("--html", metavar="F.html", help="write a page with a chart")
-    shared.add_kept_output(parser, "candidate")
-    shared.add_engine(parser)
-    shared.add_threads(parser)
-    shared.add_jobs(parser)
-    shared.add_dask(parser, files=True)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_limit(parser, USUAL)
-    parser.epilog = TUNE_EXAMPLES
 
 
 FUZZ_EXAMPLES = """examples:
@@ -220,21 +226,7 @@ def fuzz(parser: ArgumentParser) -> None:
         "more BANG C files",
     )
     add("--case", metavar="NAME", help="one case of cases.toml")
-    add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
-    add(
-        "--dim",
-        metavar="X,Y,Z",
-        help="tasks of the kernel (default: 1,1,1); | separates alternatives",
-    )
-    add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
-    add(
-        "--arg",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=f"{argument_forms.HELP}, as `mlusim check` takes them; {argument_forms.REAL_FORMS}, of floats; "
-        "| separates alternatives, the simplest first; of an operator in place of what it declares",
-    )
+    _add_drawn_call(parser)
     shared.add_source_arguments(parser)
     shared.add_function(parser)
     add("--reference", metavar="module:function", help="what the outputs of the kernel are compared with")
@@ -262,6 +254,26 @@ def fuzz(parser: ArgumentParser) -> None:
     shared.add_limit(parser, FUZZ_LIMIT)
     shared.add_coverage(parser)
     parser.epilog = FUZZ_EXAMPLES
+
+
+def _add_drawn_call(parser: ArgumentParser) -> None:
+    """Declare what calls are drawn of: a kernel with alternatives for its grid and its arguments."""
+    add = parser.add_argument
+    add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
+    add(
+        "--dim",
+        metavar="X,Y,Z",
+        help="tasks of the kernel (default: 1,1,1); | separates alternatives",
+    )
+    add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
+    add(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=f"{argument_forms.HELP}, as `mlusim check` takes them; {argument_forms.REAL_FORMS}, of floats; "
+        "| separates alternatives, the simplest first; of an operator in place of what it declares",
+    )
 
 
 JUDGE_EXAMPLES = """examples:

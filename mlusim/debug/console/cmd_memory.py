@@ -21,7 +21,7 @@ from mlusim.debug.stop.stops import END, ByteSpan, Position
 from mlusim.debug.values import variable
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.arrays import open_arrays, read_array
-from mlusim.files.paths import shown
+from mlusim.files.reading import shown
 from mlusim.files.writing import write
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.c_scope import function_type

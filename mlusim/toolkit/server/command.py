@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from mlusim.errors import Fault, UsageError
-from mlusim.files.paths import brief
+from mlusim.files.reading import brief
 from mlusim.toolkit.server.protocol import ProgramSocket
 from mlusim.toolkit.server.session import ProgramSession
 

@@ -1,7 +1,8 @@
-"""`TensorDescriptor`: what the host library is told about a tensor."""
+"""The values that the vendor's host functions take and return: tensor descriptors, and status codes by name and number (mlu_op.h)."""
 
 import operator
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,25 @@ from attrs import field, frozen
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.counted import plural
 from mlusim.errors import UsageError
+
+
+class Status(IntEnum):
+    """The status that a host function returns."""
+
+    MLUOP_STATUS_SUCCESS = 0
+    MLUOP_STATUS_NOT_INITIALIZED = 1
+    MLUOP_STATUS_ALLOC_FAILED = 2
+    MLUOP_STATUS_BAD_PARAM = 3
+    MLUOP_STATUS_INTERNAL_ERROR = 4
+    MLUOP_STATUS_ARCH_MISMATCH = 5
+    MLUOP_STATUS_EXECUTION_FAILED = 6
+    MLUOP_STATUS_NOT_SUPPORTED = 7
+    MLUOP_STATUS_NUMERICAL_OVERFLOW = 8
+
+    def __str__(self) -> str:
+        """Return the vendor's name."""
+        return self.name
+
 
 LARGE_TENSOR = 1 << 31  # elements from which a tensor is "large"
 LAYOUTS = ("ARRAY", "NHWC", "NCHW", "HWCN", "NDHWC", "NCDHW", "NTC", "TNC", "NLC", "NC")

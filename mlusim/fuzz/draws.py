@@ -1,30 +1,103 @@
-"""Whole numbers where faults live: ends of ranges, tails, primes, sizes of memories, constants of the sources."""
+"""The draws for each argument of a kernel: the forms of ``--arg``, ranges of floats and alternatives, and whole numbers where faults live."""
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
 from random import Random
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
+from mlusim.errors import UsageError
 from mlusim.files.reading import read_text
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.programs.argument_forms import DRAW, DRAWS, IN, REAL, REAL_FORMS, ArgumentValue
+from mlusim.programs.argument_values import value_of
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import Module
 
+
+@frozen
+class ArgumentDraw:
+    """One alternative for an argument: its ``value`` as ``--arg`` has it, and the range of the floats that are drawn for it."""
+
+    value: ArgumentValue
+    reals: tuple[float, float] | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Return whether it is a number that is drawn."""
+        return self.value.form == DRAW or (self.reals is not None and not self.value.is_array)
+
+    @property
+    def is_filled(self) -> bool:
+        """Return whether it is an array whose values are drawn."""
+        return self.value.form in (IN, DRAWS) and self.value.file is None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether the elements of the array have a range."""
+        return self.reals is not None or self.value.form == DRAWS
+
+
+@frozen
+class DrawnArgument:
+    """An argument by the name of a parameter, or of a number for formulas alone, with its alternatives."""
+
+    name: str
+    options: tuple[ArgumentDraw, ...]
+
+
+@frozen
+class CallDraw:
+    """The choices from which calls are drawn: arguments in their order, grids, boards."""
+
+    arguments: tuple[DrawnArgument, ...]
+    dims: tuple[tuple[int, int, int], ...]
+    boards: tuple[str, ...]
+
+    def argument(self, name: str) -> DrawnArgument:
+        """Return the argument called *name*."""
+        return next(one for one in self.arguments if one.name == name)
+
+
+def specified(texts: Mapping[str, str]) -> tuple[DrawnArgument, ...]:
+    """Return the arguments that *texts*, by name, describe.  Raises `UsageError` for what is none, with the legal forms."""
+    return tuple(
+        DrawnArgument(name, tuple(_option(part.strip(), f"--arg {name}") for part in text.split("|")))
+        for name, text in texts.items()
+    )
+
+
+def _option(text: str, what: str) -> ArgumentDraw:
+    found = re.match(rf"((?:host:)?(?:inout:)?){REAL}:", text)
+    back = "" if found is None else found[1]
+    word, _, rest = text.removeprefix(back).partition(":")
+    if word != REAL:
+        return ArgumentDraw(value_of(text, what))
+    span, colon, array = rest.partition(":")
+    low, _, high = span.partition("..")
+    try:
+        reals = float(low), float(high)
+    except ValueError:
+        reals = 0.0, -1.0
+    if not (reals[0] <= reals[1] and all(map(isfinite, reals))) or (back and not colon):
+        raise UsageError(f"{what} is given {text!r}; write {REAL_FORMS}, the lower number first")
+    value = value_of(f"{back}in:{array}", what) if colon else value_of(repr(reals[0]), what)
+    return ArgumentDraw(evolve(value, text=text), reals)
+
+
+# -- whole numbers where faults live: ends of ranges, tails, primes, sizes of memories, constants of sources
+
 ALIGNED = (16, 32, 64, 128)  # elements in 64 and 128 bytes
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 2039, 4093, 8191, 16381, 32749, 65521, 131071)
-NARROW = (
-    1 << 15,
-    1 << 16,
-    1 << 24,
-    1 << 31,
-    1 << 32,
-)  # past which a count does not fit a type, or a float counts no more
+# Past these a count does not fit a type, or a float counts no more.
+NARROW = (1 << 15, 1 << 16, 1 << 24, 1 << 31, 1 << 32)
 LARGEST = 1 << 32  # of a constant that may be a size
 MOST = 64
 

@@ -1,0 +1,301 @@
+"""Findings as text for people, as JUnit XML for systems that run tests, and as SARIF for code hosts and editors."""
+
+import hashlib
+import io
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+import mlusim
+from mlusim.check.findings import Checked, CheckReport, fold
+from mlusim.counted import counted, plural
+from mlusim.observe.checker import Allowed
+from mlusim.observe.finding import NOTE, Finding, RelatedPlace, columns
+from mlusim.observe.names import checkers
+from mlusim.observe.rules import RULES
+
+# -- text: each finding in the manner of pip, with its source line, then one line that sums up ------------
+
+
+def findings_text(report: CheckReport) -> str:
+    """Return the report as text without colours; lines are as long as they are."""
+    return rendered(renderables(report))
+
+
+def rendered(parts: Iterable[RenderableType]) -> str:
+    """Render *parts* with rich, one below the other, as text without colours."""
+    file = io.StringIO()
+    console = Console(file=file, width=200, highlight=False, emoji=False, markup=False, no_color=True)
+    for part in parts:
+        console.print(part, soft_wrap=True)
+    return file.getvalue()
+
+
+def renderables(report: CheckReport) -> Iterator[RenderableType]:
+    """Yield the findings with blank lines between them, what else went wrong, and the line that sums up."""
+    for finding in report.findings:
+        yield finding
+        yield ""
+    for problem in report.problems:
+        yield Text(f"failed: {problem}", style="bold red")
+    yield Text(summary(report), style="green" if report.clean else "bold red")
+
+
+def summary(report: CheckReport) -> str:
+    """Return one line: how many findings, faults and suppressed findings in how many launches, by which checkers."""
+    parts = [counted(report.errors, "finding") if report.errors else "no findings"]
+    parts += [counted(report.notes, "note")] if report.notes else []
+    parts += [counted(report.faults, "fault")] if report.faults else []
+    suppressed = len(report.allowed) + len(report.accepted)
+    parts += [f"{suppressed} suppressed"] if suppressed else []
+    runs = f"{counted(report.launches, 'launch', 'launches')} of {counted(len(report.runs), 'run')}"
+    if report.schedules:
+        runs += f" and {counted(report.schedules, 'other schedule')}"
+    return f"{', '.join(parts)} in {runs}, {_checked_by(report)}."
+
+
+def _checked_by(report: CheckReport) -> str:
+    """Name the checkers, and those that had nothing to hold launches against: ``checked by memcheck; plancheck saw no plan``."""
+    blind = {name: number for name, number in report.unchecked.items() if name in report.checkers}
+    every = {name for name, number in blind.items() if number == report.launches}
+    names = ", ".join(name for name in report.checkers if name not in every)
+    told = [f"checked by {names}"] if names else ["checked by no checker"]
+    for name, number in blind.items():
+        where = "" if name in every else f" in {number} of {counted(report.launches, 'launch', 'launches')}"
+        told.append(f"{name} saw no {_needs(name)}{where}")
+    return "; ".join(told)
+
+
+def _needs(name: str) -> str:
+    """Return what a launch must have for the checker called *name*, in a word."""
+    return getattr(checkers().get(name), "needs", "") or "subject"
+
+
+# -- JUnit: one test case for each run and checker, which fails where the checker found something ---------
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@frozen
+class _Test:
+    """A test case: its name, what it failed with (type, message, text), and what it has to say besides."""
+
+    name: str
+    failure: tuple[str, str, str] | None = None
+    remark: str = ""
+    skipped: str = ""
+
+
+def junit(report: CheckReport) -> str:
+    """Return the XML document of *report*: a suite for each run, a case for each checker."""
+    suites = [(run.name, run.program, list(_tests(run, report.checkers))) for run in report.runs]
+    root = ET.Element("testsuites", name="mlusim check")
+    for name, program, tests in suites:
+        suite = ET.SubElement(root, "testsuite", {"name": _legal(name)} | _counts(tests))
+        for test in tests:
+            _add(suite, test, program)
+    for key, value in _counts([test for _, _, tests in suites for test in tests]).items():
+        root.set(key, value)
+    if report.remarks and suites:
+        ET.SubElement(root[-1], "system-out").text = _legal("\n".join(str(note) for note in report.remarks))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _counts(tests: Sequence[_Test]) -> dict[str, str]:
+    failures = sum(test.failure is not None for test in tests)
+    skipped = sum(bool(test.skipped) for test in tests)
+    return {"tests": str(len(tests)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
+
+
+def _add(suite: ET.Element, test: _Test, program: str) -> None:
+    case = ET.SubElement(suite, "testcase", classname=_legal(program), name=_legal(test.name))
+    if test.failure is not None:
+        kind, message, text = (_legal(part) for part in test.failure)
+        ET.SubElement(case, "failure", type=kind, message=message).text = text
+    elif test.skipped:
+        ET.SubElement(case, "skipped", message=_legal(test.skipped))
+    if test.remark:
+        ET.SubElement(case, "system-out").text = _legal(test.remark)
+
+
+def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
+    """Yield a test for each checker, for each other who found something, and for what else went wrong."""
+    by_checker: dict[str, list[Finding]] = {name: [] for name in checkers}
+    for finding in fold(run.findings):
+        by_checker.setdefault(_checker(finding.id, checkers), []).append(finding)
+    for checker, found in by_checker.items():
+        errors = [finding for finding in found if finding.level != NOTE]
+        notes = "\n".join(str(finding) for finding in found if finding.level == NOTE)
+        blind = bool(run.launches) and dict(run.unchecked).get(checker) == run.launches
+        skipped = (
+            f"{checker} saw nothing to check in {counted(run.launches, 'launch', 'launches')}"
+            if blind and not found
+            else ""
+        )
+        yield _Test(checker, _failure(errors) if errors else None, notes, skipped)
+    if run.problem:
+        yield _Test("outcome", ("outcome", run.problem, run.problem))
+
+
+def _checker(rule: str, checkers: Sequence[str]) -> str:
+    own = (name for name in checkers if rule == name or rule.startswith(f"{name}-"))
+    return next(own, rule.partition("-")[0])
+
+
+def _failure(errors: Sequence[Finding]) -> tuple[str, str, str]:
+    first, *others = errors
+    more = f" (and {len(others)} more)" if others else ""
+    return first.id, f"{first.message}{more}", "\n".join(_line(finding) for finding in errors)
+
+
+def _line(finding: Finding) -> str:
+    times = "" if finding.count == 1 else f", {finding.count} {plural(finding.count, 'time')}"
+    return f"{finding}{times}"
+
+
+def _legal(text: str) -> str:
+    """*text* without the characters that XML cannot hold."""
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+# -- SARIF 2.1.0, which is shown beside the lines ---------------------------------------------------------
+#
+# Source: the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "SRCROOT"
+PAGES = "docs/reference/rules"
+LEVELS = ("error", "warning", "note", "none")
+
+
+def sarif(report: CheckReport, version: str, root: Path) -> dict[str, Any]:
+    """Return the log of *report*, made by mlusim *version*; files below *root* get relative addresses."""
+    apart = [("inSource", a) for a in report.allowed] + [("external", a) for a in report.accepted]
+    every = [*report.findings, *(a.finding for _, a in apart)]
+    rules = list(dict.fromkeys(finding.id for finding in every))
+    # The last level of a rule counts; all findings of a rule have the same but where a checker raises one.
+    levels = {finding.id: finding.level for finding in every}
+    results = [_result(finding, rules, root) for finding in report.findings]
+    results += [_suppressed(kind, a, rules, root) for kind, a in apart]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "mlusim",
+                "semanticVersion": version,
+                "rules": [_rule(rule, levels[rule]) for rule in rules],
+            }
+        },
+        "invocations": [{"executionSuccessful": report.faults == 0 and not report.problems}],
+        "originalUriBaseIds": {ROOT: {"uri": f"{root.absolute().as_uri().rstrip('/')}/"}},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: str, level: str) -> dict[str, Any]:
+    known = RULES.get(rule)
+    summary = known.summary if known else rule.replace("-", " ")
+    page = rule_page(rule) if known else None
+    described: dict[str, Any] = {
+        "id": rule,
+        "shortDescription": {"text": summary},
+        "defaultConfiguration": {"level": _level(known.level if known else level)},
+    }
+    if page is None:
+        return described | {"help": {"text": f"{summary[:1].upper()}{summary[1:]}."}}
+    text = page.read_text(encoding="utf-8")
+    # The summary of a page stands between its title and its first section.
+    about = " ".join(text.partition("\n")[2].partition("\n## ")[0].split())
+    return described | {"helpUri": page.as_uri(), "help": {"text": about, "markdown": text}}
+
+
+def rule_page(rule: str) -> Path | None:
+    """Return the page of *rule*, installed with mlusim or beside it in the repository; None: not there."""
+    package = Path(mlusim.__file__).resolve().parent
+    found = (folder / f"{rule}.md" for folder in (package / "rule_pages", package.parent / PAGES))
+    return next((page for page in found if page.is_file()), None)
+
+
+def _level(level: str) -> str:
+    return level if level in LEVELS else "error"
+
+
+def _result(finding: Finding, rules: list[str], root: Path) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": finding.id,
+        "ruleIndex": rules.index(finding.id),
+        "level": _level(finding.level),
+        "message": {"text": _message(finding)},
+        "occurrenceCount": max(1, finding.count),
+        "partialFingerprints": {"mlusimFinding/v1": _fingerprint(finding)},
+        "properties": {
+            key: value
+            for key, value in (
+                ("task", finding.task),
+                ("kernel", finding.kernel),
+                ("intrinsic", finding.intrinsic),
+                ("hint", finding.hint),
+            )
+            if value is not None
+        },
+    }
+    if finding.file is not None:
+        result["locations"] = [
+            {"physicalLocation": _location(finding.file, finding.line, finding.intrinsic, root)}
+        ]
+    if finding.places:
+        result["relatedLocations"] = [_related(place, root) for place in finding.places]
+    return result
+
+
+def _suppressed(kind: str, allowed: Allowed, rules: list[str], root: Path) -> dict[str, Any]:
+    suppression = {"kind": kind, "justification": allowed.reason}
+    return _result(allowed.finding, rules, root) | {"suppressions": [suppression]}
+
+
+def _message(finding: Finding) -> str:
+    parts = [finding.message, *finding.context, finding.note, finding.hint and f"Hint: {finding.hint}"]
+    return "\n".join(part for part in parts if part)
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Build an identity that stays when lines move: the rule, the file's name, the kernel, the intrinsic."""
+    # No line and no message: a code host would take a finding for a new one whenever lines are added above.
+    facts = (finding.id, Path(finding.file or "").name, finding.kernel or "", finding.intrinsic or "")
+    return hashlib.sha256("\0".join(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _location(file: str, line: int | None, intrinsic: str | None, root: Path) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": _artifact(file, root)}
+    # SARIF counts lines from 1; a region with another number makes code hosts refuse the whole file.
+    if line is not None and line >= 1:
+        location["region"] = {"startLine": line}
+        ends = columns(str(root / file), line, intrinsic)
+        if ends is not None:
+            location["region"] |= {"startColumn": ends[0], "endColumn": ends[1]}
+    return location
+
+
+def _artifact(file: str, root: Path) -> Mapping[str, str]:
+    """Return the address of *file*: relative to *root*, or absolute."""
+    path = root.absolute() / file
+    base = root.absolute().as_uri().rstrip("/") + "/"
+    address = path.as_uri()
+    if address.startswith(base):
+        return {"uri": address.removeprefix(base), "uriBaseId": ROOT}
+    return {"uri": address}
+
+
+def _related(place: RelatedPlace, root: Path) -> dict[str, Any]:
+    return {
+        "physicalLocation": _location(place.file, place.line, None, root),
+        "message": {"text": place.told},
+    }
