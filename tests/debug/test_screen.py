@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import importlib
+import io
 import os
 import pty
 import subprocess
@@ -12,6 +13,7 @@ import termios
 import threading
 from pathlib import Path
 
+import rich.console
 from debug_kernels import line, scale_program, staged_program
 from rich.text import Text
 from textual.widgets import RichLog
@@ -19,7 +21,7 @@ from textual.widgets import RichLog
 import mlusim
 from mlusim.bang import float32, kernel
 from mlusim.debug import Console, DebugSession, ScriptProgram
-from mlusim.debug.tui.app import PANES, CommandLine, DebuggerApp, Pane, Source
+from mlusim.debug.tui.app import PANES, CommandLine, DebuggerApp, Folded, Pane, Source
 from mlusim.debug.tui.engine import Engine
 
 SMALL, BIG = (80, 24), (160, 48)
@@ -72,7 +74,7 @@ def log(app):
 
 def pane(app, name):
     """The text of a pane."""
-    return str(app.query_one(f"#{name}", Pane).query_one("Static").visual)
+    return app.query_one(f"#{name}", Pane).text
 
 
 def source(app):
@@ -123,6 +125,33 @@ def test_every_part_fits_into_80_by_24():
         assert "buffer[0]: written at moment" in answer
         await pressed(app, pilot, "f8")
         assert (asked, answer) == (app.query_one("#chain").border_title, pane(app, "chain"))
+
+    on_screen(scenario)
+
+
+def test_what_is_folded_keeps_the_indent_of_its_line():
+    """It stands further in by two columns, so that the next line is seen to begin; no word is lost."""
+    lines = ["sum[5] = -0.478: written at moment 9 by task 0", "    from in[4101]: as the host gave it"]
+    console = rich.console.Console(width=30, file=io.StringIO())
+    console.print(Folded([Text(text) for text in lines]))
+    shown = console.file.getvalue().splitlines()
+
+    assert ["sum[5] = -0.478: written at", "  moment 9 by task 0"] == [line.rstrip() for line in shown[:2]]
+    assert ["    from in[4101]: as the host", "      gave it"] == [line.rstrip() for line in shown[2:]]
+
+
+def test_a_cause_is_folded_to_the_pane():
+    """At 80 columns the lines of `why` go to the next row without a word cut off."""
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, "break bang_add_scalar")
+        await pressed(app, pilot, "f5")
+        await typed(app, pilot, "who-wrote buffer[0]")
+        static = app.query_one("#chain", Pane).query_one("Static")
+        rows = [strip.text.rstrip() for strip in static.render_lines(static.size.region)]
+
+        assert pane(app, "chain").split() == " ".join(rows).split()
+        assert all(len(row) <= static.size.width for row in rows)
 
     on_screen(scenario)
 

@@ -3,7 +3,8 @@
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +27,8 @@ from mlusim.debug.values import TaskState
 from mlusim.errors import shown_file
 
 if TYPE_CHECKING:
+    import rich.console as terminals
+
     from mlusim.debug.console.console import Console
 
 
@@ -89,29 +92,54 @@ class Source(Widget):
         return text
 
 
+HANGING = 2  # columns by which what is folded stands further in
+
+
+class Folded:
+    """Lines that are folded at the width that there is; what is folded stands further in than its line begins."""
+
+    def __init__(self, lines: Sequence[Text]) -> None:
+        self._lines = lines
+
+    def __rich_console__(
+        self, console: "terminals.Console", options: "terminals.ConsoleOptions"
+    ) -> Iterator[Text]:
+        del console
+        width = max(options.max_width, 1)
+        for line in self._lines:
+            indent = len(line.plain) - len(line.plain.lstrip()) + HANGING
+            # A narrow view keeps half of its width for the text.
+            behind = " " * min(indent, width // 2)
+            parts = wrap(line.plain, width, subsequent_indent=behind, break_on_hyphens=False)
+            yield from (Text(part, line.style) for part in parts or [""])
+
+
 class Pane(VerticalScroll):
-    """A titled text that scrolls."""
+    """A titled text that scrolls; with *folds* its lines are folded, else they are cut.  ``text`` is what it shows."""
 
     DEFAULT_CSS = """
     Pane { border: round $primary; }
     Pane > Static { text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
-    def __init__(self, title: str, *, id: str) -> None:  # noqa: A002 - the name of Textual
+    def __init__(self, title: str, *, id: str, folds: bool = False) -> None:  # noqa: A002 - the name of Textual
         super().__init__(id=id)
         self.border_title = title
-        self._text = Static(Text(""), markup=False)
+        self.text = ""
+        self._folds = folds
+        self._shown = Static(Text(""), markup=False)
 
     def compose(self) -> list[Widget]:
         """Make the widget that holds the text."""
-        return [self._text]
+        return [self._shown]
 
     def show(self, text: str, changed: str | None = None) -> None:
         """Show *text*; where *changed* is the text shown before, the lines that are not in it stand out."""
         # The first text of a pane has none before it, so that nothing stands out.
+        self.text = text
         before = set((changed or text).splitlines())
         lines = [Text(line, "" if line in before else "bold yellow") for line in text.splitlines()]
-        self._text.update(Text("\n").join(lines))
+        self._shown.update(Folded(lines) if self._folds else Text("\n").join(lines))
 
 
 def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str = "") -> str:
@@ -323,7 +351,6 @@ class DebuggerApp(App[None]):
     #panes.covered { display: none; }
     .wide #panes.covered { display: block; }
     #chain { height: 1fr; display: none; }
-    #pipes > Static, #chain > Static { text-wrap: wrap; }
     #log { height: 5; border-top: solid $primary; }
     .wide #body { layout: horizontal; }
     .wide #left, .wide #panes { height: 1fr; }
@@ -369,12 +396,12 @@ class DebuggerApp(App[None]):
         with Container(id="body"):
             with Container(id="left"):
                 yield Source(id="source")
-                yield Pane(PANES["chain"], id="chain")
+                yield Pane(PANES["chain"], id="chain", folds=True)
                 yield RichLog(id="log", wrap=True, markup=False, min_width=20)
             with Container(id="panes"):
                 for name, title in PANES.items():
                     if name != "chain":  # its lines are long: it stands under the source
-                        yield Pane(title, id=name)
+                        yield Pane(title, id=name, folds=name == "pipes")
         yield CommandLine(id="line")
         yield Footer()
 
@@ -434,8 +461,9 @@ class DebuggerApp(App[None]):
         if answer.line:
             log.write(Text(f"(mlusim) {answer.line}", "bold"))
         if answer.reply.text:
-            text = Text(answer.reply.text.expandtabs(8), "" if answer.reply.ok else "red")
-            log.write(text, width=max(20, log.scrollable_content_region.width))
+            style = "" if answer.reply.ok else "red"
+            lines = [Text(line, style) for line in answer.reply.text.expandtabs(8).splitlines()]
+            log.write(Folded(lines), width=max(20, log.scrollable_content_region.width))
         if answer.views.chain and self.views is not None and answer.views.asked != self.views.asked:
             self._reveal("chain")  # the log of a small terminal has no room for it
         self._show(answer.views)
