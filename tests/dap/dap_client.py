@@ -116,7 +116,8 @@ class Editor:
         """The body of the next event called *name*; others are kept in ``seen``."""
         while True:
             message = self._next(self._events)
-            self.valid(_definition("Event", message["event"]), message)
+            if not message["event"].startswith(OWN):
+                self.valid(_definition("Event", message["event"]), message)
             self.seen.append(message)
             if message["event"] == name:
                 return message.get("body", {})

@@ -96,7 +96,7 @@ export function explorer(python: Python): vscode.Disposable {
     if (test) {
       const run = controller.createTestRun(request);
       try {
-        await debugOne(run, item, test, python, token);
+        await debugOne(run, item, test, token);
       } finally {
         run.end();
       }
@@ -105,27 +105,46 @@ export function explorer(python: Python): vscode.Disposable {
   return controller;
 }
 
-/** Debug a test; when the session has ended it runs once more by itself: what was changed by hand is no verdict. */
+/** How the program of a session has ended, as the debugger says in `mlusim/outcome`; the last that it says counts. */
+interface Outcome {
+  passed: boolean;
+  edited: boolean;
+  text: string;
+}
+
+/** Debug a test; its verdict is that of the debugged run. */
 async function debugOne(
   run: vscode.TestRun,
   item: vscode.TestItem,
   test: Test,
-  python: Python,
   token: vscode.CancellationToken,
 ): Promise<void> {
   run.started(item);
-  const testRun = `${item.id} ${Date.now()}`; // tells this session from every other
+  const begun = Date.now();
+  const testRun = `${item.id} ${begun}`; // tells this session from every other
   const watching: vscode.Disposable[] = [];
+  const said: string[] = [];
+  let outcome: Outcome | undefined;
+  const hear = (message: { type?: string; event?: string; body?: unknown }): void => {
+    if (message.type === "event" && message.event === "mlusim/outcome") {
+      outcome = message.body as Outcome;
+    } else if (message.type === "event" && message.event === "output") {
+      said.push((message.body as { output: string }).output);
+    }
+  };
+  const tracker = vscode.debug.registerDebugAdapterTrackerFactory("mlusim", {
+    createDebugAdapterTracker: (one) => (one.configuration.testRun === testRun ? { onDidSendMessage: hear } : undefined),
+  });
   const ended = new Promise<void>((resolve) => {
     const end = vscode.debug.onDidTerminateDebugSession((one) => {
       if (one.configuration.testRun === testRun) {
         resolve();
       }
     });
-    watching.push(end, token.onCancellationRequested(() => resolve()));
+    watching.push(tracker, end, token.onCancellationRequested(() => resolve()));
   });
   try {
-    const begun = await vscode.debug.startDebugging(test.folder, {
+    const started = await vscode.debug.startDebugging(test.folder, {
       type: "mlusim",
       request: "launch",
       name: item.label,
@@ -135,14 +154,27 @@ async function debugOne(
       stopOnEntry: true,
       testRun,
     });
-    if (begun) {
+    if (started) {
       await ended;
-      run.appendOutput("The session has ended; the verdict is that of a run without the debugger.\r\n", undefined, item);
     }
   } finally {
     watching.forEach((one) => one.dispose());
   }
-  await runOne(run, item, test, python, token);
+  run.appendOutput(said.join("").replace(/\r?\n/g, "\r\n"), undefined, item);
+  if (!outcome) {
+    run.appendOutput("The session has ended before the test, which so has no verdict.\r\n", undefined, item);
+    run.skipped(item);
+    return;
+  }
+  if (outcome.edited) {
+    run.appendOutput("Values were changed by hand in this run.\r\n", undefined, item);
+  }
+  if (outcome.passed) {
+    run.passed(item, Date.now() - begun);
+  } else {
+    const words = [outcome.text, ...said].filter((text) => text.trim()).join("\n");
+    run.failed(item, new vscode.TestMessage(words || "the debugged run has failed"), Date.now() - begun);
+  }
 }
 
 async function caseItems(

@@ -65,6 +65,8 @@ class Items extends Map {
 }
 
 const launched = [];
+const trackers = [];
+const outcomes = []; // what the debugger says of the next sessions
 const watchers = new Set();
 const results = new Map();
 const profiles = new Map();
@@ -100,9 +102,18 @@ const editor = {
   debug: {
     startDebugging: async (_folder, configuration) => {
       launched.push(configuration);
+      const tell = (body) =>
+        trackers
+          .map((one) => one.createDebugAdapterTracker({ configuration }))
+          .forEach((one) => one?.onDidSendMessage({ type: "event", event: "mlusim/outcome", body }));
+      outcomes.shift()?.forEach(tell);
       setImmediate(() => watchers.forEach((watch) => watch({ configuration: { testRun: "another" } })));
       setImmediate(() => watchers.forEach((watch) => watch({ configuration })));
       return true;
+    },
+    registerDebugAdapterTrackerFactory: (_type, factory) => {
+      trackers.push(factory);
+      return { dispose: () => trackers.splice(trackers.indexOf(factory), 1) };
     },
     onDidTerminateDebugSession: (watch) => {
       watchers.add(watch);
@@ -170,10 +181,18 @@ test("cases and tests are found, run, and debugged", async () => {
     assert.match(long, /1024 bytes past its end/);
     assert.match(word, /AssertionError|assert 'a b' == 'c'/);
     assert.deepEqual(rest, { test_name: "passed", test_later: "skipped" });
-    results.clear();
-    await profiles.get("Debug")({ include: [found[0][1][1]] }, token);
-    assert.match(results.get("too long"), /1024 bytes past its end/);
-    assert.equal(watchers.size, 0);
+    // The verdict is that of the debugged run, its last word, and no other run is made for it.
+    const [failing, good] = [
+      { passed: false, edited: false, text: "the fault" },
+      { passed: true, edited: true, text: "" },
+    ];
+    for (const [said, verdict] of [[[failing], "the fault"], [[failing, good], "passed"], [[], "skipped"]]) {
+      results.clear();
+      outcomes.push(said);
+      await profiles.get("Debug")({ include: [found[0][1][1]] }, token);
+      assert.equal(results.get("too long"), verdict);
+    }
+    assert.equal(watchers.size + trackers.length, 0);
     assert.equal(launched[0].program, path.join(root, "cases.toml"));
     assert.equal(launched[0].case, "too long");
   } finally {

@@ -337,7 +337,8 @@ def _instruction(clock: PredictedTimes | None, paused: PausedRun, op: Op) -> dic
         bounds.get(op.kind)
         or f"{who}: {op_text(paused, op).removeprefix('about to ').removeprefix('execute ') or op.name}"
     )
-    body: dict[str, Any] = {"instruction": text + _cost(clock, op)}
+    # Before the text, which may be longer than the view is wide.
+    body: dict[str, Any] = {"instruction": _cost(clock, op) + text}
     if op.effect is not None:
         body |= {"location": source_of(op.effect.site.file), "line": op.effect.site.line}
     return body
@@ -362,11 +363,11 @@ def _clock(state: State) -> PredictedTimes | None:
 
 
 def _cost(clock: PredictedTimes | None, op: Op) -> str:
-    """Return the time of an instruction and when it begins, as the end of its line; "" where they are not known."""
+    """Return the time of an instruction and when it begins, as the beginning of its line; "" where they are not known."""
     if clock is None or op.kind is not ISSUE or op.core is None:
         return ""
     known = clock.cost(name_of(op.core), op.moment)
-    return f"; {known[1]:.3f} us from {known[0]:.3f} us" if known is not None else ""
+    return f"{known[1]:.3f} us from {known[0]:.3f} us; " if known is not None else ""
 
 
 # -- sources, faults, origins ------------------------------------------------------------------------

@@ -58,6 +58,7 @@ class State:
     targets: list[Any] = field(factory=list)
     passed: int = 0
     told: object = None  # the run of the program whose outcome the editor has been told
+    told_end: bool = False  # whether that run had ended, or stood at a fault
     faults: bool = True
     stop_at_end: bool = True
     begun: bool = False
@@ -102,8 +103,8 @@ class State:
         self.passed += len(self.targets)
         self.targets.clear()
         self._loaded()
+        self._tell_outcome()
         if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
-            self._tell_outcome()
             if not self.stop_at_end:
                 self.leave()
                 return
@@ -134,20 +135,34 @@ class State:
         )
 
     def _tell_outcome(self) -> None:
-        """Write the accuracy of the program's outputs to the editor's console, once for each run of it."""
-        host = self.session.host
-        text = outcome_text(host.result)
-        if text and self.told is not host:
-            self.told = host
+        """Tell the editor once for a run of the program how it has ended, or that it stands at a fault."""
+        session = self.session
+        host, error = session.host, session.stop.error
+        if not session.ended and error is None:
+            return
+        # A fault that is stood at may be undone by hand, so that the run goes on, to another end.
+        if self.told is host and self.told_end == session.ended:
+            return
+        self.told, self.told_end = host, session.ended
+        text = outcome_text(host.result) if session.ended else ""
+        if text:
             self.connection.event(
                 "output", {"category": "console", "output": f"the program has ended{text}\n"}
             )
+        said = error or host.failure
+        body = {"passed": not self.failed, "edited": any(one.edits for one in session.launches)}
+        self.connection.event("mlusim/outcome", body | {"text": text.strip() if said is None else str(said)})
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the program has ended with an error, or its outputs are not accurate, or it stands at a fault."""
+        host = self.session.host
+        wrong = self.session.stop.error is not None or host.failure is not None
+        return wrong or not getattr(host.result, "passed", True)
 
     def leave(self) -> None:
         """Tell the editor that the program is over, and its exit code."""
-        session = self.session
-        failed = session.host.failure is not None or not getattr(session.host.result, "passed", True)
-        self.connection.event("exited", {"exitCode": int(failed)})
+        self.connection.event("exited", {"exitCode": int(self.failed)})
         self.connection.event("terminated")
 
     def _loaded(self) -> None:
