@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import fields_dict
 
-from mlusim.debug.look.causes import FAR, MANY, CauseSearch
+from mlusim.debug.look.causes import FAR, MANY, NO_FRAME, CauseSearch
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import c_scope, evaluate, parse, reasons
 from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 Asked = Read | tuple[Byte, str]
 """A variable, or a byte with its name."""
-NO_FRAME = (
-    "no task is in a function here; `who-wrote PLACE` follows memory, `reverse-stepi` goes back into a task"
-)
 
 
 def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:

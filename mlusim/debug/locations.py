@@ -140,7 +140,7 @@ def _value_watch(session: "DebugSession", place: str, *, reads: bool, anyone: bo
         return None
     if reads:
         raise UsageError(
-            f"{place} is no bytes in memory, whose reads are seen; `watch` stops where its value changes"
+            f"{place} is not in memory, so its reads are not seen; `watch` stops where its value changes"
         )
     return ValueWatch(place, frame.f_code, None if anyone else name_of(core), read)
 
@@ -244,7 +244,7 @@ def location_of(session: "DebugSession", place: str) -> Location:
         if not rest or first in SPECIAL:
             raise
         _location(session, first)
-    raise UsageError(f"{rest!r} behind {first} is neither `task N` nor `ignore N` nor `if EXPR`")
+    raise UsageError(f"{rest!r} after {first} is neither `task N` nor `ignore N` nor `if EXPR`")
 
 
 def _location(session: "DebugSession", place: str) -> Location:

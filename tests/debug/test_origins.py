@@ -80,7 +80,7 @@ def test_what_is_behind_the_history():
         says(console, "break scale", "run", "delete", "tbreak scaled", "goto end", "c", "who-wrote nram+0")
         lines = says(console, "who-wrote nram+0").splitlines()
 
-        assert "launch 1 is behind the debugger's history" in lines[-1]
+        assert "launch 1 is no longer in the debugger's history" in lines[-1]
 
 
 def test_moments_of_launches_that_had_another_tensor():

@@ -284,7 +284,7 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "source nothing.txt": "nothing.txt cannot be read",
             "break bang_add if": "`if` takes an expression",
             "break scaled if i == 3 task 1": "'i == 3 task 1' is no expression: invalid syntax; write `task 1` in front of `if`",
-            "break scaled often": "'often' behind scaled is neither",
+            "break scaled often": "'often' after scaled is neither",
             "break cycle 0": "'0' is no cycle; give a whole number from 1 on",
             "list 0": "tests/debug/debug_kernels.py has the lines 1 to",
             "list 99999": "tests/debug/debug_kernels.py has the lines 1 to",
@@ -295,6 +295,17 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "watch nram+0:0": "nram+0:0 means 0 bytes; give 1 to",
             "print exit()": "name 'exit' is not defined",
             "print data.nothing": "the expression raises AttributeError",
+            "print data.__class__": "an expression of the debugger cannot use .__class__, which leads beyond the program's values",
+            "display florp": "name 'florp' is not defined in any function of the kernel; `info locals` lists what there is",
+            "x data['a']": "['a'] is no number of an element; write [3], or [2:8] for several",
+            "x sram+0": "a Block task has no SRAM; the clusters of a union have",
+            "rwatch count": "count is not in memory, so its reads are not seen; `watch` stops where its value changes",
+            "up x": "'x' is no count of frames; give a whole number, as in `up 2`",
+            "list/x": "list takes no /x; x, print, why, display take a form",
+            "why/x": "why/ takes the number of links to follow in a chain, as in `why/12 count`",
+            "info macro": "this kernel is written in Python, which has no macros; `info locals` lists its variables",
+            "source": "source takes a file of commands, one a line, as in `source stops.txt`",
+            "replay": "replay takes the file of a recording, as in `replay wrong.mlusim`",
         }
         for text, sentence in mistakes.items():
             answer = refuses(console, text)

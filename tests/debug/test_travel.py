@@ -155,9 +155,9 @@ def test_a_launch_behind_the_history_is_refused():
         sentence = refuses(console, "goto 1:5")
 
         assert (
-            "launch 1 is behind the debugger's history; start again with more of it (--history)" in sentence
+            "launch 1 is no longer in the debugger's history; start again with a larger --history" in sentence
         )
-        assert "behind the history" in says(console, "info launches")
+        assert "no longer kept" in says(console, "info launches")
         assert 2 == console.session.position.launch
 
 

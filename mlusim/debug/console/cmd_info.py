@@ -187,7 +187,9 @@ def _args(session: "DebugSession", words: str) -> str:
 def _macro(session: "DebugSession", words: str) -> str:
     scope = c_scope(session.frame(), names_of(session.look(), session.core()))
     if scope is None:
-        raise UsageError("the kernel is none of BANG C; macros are those of its source")
+        raise UsageError(
+            "this kernel is written in Python, which has no macros; `info locals` lists its variables"
+        )
     if not words:
         own = [m[-1] for m in macros_of(scope.module).values() if m[-1].file == scope.module.path]
         return "\n".join(f"{place_of(m.file)}:{m.line}  {m}" for m in own) or "the source defines no macros"
@@ -227,7 +229,7 @@ def _launches(session: "DebugSession", words: str) -> str:
     rows = []
     for one in session.launches:
         mark = "*" if one is session.recorded else ""
-        kept = "behind the history" if one.tensors is None else size(one.nbytes)
+        kept = "no longer kept" if one.tensors is None else size(one.nbytes)
         count = str(one.moments) if one.moments is not None else ""
         rows.append([mark, str(one.index), one.kernel, count, kept])
     return table(["", "launch", "kernel", "moments", "tensors kept"], rows)

@@ -55,14 +55,14 @@ def frame_(console: "CommandContext", words: str) -> str:
 
 def _steps(words: str) -> int:
     if words and not words.isdigit():
-        raise UsageError(f"{words!r} is no count of frames")
+        raise UsageError(f"{words!r} is no count of frames; give a whole number, as in `up 2`")
     return int(words) if words else 1
 
 
 def _level(session: "DebugSession", level: int) -> str:
     stack = session.stack()
     if not stack:
-        raise UsageError("no task is in the kernel here")
+        raise UsageError("no task is in the kernel here; `stepi all` goes to whichever comes first")
     if not 0 <= level < len(stack):
         raise UsageError(f"the stack has the frames 0 to {len(stack) - 1}; this would be frame {level}")
     session.level = level

@@ -313,9 +313,7 @@ def why(console: "CommandContext", words: str) -> str:
     """Show where the value of an expression comes from, or why a branch was taken."""
     form = _FORM.match(words.partition(" ")[0])
     if form is not None and (form["letters"] or not form["count"]):
-        raise UsageError(
-            "why/ takes a number: how many links behind each other are followed, as in `why/12 count`"
-        )
+        raise UsageError("why/ takes the number of links to follow in a chain, as in `why/12 count`")
     depth = int(form["count"]) if form is not None else causes.FAR
     words = words.partition(" ")[2] if form is not None else words
     return "\n".join(_told(console.session, asking.cause_of(console.session, words, depth)))
@@ -443,7 +441,9 @@ def display(console: "CommandContext", words: str) -> str:
             n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in known
         ]
         if unknown:
-            raise UsageError(f"name {unknown[0]!r} is not defined in any function of the kernel")
+            raise UsageError(
+                f"name {unknown[0]!r} is not defined in any function of the kernel; `info locals` lists what there is"
+            )
         console.displayed += 1
         console.displays[console.displayed] = words
     return displays_text(console) or "nothing is displayed"

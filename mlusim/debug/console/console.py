@@ -60,7 +60,7 @@ def help_text(command: Command) -> str:
 def source(console: CommandContext, words: str) -> str:
     """Execute the commands of a file."""
     if not words:
-        raise UsageError("source takes a file of commands, one a line")
+        raise UsageError("source takes a file of commands, one a line, as in `source stops.txt`")
     return "\n".join(reply.text for reply in console.execute_file(words) if reply.text)
 
 
@@ -75,7 +75,7 @@ def record(console: CommandContext, words: str) -> str:
 def replay(console: CommandContext, words: str) -> str:
     """Go to the place of a recording."""
     if not words:
-        raise UsageError("replay takes the file of a recording")
+        raise UsageError("replay takes the file of a recording, as in `replay wrong.mlusim`")
     name = words.removeprefix(TRUST).strip() if words.startswith(f"{TRUST} ") else words
     return "\n".join([*console.replay(name, trust=name != words), console.stop_text()])
 
@@ -110,6 +110,7 @@ else:
 
 Array = np.ndarray[Any, Any]
 SHOWN = 4  # elements of a watchpoint that are shown one by one
+FORMED = ("x", "print", "why", "display")  # commands with a /FORM
 
 
 def change_of(session: "DebugSession", made: Breakpoint) -> str:
@@ -260,8 +261,8 @@ class Console(CommandContext):
         command = find_command(name, self.commands)
         words = rest.strip()
         if slash:
-            if command.name not in ("x", "print", "why", "display"):
-                raise UsageError(f"{command.name} takes no /{form}")
+            if command.name not in FORMED:
+                raise UsageError(f"{command.name} takes no /{form}; {', '.join(FORMED)} take a form")
             words = f"/{form} {words}"
         return command, words
 

@@ -301,7 +301,9 @@ def child_of(held: VariableGroup, name: str) -> str:
         found = next((one for one in held.variables if one.name == name), None)
         return found.path or found.place or name if found is not None else name
     if not held.whole.path:
-        raise UsageError(f"{name} is part of a value that has no name")
+        raise UsageError(
+            f"{name} is part of a value that has no name; type an expression for it in the console"
+        )
     return f"{held.whole.path}{name}" if name.startswith("[") else f"{held.whole.path}[{name}]"
 
 
@@ -335,7 +337,9 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
         return resolve(hex(low), session.look(), session.core(), session.frame())
     space = next((s for s in SPACES if s.name == found["space"]), None)
     if space is None:
-        raise UsageError(f"there is no memory {found['space']!r}")
+        raise UsageError(
+            f"there is no memory {found['space']!r}; there are {', '.join(s.name for s in SPACES)}"
+        )
     owner = found["owner"] or None
     if owner is not None and owner.startswith("task") and session.look().core(owner) is not None:
         session.focus = owner

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 WINDOWS = (1 << 12, 1 << 14, 1 << 16, END)
 """How many moments before a place its statements are followed from: the next where the one before does not reach back far enough."""
 FAR, MANY = 8, 48  # links that `why` follows: in one chain, and in all
+NO_FRAME = (
+    "no task is in a function here; `who-wrote PLACE` follows memory, `reverse-stepi` goes back into a task"
+)
 SOURCES = 8  # values of one statement that are followed
 ISSUED_WITHIN = 5000
 """How many statements before a write are searched for the one that issued it: a write without one in the trail costs no walk through all."""
@@ -162,7 +165,7 @@ class CauseSearch(BeyondBytes):
             if not followed.trail.activations[where].whole:
                 self._short(followed)
             what = f"no test of line {line}" if line is not None else "no test of this function"
-            raise UsageError(f"{what} has been decided before this place")
+            raise UsageError(f"{what} has been decided before this place; `step` goes on to the next")
 
         return self._widening(look)
 
@@ -195,7 +198,7 @@ class CauseSearch(BeyondBytes):
     def _stand(self) -> tuple[_Followed, TrailEnd]:
         """Return the trail to the place of the search, and where the frame in focus is there."""
         if self._label is None:
-            raise UsageError("no task is in a function here")
+            raise UsageError(NO_FRAME)
         followed = self._follow(self._label, self._here)
         trail = followed.trail
         standing = trail.standing
@@ -204,9 +207,13 @@ class CauseSearch(BeyondBytes):
             stack = followed.paused.stack(core) if core is not None else []
             standing = trail.stand(stack, self._level)
         if standing.where < 0 and not trail.events:
-            raise UsageError("nothing of the function has been executed before this place")
+            raise UsageError(
+                "nothing of the function has been executed before this place; `step` goes into it"
+            )
         if standing.where < 0:
-            raise UsageError("the source of this function is not known, so its statements are not followed")
+            raise UsageError(
+                "the source of this function is not known, so its statements are not followed; `up` looks at its caller"
+            )
         return followed, standing
 
     def _follow(self, label: str, position: Position) -> _Followed:

@@ -111,9 +111,13 @@ def check(tree: ast.AST) -> None:
     """Raise `UsageError` for an attribute or a name that leads from the program's values to the interpreter or the system."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in FRAMES):
-            raise UsageError(f"an expression of the debugger cannot use .{node.attr}")
+            raise UsageError(
+                f"an expression of the debugger cannot use .{node.attr}, which leads beyond the program's values"
+            )
         if isinstance(node, ast.Name) and node.id.startswith("__"):
-            raise UsageError(f"an expression of the debugger cannot use {node.id}")
+            raise UsageError(
+                f"an expression of the debugger cannot use {node.id}, which leads beyond the program's values"
+            )
 
 
 def names_in(code: CodeType) -> Iterator[str]:

@@ -116,7 +116,9 @@ def owner_in(space: Space, core: "Core | None") -> str | None:
         raise UsageError(f"{space} belongs to a task; choose one with `task N` once it has begun")
     if space is SRAM:
         if core.cluster is None:
-            raise UsageError("a Block task has no SRAM")
+            raise UsageError(
+                "a Block task has no SRAM; the clusters of a union have, as of a launch of kind Union1"
+            )
         return cluster_name(core)
     return name_of(core)
 
@@ -224,7 +226,7 @@ def _elements(
     try:
         return int(index), int(index) + 1
     except (TypeError, ValueError):
-        raise UsageError(f"[{item}] is no element number") from None
+        raise UsageError(f"[{item}] is no number of an element; write [3], or [2:8] for several") from None
 
 
 def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan | None:

@@ -165,7 +165,7 @@ class KeptLaunch:
         kept = self.tensors if snapshot is None else snapshot.tensors
         if self.tensors is None or kept is None:
             raise UsageError(
-                f"launch {self.index} is behind the debugger's history; start again with more of it (--history)"
+                f"launch {self.index} is no longer in the debugger's history; start again with a larger --history"
             )
         copies: dict[Allocation, Allocation] = {}
         request = self.session.request
