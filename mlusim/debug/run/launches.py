@@ -268,7 +268,7 @@ class Hold:
     values: list[Any]
 
     def exchange(self) -> None:
-        """Put the one in the place of the other."""
+        """Exchange the bindings in place for those that are kept."""
         self.values = [
             variable.exchange(value) for variable, value in zip(self.variables, self.values, strict=True)
         ]

@@ -190,7 +190,7 @@ ANNOUNCED = tuple(
     if row.form in ("copy", "gather", "discrete", "async")
     or (row.operands and row.form not in ("load", "store"))
 )
-"""Rows whose issue is announced with their operands."""
+"""Rows whose issue is announced, with their operands."""
 
 WAITING = tuple(
     number

@@ -14,7 +14,7 @@ from attrs import define
 
 @define(eq=False)
 class ShownOutput:
-    """How many pieces of one launch the user has seen."""
+    """The number of pieces of one launch's output that the user has seen."""
 
     count: int = 0
 

@@ -165,7 +165,7 @@ WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are se
 class RunMaker:
     """Makes runs of *host*'s launches; *checks* names the checkers that they need.
 
-    ``active`` is the one that is being run on the way to somewhere, and must not stop elsewhere.
+    ``active`` is the run that is on its way to a known place, and must not be stopped before it.
     """
 
     def __init__(self, host: ProgramRun, checks: Callable[[], tuple[str, ...]]) -> None:

@@ -432,7 +432,7 @@ class Tracer(RunObserver):
 
     def _call(self, frame: FrameType, event: str, argument: object) -> Trace | None:
         del event, argument
-        # It hears of every call of mlusim's own functions, too.
+        # Python calls this for mlusim's own functions, too: they are sorted out first.
         if frame.f_code.co_filename in self._foreign or not self._owned(frame.f_code.co_filename):
             return None
         core = self.session.scheduler.running if self.session is not None else None

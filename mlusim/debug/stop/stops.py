@@ -475,7 +475,7 @@ class Breakpoint(Stopper):
     condition: str | None = None
     test: "Callable[[Core | None, FrameType | None], bool | str] | None" = None
     ignore: int = 0
-    silent: bool = False  # it stops without a word of itself, as a step does
+    silent: bool = False  # it stops without naming itself, as a step does
     hits: int = 0
     words: str = ""
     counted: Callable[[int], bool] | None = None

@@ -99,7 +99,7 @@ class ValueWatch(Location):
         return frame.f_code is self.code or function_of(frame.f_code) == function_of(self.code)
 
     def _frame(self, known: _Watched, frame: FrameType) -> FrameType | None:
-        """Return the frame that is watched where the core is in *frame*: the one that was, or the innermost of the function."""
+        """Return the frame to watch while the core is in *frame*: the one watched so far, or the function's innermost."""
         if frame is known.frame or self._meant(frame):
             return frame
         return next((f for f in kernel_frames(frame) if f is known.frame or self._meant(f)), None)
