@@ -118,7 +118,7 @@ class Assignment:
 
 
 def assignment(target: c_syntax.Tree, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
-    """*given* as the next value of *target*, converted to its type as C does; nothing is stored yet.
+    """Return the assignment of *given* to *target*, converted to its type as C does; nothing is stored yet.
 
     *bind* gives a local of the frame a value.  Raises `NoExpression` or `UsageError` for what is no variable, element or
     member, and for a value of another type; `Foreign` for what is no variable of the source.
@@ -331,7 +331,7 @@ class FrameNames:
         return self.type_called(name) is not None
 
     def type_called(self, name: str) -> t.Type | None:
-        """Return the struct, the enumeration, or what a variable of the source was declared with under *name*."""
+        """Return the type called *name*: a struct, an enumeration, or what a variable of the source was declared with."""
         found = self.record(name)
         if found is not None:
             return found

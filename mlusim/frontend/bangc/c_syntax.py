@@ -11,7 +11,7 @@ from mlusim.frontend.bangc import types as t
 
 
 class NoExpression(Exception):
-    """The text is not an expression of C; says why."""
+    """A text is no expression of C; the message says why."""
 
 
 class NotInScope(NoExpression):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
 
 
-ERROR = "error"  # the construct that an error of the compiler is
+ERROR = "error"  # the construct of a problem that the compiler found, and not the lowering
 _MISSING = re.compile(
     r"(?:undeclared identifier|unknown type name|no (?:type|member|template) named) '([^']+)'"
 )

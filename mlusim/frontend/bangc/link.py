@@ -32,8 +32,8 @@ class File:
     ) -> Rendered:
         """Return the function called *symbol*, rendered.
 
-        A *deep* one calls itself and looks how often it is inside itself; a *checked* one reports values that change
-        without a word, a *covered* one the outcomes of tests.
+        A *deep* one calls itself, and counts how often it is inside itself; a *checked* one reports values that change
+        silently, a *covered* one the outcomes of tests.
         """
         key = symbol, deep, checked, covered
         found = self.rendered.get(key)
@@ -83,7 +83,7 @@ class LinkPlan:
     _watched: "dict[tuple[bool, bool], LinkPlan]" = field(factory=dict)
 
     def watched(self, *, checked: bool, covered: bool) -> "LinkPlan":
-        """Return the same with code that reports values that change without a word, outcomes of tests or both; made when it is wanted first."""
+        """Return this plan with code that reports values that change silently, outcomes of tests, or both; made when first asked for."""
         if self.again is None or not (checked or covered):
             return self
         key = checked, covered
@@ -145,7 +145,7 @@ def link(
 
 
 def _deepen(plan: LinkPlan, symbols: frozenset[str], how: Mapping[str, bool]) -> None:
-    """Let the functions that call themselves look how deep they are."""
+    """Have the functions of *symbols*, which call themselves, count how deep they are."""
     for part in plan.parts:
         for symbol in symbols & part.code.keys():
             part.code[symbol] = part.file.function(symbol, deep=True, **how).code

@@ -35,7 +35,7 @@ def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translate
 
 
 def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
-    """*unit* lowered; where methods of templates are wanted that it does not show, parsed again with functions that name them."""
+    """Lower *unit*; where it lacks methods of templates that are called, parse again with functions that name them."""
     form, hidden = lower(unit)
     own = [f for f in form.functions.values() if not f.external]
     wanted = [f for f in own if f.kind == "kernel"] or own  # a file of host functions alone has no kernel

@@ -37,7 +37,7 @@ class KernelFacts:
     translated: bool
     declared: DeclaredMemory
     intrinsics: tuple[str, ...]
-    missing: tuple[str, ...] = ()  # functions that it calls and that are not there
+    missing: tuple[str, ...] = ()  # functions that it calls and no file defines
     interpreted: str | None = None  # what in it has no C, so that the Python engine runs it
 
     def too_large(self, arch: Arch) -> Iterator[str]:

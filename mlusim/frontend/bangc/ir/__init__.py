@@ -41,8 +41,9 @@ class Local:
     ``name`` is unique in the function and safe as an identifier; ``source_name`` is what the
     programmer wrote; ``spelling`` the type as written.  ``space`` is "nram", "wram", "sram" or
     "ldram" for MEMORY.  With ``stack`` the source names no space: a compiler has the bytes on its stack.
-    ``block`` is the statement at whose end the name goes out of scope; None: the function.  ``fixed`` names a static one that
-    no store may change in a sentence; "" for what may change.  ``constant`` names one that is const and not static.
+    ``block`` is the statement at whose end the name goes out of scope; None: the function.  ``fixed`` has the words for a
+    static one in the sentence that refuses a store to it; "" where stores are allowed.  ``constant`` has them for one that is
+    const and not static.
     """
 
     name: str
@@ -633,7 +634,7 @@ class Function:
     problem: TranslationProblem | None = None
     external: bool = False  # declared here, defined in another file: found by symbol when linked
     variadic: bool = False  # takes more arguments than it has parameters
-    hosted: "Span | None" = None  # where the body of a function of the host is, which only its compiler reads
+    hosted: "Span | None" = None  # the place of a host function's body, which only the host's compiler reads
     scope: str = ""  # the namespaces and classes around it, with "::" behind each
 
     @property
@@ -651,5 +652,7 @@ class TranslationUnit:
     globals: dict[str, Global] = Factory(dict)
     initialisers: "dict[str, Expr]" = Factory(dict)  # of host variables whose value is no constant, by symbol
     records: dict[str, Record] = Factory(dict)
-    enumerations: Mapping[str, Mapping[str, int]] = Factory(dict)  # numbers by name, by the name of the type
+    enumerations: Mapping[str, Mapping[str, int]] = Factory(
+        dict
+    )  # of each enumeration, by its name, the numbers by theirs
     includes: Mapping[str, str] = Factory(dict)  # path of everything read -> digest of its content

@@ -17,7 +17,7 @@ _STATEMENTS = (ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Return)
 
 
 def parts_of(node: object) -> list[tuple[Any, ...]]:
-    """Return the statements in a statement that is no loop and no switch: a break in them belongs to what is around it."""
+    """Return the bodies of a statement that is no loop and no switch: a ``break`` in them leaves what is around it."""
     if isinstance(node, ir.If):
         return [node.then, node.other]
     if isinstance(node, ir.Block):
@@ -96,7 +96,7 @@ def steps(body: tuple[Any, ...]) -> Iterator[ir.Span]:
 
 
 def walk(node: Any) -> list[Any]:
-    """*node* and every statement, expression and place in it."""
+    """Return *node* and every statement, expression and place in it."""
     found: list[Any] = []
     _collect(node, found)
     return found
@@ -127,14 +127,14 @@ def inner_names(kind: type) -> tuple[str, ...] | None:
     )
 
 
-# Functions that call themselves: which they are, and how many calls a core holds inside each other.
+# Functions that call themselves: which they are, and how deep their calls may be nested on a core.
 
 DEEP = 512
-"""Calls of such functions inside each other; a further one is a fault (the device's own limit is unknown)."""
+"""Calls of such functions that may be nested; a further one is a fault (the device's own limit is unknown)."""
 
 
 def circles(calls: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """Return the functions that call themselves, at whatever distance; *calls* has what each function calls."""
+    """Return the functions that call themselves, directly or through others; *calls* has what each function calls."""
     found = set()
     for symbol, called_here in calls.items():
         seen: set[str] = set()
@@ -211,7 +211,7 @@ def uses_of(function: ir.Function) -> FunctionUses:
 
 
 def _with_lines(node: Any, line: int) -> Iterator[tuple[Any, int]]:
-    """*node* and all that is in it, each with the line of its statement."""
+    """Yield *node* and all that is in it, each with the line of its statement."""
     if isinstance(node, tuple):
         for part in node:
             yield from _with_lines(part, line)

@@ -21,7 +21,7 @@ _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first u
 
 
 def call(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return the expression that a call is."""
+    """Lower a call."""
     target = node.decl
     if target is None and len(node.children) == 1 and _elided(node, node.children[0]):
         return scope.value(node.children[0])

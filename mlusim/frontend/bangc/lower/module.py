@@ -282,7 +282,7 @@ def _flat(value: ir.Expr | None, kind: t.Type) -> "list[Any]":
 
 
 def _problem(broken: Diagnostic) -> ir.TranslationProblem:
-    """Return an error of the compiler as what a function has."""
+    """Return an error of the compiler as the problem of the function that it is in."""
     file, line, column = broken.file, broken.line, broken.column
     return ir.TranslationProblem(
         ERROR, broken.message, ir.Span(file, line, column, line, column), broken.below

@@ -1,4 +1,4 @@
-"""Objects: from lists in braces, from constructors, by copies, from lambdas, where nothing is said about them; and their ends."""
+"""How objects come to life, from lists in braces, constructors, copies, lambdas or no initialiser at all, and how they end."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -307,15 +307,14 @@ def converted(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | Non
     return built(scope, node, exact[0], kind, [node])
 
 
-# Copies of objects as C++ makes them: by the copy constructors and assignments of classes, their members
-# and bases.
+# Copies of objects as C++ makes them: by the copy constructors and assignments of classes, their members and bases.
 
 Find = Callable[[FunctionScope, t.Record, ir.Span, bool], Declaration | None]
 _MOST = 1024  # elements of an array that are copied one by one
 
 
 def copy_of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: bool = False) -> ir.Expr:
-    """Return a new object of *kind* from what *node* names, or its value where that is a new one already."""
+    """Return a copy of the object that *node* names, as a *kind*; a new object is taken as it is."""
     if not places.is_place(node) or not _calls(scope, kind, node.span, _constructor, moved=moved):
         made = scope.value(node)
         derived = isinstance(made.type, t.Record) and kind in made.type.bases

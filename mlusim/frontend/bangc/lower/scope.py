@@ -72,7 +72,7 @@ class FunctionScope(ABC):
     blocks: list[ir.Span] = field(factory=list)  # the statements around that end the scope of a name
     # Temporary objects with destructors: their full expression ends them.
     loose: list[ir.Local] = field(factory=list)
-    # Objects that are the result, and what says that they are.
+    # Objects that may be the function's result, each with the flag that tells at run time that it is.
     elided: dict[ir.Local, ir.Local] = field(factory=dict)
     labels: list[list[str]] = field(factory=list)  # of the blocks around
     bindings: dict[int, ir.Place] = field(factory=dict)  # parts of values, by the declaration of their names

@@ -134,7 +134,9 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
     kind = declaration.type
     if isinstance(kind, t.ClassType) and kind.name.endswith("]"):
         scope.refuse(
-            "array", f"{declaration.name} has a length that is no constant; give it the largest one", span
+            "array",
+            f"{declaration.name} has a length that is no constant; declare it with the largest length",
+            span,
         )
     if isinstance(kind, t.Pointer) and kind.reference and initial is not None:
         bound = argument(scope, initial, kind)
@@ -274,7 +276,7 @@ def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tup
 
 
 def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.Place:
-    """Return the place of the elements; a value is held *before* the loop."""
+    """Return the place of the elements; a value is put into a variable *before* the loop."""
     held = places.place(scope, source)
     if not isinstance(held, ir.Temporary):
         return held

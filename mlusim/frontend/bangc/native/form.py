@@ -260,7 +260,7 @@ class BangForm:
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """Return a pointer to no memory of the board, for Python to refuse: an address, or a variable that is kept in a register.
+        """Return a pointer to no memory of the board, whose uses Python refuses: an address, or a variable that is kept in a register.
 
         It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
         that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,

@@ -172,7 +172,9 @@ def assigned(c: Rendering, at: ir.Place, node: ir.Assign) -> str:
 def put_record(c: Rendering, kind: t.Type, pointer: str, held: str, span: ir.Span) -> str:
     """Return the statements that store *held*, a variable of C, behind *pointer*."""
 
-    def store(kind: t.Type, pointer: str, offset: str) -> str:  # of a constant the first one is refused
+    def store(
+        kind: t.Type, pointer: str, offset: str
+    ) -> str:  # where the record is a constant, the first store is refused
         if isinstance(kind, t.VectorRegister):
             return f"memmove(register_(m, {pointer}, {c.site(span)}), {held}.b + {offset}, REGISTER_BYTES);"
         stored = c.put(kind, pointer, "0", "f_", span)

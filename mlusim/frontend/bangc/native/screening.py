@@ -1,4 +1,4 @@
-"""Screened runs in C: what C would change without a word, or what has no value, ends one; which pointers an operand goes through is kept.
+"""Screened runs in C: a value that C would change silently, or one that is missing, ends the run; the pointers that an operand comes through are kept.
 
 The changes are those that `frontend.bangc.render.arithmetic` reports in Python, without the ranges that are known there, for the
 compiler finds out itself which tests it can leave out.
@@ -126,7 +126,7 @@ def _within(unset: frozenset[ir.Local], at: ir.Place) -> tuple[ir.Local, int] | 
 #
 # What comes of it is `programs.native_parts`.
 
-MOST = 8  # variables that are followed, one computed from the other, in one function
+MOST = 8  # variables that are followed in one function, each computed from the next
 
 
 def followed(root: Root) -> bool:
@@ -147,7 +147,7 @@ def _held(local: ir.Local) -> str:
 
 
 def _behind(c: Rendering, found: Sequence[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
-    """Yield the variables that *found* are computed from, and they themselves, each with the one that it is computed from."""
+    """Yield *found* and the variables that they are computed from, each with the one that it is itself computed from."""
     for root in found:
         for _ in range(MOST):
             if root.local is None or root.local.parameter:
@@ -171,7 +171,7 @@ def _kept(c: Rendering, found: Sequence[Root], span: ir.Span) -> str:
 
 
 def with_pointers(c: Rendering, arguments: Sequence[ir.Expr], made: str, span: ir.Span) -> str:
-    """Render *made*, which uses *arguments* at *span*, behind what is kept of the variables of the pointers among them."""
+    """Render *made*, which uses *arguments* at *span*, after the code that keeps which variables the pointers among them come from."""
     if not c.screened:
         return made
     kept = _kept(c, [r for a in arguments if isinstance(a.type, t.Pointer) for r in roots(a)], span)

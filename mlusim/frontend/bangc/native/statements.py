@@ -308,7 +308,7 @@ def _return(c: Rendering, node: ir.Return, form: ir.Function) -> list[str]:
 
 
 def _ended(c: Rendering, node: ir.Finally, form: ir.Function) -> list[str]:
-    """Return the statements, and what happens where they are left: behind each that leaves them, and at their end."""
+    """Render statements with the ends of their objects, which stand at the end and before every jump out of them."""
     c.leaving.append(node)
     inner = statements(c, node.body, form)
     c.leaving.pop()

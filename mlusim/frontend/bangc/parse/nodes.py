@@ -502,7 +502,7 @@ class CursorReader:
         return tuple(m for m in made if len(m.parameters) == 1 and referent(m.parameters[0].type) is record)
 
     def hides(self, record: Record, kind: str) -> bool:
-        """Return whether a record is of a template that declares a copy of this *kind*, which the library does not show."""
+        """Return whether the template of a record declares a copy constructor or assignment (*kind*), which the library does not show."""
         pattern = self.library.lib.clang_getSpecializedCursorTemplate(self.types.declared[record.name])
         if pattern is None:
             return False

@@ -33,7 +33,8 @@ FLAGS = (
     "-nostdinc", "-nostdinc++", "-fspell-checking",
     "-target", "x86_64-unknown-linux-gnu",  # the widths and signs of the vendor's hosts, whatever this machine is
 )  # fmt: skip
-_INCOMPLETE = 0x02 | 0x10  # a prototypes, to be kept
+# CXTranslationUnit_Incomplete and _ForSerialization: prototypes without bodies, which are to be saved.
+_INCOMPLETE = 0x02 | 0x10
 
 
 @frozen
@@ -109,7 +110,7 @@ def _intrinsics() -> tuple[str, dict[int, str]]:
 
 
 def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
-    """Compile the headers into *place*, in one step as others see it."""
+    """Compile the headers into *place*; other processes see all of them or none."""
     text, rows = _intrinsics()
     make_own_folder(place)
     # The compiled header knows when the text was written: the first of several processes writes it.

@@ -90,7 +90,7 @@ def outside(errors: Sequence[Any], root: object, own: Container[str]) -> list[An
 
 
 def _within(body: Cursor, place: ClangLocation) -> bool:
-    """Return whether *place* is in the extent *body*, whose own question does not look at all columns."""
+    """Return whether *place* is in the extent *body*; the ``in`` of the bindings ignores some columns."""
     first, last = body.start, body.end
     return bool(
         first.file is not None
@@ -168,7 +168,7 @@ HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to
 REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
 _ON = 0x200  # parse on behind a header that is not found
-_NOTES = 3  # shown of those that an error has
+_NOTES = 3  # of the notes to an error, so many are shown
 _EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b((?:\w+\s*::\s*)*\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
 _SCOPE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|namespace\s+([\w:\s]*?)\s*\{|[{}]""",

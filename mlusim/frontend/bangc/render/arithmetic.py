@@ -280,7 +280,7 @@ def _found(node: ir.Expr, known: "dict[str, Range]") -> Range | None:
 def exponents(node: ir.Expr) -> Range | None:
     """Return the least and the greatest exponent of a float that is an integer times powers of two, so that it needs no rounding.
 
-    Zero has none of them.  None for other numbers, and where a float of these exponents might not be normal.
+    Zero has no exponent.  None for other numbers, and where a float of these exponents might not be normal.
     """
     if isinstance(node, ir.Convert) and node.type == t.FLOAT and isinstance(node.value.type, t.Arithmetic):
         return (0, 8 * node.value.type.size) if node.value.type.whole else None

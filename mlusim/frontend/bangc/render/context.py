@@ -146,7 +146,7 @@ def kept_casts(local: str, names: Iterable[str]) -> list[str]:
 
 
 def _again(c: "Context", given: ir.Expr, to: t.Pointer) -> bool:
-    """Return whether a cast to *to* is wanted again while *given* is the same: of a local that does not change, there or in a loop."""
+    """Return whether a cast to *to* is made more than once of the same *given*: a local that does not change, cast in several places or in a loop."""
     if c.inside or not (isinstance(given, ir.Load) and isinstance(given.place, ir.LocalStorage)):
         return False
     local = given.place.local

@@ -276,7 +276,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
     every = tuple(label for s in node.sections for label in s.labels)
     outer = c.continues[-1] if c.continues else None
 
-    # The loop is none of the source's: a continue leaves it, and is said once more behind it.
+    # The loop is not the source's own: a continue leaves it, and is repeated after it for the source's loop.
     def leave() -> Statements:
         return [b.at(b.assign(b.target(again), b.constant(True)), node.span), b.at(ast.Break(), node.span)]
 
@@ -512,7 +512,7 @@ def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
 
 # Whole functions: code objects, and what they refer to.
 
-DEEPEST = 20  # blocks of Python inside each other
+DEEPEST = 20  # blocks, as loops, that Python's compiler takes inside each other (CO_MAXBLOCKS)
 
 
 @frozen(eq=False)

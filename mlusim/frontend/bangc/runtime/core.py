@@ -344,7 +344,7 @@ class Task:
         number, rest = divmod(address - CODE_BASE, CODE_BYTES)
         if 0 <= number < len(self._pointed) and not rest:
             return self._pointed[number]
-        behind = None  # the end of one allocation may be the begin of the next
+        behind = None  # the end of one allocation may be the beginning of the next
         for allocation in self._allocations() if address else ():
             at = address - allocation.address
             if 0 <= at < allocation.nbytes:
@@ -369,7 +369,7 @@ class Task:
             yield from () if heap is None else tuple(heap.kept.values())
 
     def deeper(self) -> None:
-        """Refuse a call that is inside too many others of functions that call themselves."""
+        """Refuse a call that is nested too deep in functions that call themselves."""
         depth, frame, deep = 0, sys._getframe(1), self.plan.deep  # noqa: SLF001 - the functions around this call
         while frame is not None:
             depth += frame.f_code in deep

@@ -48,7 +48,7 @@ class RecordLayout:
         self._variants: dict[str, Any] = {}
 
     def variant(self, words: str, base: type) -> Any:
-        """Return the class of objects that are constants, which *base* makes of the usual one; *words* name them."""
+        """Return the class of constant objects: the usual one behind *base*, which refuses stores; *words* name the constant."""
         found = self._variants.get(words)
         if found is None:
             inner = {"__slots__": (), "layout": self, "words": words}
@@ -367,7 +367,7 @@ class PointerLayout:
         )
 
     def make(self, *values: object) -> Any:
-        """Return the value, null without one."""
+        """Return the given pointer, or the null pointer where none is given."""
         return values[0] if values else NULL
 
 

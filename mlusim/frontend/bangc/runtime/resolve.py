@@ -56,7 +56,7 @@ class RegisterOfC(Register):
 
     @property
     def address(self) -> int:
-        """A register has none."""
+        """Refuse: a register has no address."""
         raise no_number()
 
 

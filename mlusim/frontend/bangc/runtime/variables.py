@@ -208,7 +208,7 @@ def _cell_of(pointer: Pointer) -> Any:
 
 
 class VariableOfC(VariableAddress):
-    """A pointer that C handed up, to a variable of its own: what it leads to is only refused here.
+    """A pointer from C to a variable of its own: Python cannot reach the variable, and only says what is wrong with an access.
 
     It is *offset* bytes from the variable, which is an array of *count* elements of *element* bytes, or one of so many bytes
     where *count* is 0, and has *nbytes* in all; the pointer's own elements have *size* bytes.  *words* name a constant.

@@ -377,7 +377,7 @@ def _places(
 def _samples(
     box: tensors.Array, pooled: tuple[int, int], how: tuple[int, float, bool]
 ) -> tuple[tensors.Array, tensors.Array]:
-    """Return the same by bin: rows and columns as [high, wide, samples]."""
+    """Return the rows and the columns of a region's samples, each as an array of [high, wide, samples] of its bins."""
     rows, columns = _places(box, pooled, *how)
     shape = (*pooled, rows.shape[1], columns.shape[1])
     grid = (np.broadcast_to(rows[:, None, :, None], shape), np.broadcast_to(columns[None, :, None, :], shape))
