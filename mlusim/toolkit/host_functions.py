@@ -399,7 +399,7 @@ class GivenArguments:
         return number
 
     def _object(self, to: t.Type, values: Mapping[str, Any]) -> int:
-        """Return a record with these members; those that it lacks are left out."""
+        """Return a record with these *values*; members that the record lacks are left out."""
         name = getattr(to, "name", "")
         known = [to, *(form.records.get(name) for form in self.forms)]
         record = next((r for r in known if isinstance(r, t.Record) and r.fields), None)

@@ -178,7 +178,7 @@ def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
 
 
 def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
-    """*form* with its kernels, the functions of the device, and what those reach, the types that a debugger shows among it."""
+    """Return *form* without its host side: kernels, functions of the device, and what they reach, with the types that a debugger shows."""
     variables: dict[str, ir.Global] = {}
     kept = _closure(form, [s for s, f in form.functions.items() if f.kind != "host"], variables)
     functions = {s: f for s, f in form.functions.items() if s in kept}

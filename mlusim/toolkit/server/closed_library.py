@@ -82,7 +82,7 @@ class HostArray:
 
 @frozen
 class HandlePlace:
-    """The place where the program wants a handle that is made."""
+    """The place in the program's memory to which a handle is stored when it is made."""
 
     address: int
     stores: Stores

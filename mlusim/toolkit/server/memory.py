@@ -111,7 +111,7 @@ class MappedMemory:
         return start
 
     def describe(self, address: int, managed: str) -> None:
-        """Call the piece of *address* *managed* from now on."""
+        """Name the piece of *address* by the words *managed* from now on."""
         piece = self.find(address)
         if piece is not None:
             piece.managed = managed

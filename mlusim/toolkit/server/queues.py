@@ -50,7 +50,7 @@ class QueueWork:
 class QueueClash(NamedTuple):
     """A clash of work that is about to be done with bytes of *first*, which nothing has waited for.
 
-    *does* is "reads" or "writes"; *first_wrote* tells whether *first* writes them.  *allocation* None: memory of the host.
+    *does* is "reads" or "writes"; *first_wrote* tells whether *first* writes them.  *allocation* is None for memory of the host.
     """
 
     first: QueueWork
@@ -79,7 +79,7 @@ class QueueOrder:
                     yield clash
 
     def give(self, what: str, queue: int, caller: int, touched: Touched) -> None:
-        """Note work of *queue*."""
+        """Note that work is given to *queue*."""
         clock = self._queues[queue] = self._known(queue)
         clock[queue] = number = clock.get(queue, 0) + 1
         key = queue, caller, _key(touched.reads), _key(touched.writes)
@@ -105,7 +105,7 @@ class QueueOrder:
         return self._known(queue)
 
     def queue_waits(self, queue: int, clock: Clock) -> None:
-        """Let *queue* wait for what a notifier with *clock* was placed behind."""
+        """Let *queue* wait for the work in front of the notifier that has *clock*."""
         self._queues[queue] = _join(self._known(queue), clock)
 
     def unwaited(self) -> list[QueueWork]:
@@ -185,7 +185,7 @@ class GatheredAccesses:
 
 
 def bytes_at(allocation: Allocation | None, low: int, nbytes: int) -> Bytes:
-    """Return the *nbytes* bytes from *low* on of *allocation*; None: of the host, from an address on."""
+    """Return *nbytes* bytes of *allocation* from *low* on; where it is None, of the host's memory from the address *low* on."""
     return {allocation: ByteRuns(np.array([low], np.int64), np.array([low + nbytes], np.int64))}
 
 
@@ -260,7 +260,7 @@ class NativeQueue:
         return len(self._times) - 1 + len(self._pending)
 
     def add(self, step: "Launch | tuple[NativeQueue, int]") -> None:
-        """Give it a launch, or the place of a notifier to wait for."""
+        """Add a launch, or the place of a notifier that is to be waited for."""
         self._pending.append(step)
         if len(self._pending) > MOST_PENDING:
             self.at(self.steps)

@@ -285,7 +285,8 @@ class ProgramSession:
         found = self._loaded_for(stub, board.device)
         if len(request.payload) != found.arguments.nbytes:
             raise LaunchError(
-                f"{found.kernel.name} takes {found.arguments.nbytes} {plural(found.arguments.nbytes, 'byte')} of arguments, {len(request.payload)} came"
+                f"{found.kernel.name} takes {found.arguments.nbytes} {plural(found.arguments.nbytes, 'byte')} of arguments and is given {len(request.payload)}; "
+                "compile all files of the program with one declaration of it"
             )
         kind = _KINDS.get(z_kind >> 32)
         if kind is None:
@@ -411,7 +412,7 @@ class ProgramSession:
         return ProgramReply(value=int(fresh))
 
     def set(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemset`` and its kin."""
+        """Set bytes to one value: ``cnrtMemset`` and its kin."""
         address, nbytes, handle = request.words[:3]
         piece = self.memory_at(address).span(address, nbytes, "cnrtMemset writes")
         low = address - piece.start
@@ -432,7 +433,7 @@ class ProgramSession:
         return ProgramReply(next(found, -1))
 
     def range(self, request: ProgramRequest) -> ProgramReply:
-        """Return the beginning of the piece of an address, and its bytes."""
+        """Return where the allocation of an address begins, and its size."""
         address = request.words[0]
         piece = self.memory_at(address).span(address, 1, "cnMemGetAddressRange asks for")
         return ProgramReply(payload=struct.pack("<QQ", piece.start, piece.nbytes))

@@ -485,7 +485,7 @@ def _folder(key: str) -> tuple[Path, Path]:
 
 
 def _lent(key: str, room: Path) -> tuple[Path, Path]:
-    """Make a folder in *room* with links to what the cache has that takes long to make."""
+    """Make a folder in *room* that links to the cache's headers and toolkit, which take long to make."""
     folder, base = room / FOLDER, user_cache()
     make_own_folder(folder)
     for name in ("headers", "toolkit"):

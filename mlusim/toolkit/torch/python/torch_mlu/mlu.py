@@ -135,7 +135,7 @@ class Stream:
         _C.sync_queue(self.mlu_stream)
 
     def query(self) -> bool:
-        """Return whether its work is done: it is done when it is given."""
+        """Return True: work is done before the call that gives it returns."""
         return True
 
     def record_event(self, event: "Event | None" = None) -> "Event":
@@ -197,7 +197,7 @@ class Event:
             _C.wait(self.mlu_event)
 
     def query(self) -> bool:
-        """Return whether it was met: work is done when it is given."""
+        """Return True: work is done before the call that gives it returns."""
         return True
 
     def elapsed_time(self, end: "Event") -> float:
