@@ -12,14 +12,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native import classes, registers, screening
-from mlusim.frontend.bangc.native.numbers import (
-    IDS,
-    NoForm,
-    ctype,
-    dtype_of,
-    real,
-    rounded,
-)
+from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
 from mlusim.frontend.bangc.native.rendering import Rendering, Signature
 from mlusim.frontend.bangc.runtime.core import code_address
 from mlusim.isa.assembly import Argument, AssemblyCall, assembly_calls
