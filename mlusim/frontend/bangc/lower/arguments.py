@@ -61,7 +61,9 @@ def _default(
         found = scope.around.unit.reader.default_of(target, n)
     if found is None:
         return scope.refuse(
-            "default argument", f"the default of parameter {n} of {target.name} is not known", span
+            "default argument",
+            f"the default of parameter {n} of {target.name} is not known; give the argument",
+            span,
         )
     return found
 
@@ -155,7 +157,11 @@ def dynamic_cast(scope: FunctionScope, node: Node, value: ir.Expr) -> ir.Dynamic
     """``dynamic_cast`` of a pointer."""
     kind = node.type
     if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Record):
-        scope.refuse("dynamic cast", "only a pointer to an object is cast dynamically", node.span)
+        scope.refuse(
+            "dynamic cast",
+            "only a pointer to an object is cast dynamically; cast the address of the object",
+            node.span,
+        )
     return ir.DynamicCast(value, kind.to.name, kind, node.span)
 
 

@@ -19,14 +19,22 @@ def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """``asm volatile("text" : outputs : inputs : clobbers)``."""
     text = next(_texts(scope, node), None)
     if text is None:
-        return scope.refuse("assembly", "the text of this assembly is not found", node.span)
+        return scope.refuse(
+            "assembly",
+            "the text of this assembly is not found; write the statement itself, not a macro with it",
+            node.span,
+        )
     sections = _split(text)
     code = "".join(ast.literal_eval(s) for s in _STRING.findall(sections[0]))
     wanted = [_OPERAND.findall(s) for s in sections[1:3]]
     outputs, inputs = [*wanted, [], []][:2]
     given = [c for c in node.children if c.type is not None]
     if len(given) != len(outputs) + len(inputs):
-        return scope.refuse("assembly", "the operands of this assembly are not found", node.span)
+        return scope.refuse(
+            "assembly",
+            'the operands of this assembly are not found; write each as "constraint"(expression)',
+            node.span,
+        )
     made = [
         ir.AsmOperand(name or str(n), constraint, _operand(scope, child, constraint))
         for n, ((name, constraint), child) in enumerate(zip((*outputs, *inputs), given, strict=True))

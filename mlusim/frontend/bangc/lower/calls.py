@@ -21,7 +21,7 @@ _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first u
 
 
 def call(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Lower a call."""
+    """Lower a call to an expression of the form."""
     target = node.decl
     if target is None and len(node.children) == 1 and _elided(node, node.children[0]):
         return scope.value(node.children[0])
@@ -34,12 +34,18 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
         (c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in CONFIGURE), None
     )
     if config is not None:
-        return scope.refuse("launch", "kernels are launched by the host, not by the device", node.span)
+        return scope.refuse(
+            "launch",
+            "kernels are launched by the host, not by the device; call a function of the device",
+            node.span,
+        )
     if target.kind == "CONVERSION_FUNCTION":
         return _converted(scope, node, target)
     if target.kind not in ("FUNCTION_DECL", "CXX_METHOD"):
         return scope.refuse(
-            "call", f"a call of {target.name} ({target.kind.lower()}) is not supported", node.span
+            "call",
+            f"a call of {target.name} ({target.kind.lower()}) is not supported; call a function, a method or an object",
+            node.span,
         )
     if target.kind == "CXX_METHOD" and not target.static_method:
         return _method(scope, node, target)
@@ -60,7 +66,11 @@ def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
     if isinstance(kind, t.Pointer):
         kind = kind.to
     if not isinstance(kind, t.FunctionType):
-        return scope.refuse("call", "a call of this is not supported", node.span)
+        return scope.refuse(
+            "call",
+            "a call of this is not supported; call a function, a method or a pointer to a function",
+            node.span,
+        )
     arguments = [argument(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
     arguments += [scope.value(g) for g in given[len(kind.parameters) :]]
     return ir.Invoke(scope.value(head), tuple(arguments), kind.result, node.span)
@@ -108,7 +118,11 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     if body is not None and body.children:
         return _ordinary(scope, node, target, passed(scope, node, target, given_to(node)))
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
-        return scope.refuse("call", f"the compiler's own {target.name} is not supported", node.span)
+        return scope.refuse(
+            "call",
+            f"the compiler's own {target.name} is not supported; write out what it computes",
+            node.span,
+        )
     if target.name not in LIBRARY:
         return _of_device(scope, node, target)
     arguments = passed(scope, node, target, given_to(node), by_value=True)
@@ -174,7 +188,9 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
     arguments = passed(scope, node, target, given)
     overload = tuple(p.type for p in target.parameters)
     if row is None:
-        return scope.refuse("intrinsic", f"{target.name} is not in the instruction set", node.span)
+        return scope.refuse(
+            "intrinsic", f"{target.name} is not in the instruction set; `mlusim isa` lists what is", node.span
+        )
     made = list(arguments[: len(given)])
     for n, (operand, parameter) in enumerate(zip(made, overload, strict=False)):
         if isinstance(parameter, t.Pointer) and not isinstance(parameter.to, t.VectorRegister):
@@ -190,7 +206,7 @@ def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr
     if local is not None and isinstance(element_of(local.type), t.Pointer):
         scope.refuse(
             "operand",
-            f"{local.source_name} is a pointer, and no instruction works on the bytes of one",
+            f"{local.source_name} is a pointer, and no instruction works on the bytes of one; assign it",
             pointer.span,
         )
     if isinstance(kind.to, t.Void) and isinstance(of, t.Record):
@@ -248,12 +264,14 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> ir.E
             return objects.copy_of_node(scope, given[0], kind, moved=target.takes_temporary)
         return scope.value(given[0])
     if not isinstance(kind, t.Record):
-        return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
+        return scope.refuse(
+            "constructor", f"an object of {kind} cannot be made here; use a class of the sources", node.span
+        )
     original = target.original
     if original is None:
         return scope.refuse(
             "constructor",
-            f"{target.name} is inherited through a using-declaration, which is not supported",
+            f"{target.name} is inherited through a using-declaration, which is not supported; declare it in the class itself",
             node.span,
         )
     if not acts(original):

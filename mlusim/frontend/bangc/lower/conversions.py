@@ -45,7 +45,11 @@ def _made(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir
         return ir.Convert(value, to, span)
     if isinstance(have, t.FunctionType) or isinstance(to, t.FunctionType | t.ClassType):
         return value
-    return scope.refuse("conversion", f"a conversion from {have} to {to} is not supported", span)
+    return scope.refuse(
+        "conversion",
+        f"a conversion from {have} to {to} is not supported; convert numbers, pointers or single members",
+        span,
+    )
 
 
 def _alike(have: t.Type, to: t.Type) -> bool:
@@ -117,7 +121,9 @@ def literal(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return a value that the library computes: of literals, sizes, traits."""
     known = scope.around.unit.reader.value(node)
     if known is None:
-        return scope.refuse("constant", "the value of this constant is not known", node.span)
+        return scope.refuse(
+            "constant", "the value of this constant is not known; write the number", node.span
+        )
     if isinstance(node.type, t.Arithmetic) and node.type.kind == "bool":
         known = bool(known)
     return convert(

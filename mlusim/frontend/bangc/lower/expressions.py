@@ -40,7 +40,9 @@ def _implicit(scope: FunctionScope, node: Node) -> ir.Expr:
         known = scope.around.unit.reader.value(node)
         if known is not None and isinstance(node.type, t.Arithmetic):
             return number(known, node.type, node)
-        return scope.refuse("implicit step", "this expression is not supported", node.span)
+        return scope.refuse(
+            "implicit step", "this expression is not supported; write it in simpler steps", node.span
+        )
     return _cast_of(scope, inner[0], node)
 
 
@@ -122,7 +124,9 @@ def _name(scope: FunctionScope, node: Node) -> ir.Expr:
 def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Expr:
     """Lower a name that is no variable: a number, as an argument of a template."""
     if declaration.kind == "FIELD_DECL":
-        text = f"a pointer to a member, {declaration.name}, is not supported"
+        text = (
+            f"a pointer to a member, {declaration.name}, is not supported; name the member where it is used"
+        )
         scope.refuse("pointer to member", text, node.span)
     if not isinstance(node.type, t.Arithmetic):
         text = (
@@ -180,7 +184,7 @@ def _unary(scope: FunctionScope, node: Node) -> ir.Expr:
     if isinstance(operand, ir.Const) and isinstance(node.type, t.Arithmetic):
         return _negated(op, operand, node)
     if op not in ("-", "~"):
-        return scope.refuse(op, f"the operator {op} is not supported", node.span)
+        return scope.refuse(op, f"the operator {op} is not supported; write out what it computes", node.span)
     return ir.Unary(op, operand, node.type, node.span)
 
 

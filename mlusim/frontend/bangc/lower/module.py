@@ -39,7 +39,9 @@ class LoweredFunction(FunctionScope):
         maker = MAKERS.get(node.kind)
         if maker is None:
             word = node.kind.removesuffix("_EXPR").removeprefix("CXX_").lower().replace("_", " ")
-            return self.refuse(word, f"this kind of expression ({word}) is not supported", node.span)
+            return self.refuse(
+                word, f"this kind of expression ({word}) is not supported; write it another way", node.span
+            )
         made: ir.Expr = maker(self, node)
         return made
 
@@ -228,7 +230,9 @@ class Lowering:
             what = (
                 "a variable that cores share" if made.space == "sram" else "a structure in memory of a core"
             )
-            scope.refuse("initial value", f"{what} cannot have an initial value", initial.span)
+            scope.refuse(
+                "initial value", f"{what} cannot have an initial value; assign it in the kernel", initial.span
+            )
         if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
             value: ir.Expr = objects.compose(scope, initial, made.type)
         else:
@@ -361,7 +365,11 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
             continue
         value = next(nodes, None) if node.kind == "MEMBER_REF" else None
         if value is None:
-            scope.refuse("member initialiser", "this member initialiser is not supported", node.span)
+            scope.refuse(
+                "member initialiser",
+                "this member initialiser is not supported; assign the member in the body",
+                node.span,
+            )
         own[scope.around.unit.reader.text(node)] = value
     base = kind.to.bases[0] if kind.to.bases else None
     constructor = None if base is None or made else objects.constructor_of(scope, base)

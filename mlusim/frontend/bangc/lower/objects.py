@@ -62,7 +62,7 @@ def _rest(
         if given is not None and _reads(given):
             scope.refuse(
                 "member initialiser",
-                f"the initialiser of {field.name} reads another member, which is not supported in braces",
+                f"the initialiser of {field.name} reads another member, which is not supported in braces; give its value",
                 span,
             )
     return [_member(scope, usual.get(f.name), f.type, span) for f in kind.fields[first:end]]
@@ -95,7 +95,9 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, spa
     for n, field in enumerate(kind.fields if isinstance(kind, t.Record) else ()):
         if field.name == name:
             return n
-    return scope.refuse("designator", "this designator is not supported", span)
+    return scope.refuse(
+        "designator", "this designator is not supported; write the values in the order of the parts", span
+    )
 
 
 def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> ir.Expr:
@@ -219,7 +221,11 @@ def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node],
 def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: ir.Span) -> ir.Expr:
     first = kind.fields[0]
     if [first.name] != [*usual]:
-        scope.refuse("union", f"only the first member of {kind} may be declared with a value", span)
+        scope.refuse(
+            "union",
+            f"only the first member of {kind} may be declared with a value; assign the other one",
+            span,
+        )
     return ir.Compose((initial(scope, usual[first.name], first.type),), kind, span)
 
 
@@ -524,7 +530,11 @@ def ending_of_place(scope: FunctionScope, at: ir.Place, span: ir.Span) -> Statem
     """Return the statements at the end of the object at a place."""
     kind = at.type
     if isinstance(kind, t.Array):
-        scope.refuse("destructor", f"an array of {kind.of}, which has a destructor, is not supported", span)
+        scope.refuse(
+            "destructor",
+            f"an array of {kind.of}, which has a destructor, is not supported; declare single objects",
+            span,
+        )
     assert isinstance(kind, t.Record)
     reader = scope.around.unit.reader
     found = reader.destructor(kind)

@@ -210,7 +210,7 @@ def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Pla
     if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.of_function:
         where = "is declared by a part of a statement that is not supported; declare it before the statement"
         if not declaration.inside(scope.symbol):
-            where = "belongs to another function"
+            where = "belongs to another function; pass it as an argument"
         scope.refuse("captured variable", f"{declaration.name} {where}", node.span)
     variable = scope.around.variable(declaration)
     return ir.GlobalPlace(variable, variable.type, node.span)
@@ -288,7 +288,7 @@ def _member_of(
 
 
 def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Place:
-    text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template"
+    text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template; name the base class"
     return scope.refuse("inheritance", text, node.span)
 
 
@@ -300,7 +300,7 @@ def this(scope: FunctionScope, node: Node) -> ir.Expr:
             return held
     elif scope.this is not None:
         return ir.Load(ir.LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
-    return scope.refuse("this", "there is no object here", node.span)
+    return scope.refuse("this", "there is no object here; use `this` in a method only", node.span)
 
 
 def member_base(scope: FunctionScope, node: Node) -> ir.Place:

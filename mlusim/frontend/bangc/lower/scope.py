@@ -132,7 +132,7 @@ class FunctionScope(ABC):
             if local.storage is ir.Storage.STATIC:
                 self.refuse(
                     "destructor",
-                    f"a static variable of {kind}, which has a destructor, is not supported",
+                    f"a static variable of {kind}, which has a destructor, is not supported; leave out static",
                     declaration.span,
                 )
             self.owned.append(local)
@@ -221,7 +221,7 @@ class FunctionScope(ABC):
         if base in kind.others:
             self.refuse(
                 "inheritance",
-                f"{kind} is seen as {base}, which is not its first base class, and only that is supported",
+                f"{kind} is seen as {base}, which is not its first base class, and only that is supported; make it the first one, or a member",
                 span,
             )
 

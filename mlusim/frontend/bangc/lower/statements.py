@@ -86,7 +86,9 @@ def _made(scope: FunctionScope, node: Node) -> list[ir.Statement]:
         return maker(scope, node)
     if node.type is None:
         word = node.kind.removesuffix("_STMT").lower().replace("_", " ")
-        return scope.refuse(word, f"this kind of statement ({word}) is not supported", node.span)
+        return scope.refuse(
+            word, f"this kind of statement ({word}) is not supported; write it another way", node.span
+        )
     return [ir.Evaluate(effect(scope, node), node.span)]
 
 
@@ -124,7 +126,9 @@ def _declarations(scope: FunctionScope, node: Node) -> list[ir.Statement]:
             made += declare_bindings(scope, child)
         elif child.kind not in _IGNORED:
             word = child.kind.removesuffix("_DECL").lower().replace("_", " ")
-            scope.refuse(word, f"a local {word} is not supported", child.span)
+            scope.refuse(
+                word, f"a local {word} is not supported; declare it outside of the function", child.span
+            )
     return made
 
 
@@ -272,7 +276,11 @@ def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tup
         begin, end = (_own_end(scope, kind, word, this, source) for word in (BEGIN, STOP))
         if begin and end and isinstance(begin.type, t.Pointer) and isinstance(end.type, t.Pointer):
             return begin, end
-    return scope.refuse("loop over elements", f"a loop over the elements of {kind} is not supported", span)
+    return scope.refuse(
+        "loop over elements",
+        f"a loop over the elements of {kind} is not supported; count with an index",
+        span,
+    )
 
 
 def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.Place:
@@ -398,7 +406,11 @@ def _switch(scope: FunctionScope, node: Node) -> list[ir.Statement]:
         if labels or default:
             sections.append(ir.Section(tuple(labels), default, (), child.span))
         if not sections:
-            scope.refuse("switch", "a statement before the first case is not supported", child.span)
+            scope.refuse(
+                "switch",
+                "a statement before the first case is not supported; put it in front of the switch",
+                child.span,
+            )
         sections[-1].body += tuple(statement(scope, rest))
     made = ir.Switch(value, tuple(sections), node.span)
     return [ir.Block((*before, made), node.span)] if before else [made]
@@ -412,7 +424,11 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
         else:
             found = scope.around.unit.reader.value(node.children[0])
             if found is None or len(node.children) > 2:  # two numbers: a range of GNU C
-                scope.refuse("case", "the value of this case is not a known constant", node.span)
+                scope.refuse(
+                    "case",
+                    "the value of this case is not a known constant; write a number, one in each case",
+                    node.span,
+                )
             labels.append(int(found))
         node = node.children[-1]
     return labels, default, node
@@ -436,7 +452,7 @@ def declare_bindings(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     assert declaration is not None
     initial = declaration.initialiser
     if initial is None:
-        return scope.refuse("structured binding", "this binding has no value", node.span)
+        return scope.refuse("structured binding", "this binding has no value; give it one", node.span)
     kind = declaration.type
     if isinstance(kind, t.Pointer) and kind.reference:
         value = argument(scope, initial, kind)
@@ -474,7 +490,9 @@ def _part(scope: FunctionScope, held: ir.Place, whole: t.Type, n: int, part: Dec
     if isinstance(whole, t.Array):
         first = scope.address(held, t.Pointer(whole.of), part.span)
         return ir.Element(first, number(n, t.INT64, part.span), whole.of, part.span)
-    return scope.refuse("structured binding", f"the parts of {whole} cannot be named", part.span)
+    return scope.refuse(
+        "structured binding", f"the parts of {whole} cannot be named; bind a structure or an array", part.span
+    )
 
 
 # Statements that leave others: ``goto``, and the ends of objects at the end of their block.
@@ -524,7 +542,9 @@ def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
         inner = block(scope, section)
         if section is not sections[-1] and any(isinstance(s, ir.Finally) for s in inner):
             scope.refuse(
-                "goto", "a label behind an object with a destructor is not supported", section[0].span
+                "goto",
+                "a label behind an object with a destructor is not supported; put the object into a block of its own",
+                section[0].span,
             )
         made.append(inner)
     scope.loops -= 1
@@ -536,7 +556,11 @@ def goto(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """``goto``, to a label of a block around it."""
     label = scope.around.unit.reader.text(node.children[0])
     if not any(label in names for names in scope.labels):
-        scope.refuse("goto", f"this goto leads into the block of {label}, which is not supported", node.span)
+        scope.refuse(
+            "goto",
+            f"this goto leads into the block of {label}, which is not supported; put the label into a block around the goto",
+            node.span,
+        )
     return [ir.Goto(label, node.span)]
 
 

@@ -89,7 +89,10 @@ class RecordLayout:
             return pointer.cast(self)
         own = type(pointer).layout if isinstance(pointer, Object) else self  # a field may have that name
         if own is not self and len(pointer.__dict__) and not own.same(self):
-            raise Unsupported(f"an object of {own.name} that is kept in registers is seen as {self.name}")
+            raise Unsupported(
+                f"an object of {own.name} that is kept in registers is seen as {self.name}",
+                hint="copy its members one by one",
+            )
         return pointer
 
     def same(self, other: "RecordLayout") -> bool:
@@ -151,7 +154,10 @@ class Object:
         first = next(iter(own.fields), None)
         if first is not None and own.fields[first][0] is layout:
             return FieldPointer(self, first)
-        raise Unsupported(f"an object of {own.name} that is kept in registers is seen as {layout}")
+        raise Unsupported(
+            f"an object of {own.name} that is kept in registers is seen as {layout}",
+            hint="copy its members one by one",
+        )
 
     def __add__(self, n: int) -> "Object | BesideVariable":
         return BesideRecord(self, n) if n else self
@@ -247,7 +253,10 @@ class FieldPointer(Referred):
             or (isinstance(layout, PointerLayout) and isinstance(own, PointerLayout))
         ):
             return self
-        raise Unsupported(f"the field {self.name} of {type(self.owner).layout.name} is seen as {layout}")
+        raise Unsupported(
+            f"the field {self.name} of {type(self.owner).layout.name} is seen as {layout}",
+            hint="convert its value",
+        )
 
 
 class RecordPointer(Ordered):
@@ -484,7 +493,9 @@ def no_class(pointer: object) -> Unsupported:
 
 def pure(name: str) -> NoReturn:
     """Refuse a call of the virtual method *name*, which the object's class has not."""
-    raise RuleFault(f"{name} is called, which is virtual and has no body in the object's class")
+    raise RuleFault(
+        f"{name} is called, which is virtual and has no body in the object's class", hint="define it there"
+    )
 
 
 def _classes(found: Any) -> tuple[str, ...]:

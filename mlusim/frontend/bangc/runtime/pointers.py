@@ -192,7 +192,9 @@ class NoRecord:
 
 def unrelated() -> NoReturn:
     """Refuse the difference of two pointers into different variables."""
-    raise MemoryFault("the difference of pointers to two variables means nothing")
+    raise MemoryFault(
+        "the difference of pointers to two variables means nothing", hint="subtract pointers into one array"
+    )
 
 
 def beyond(at: int, count: int, size: int) -> OutOfBounds:
@@ -314,7 +316,10 @@ class Items(VariableAddress):
         """Return the same place; only the element type that it has may be seen."""
         if layout is self.layout or layout is uint8:
             return self
-        raise Unsupported(f"an array of {self.layout} that is kept in registers is seen as {layout}")
+        raise Unsupported(
+            f"an array of {self.layout} that is kept in registers is seen as {layout}",
+            hint="copy its elements one by one",
+        )
 
 
 def copy(value: object) -> Any:
@@ -413,5 +418,5 @@ class TextPointer(Ordered, str):
     def cast(self, layout: Layout) -> "TextPointer":
         """Return the same bytes as elements of another type."""
         if not isinstance(layout, DType):
-            raise Unsupported(f"a string literal is seen as {layout}")
+            raise Unsupported(f"a string literal is seen as {layout}", hint="declare an array of that type")
         return self.at(self.raw, self.offset, layout)

@@ -42,7 +42,9 @@ def dtype_of(desc: Argument) -> Any:
     """Return the NumPy element type of a tensor.  Raises `Unsupported` for one that NumPy lacks."""
     found = DTYPES.get(int(desc.dtype))
     if found is None:
-        raise Unsupported(f"a tensor of cnnlDataType_t {int(desc.dtype)} is given to a stand-in of cnnl")
+        raise Unsupported(
+            f"a tensor of cnnlDataType_t {int(desc.dtype)} is given to a stand-in of cnnl; give one of a type that NumPy has"
+        )
     return np.dtype(found)
 
 
