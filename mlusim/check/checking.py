@@ -12,8 +12,7 @@ from attrs import evolve, frozen
 
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.other_processes import Forked, threads_watched
-from mlusim.check.schedules import USUAL, Schedule, explore
-from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
+from mlusim.check.schedules import USUAL, OperatorSubject, Schedule, ScriptSubject, Subject, explore
 from mlusim.errors import Fault, StatusError, UsageError, said
 from mlusim.files.reading import refuse_no_file
 from mlusim.machine.hub import attending

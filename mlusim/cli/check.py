@@ -18,8 +18,16 @@ from mlusim.check import checking
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.formats import findings_text, junit, renderables, sarif, summary
 from mlusim.check.kernel_calls import PLANS, carved_again, check_call
-from mlusim.check.schedules import RULE, Replay, Schedule, replay_document, replay_in, schedules
-from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.check.schedules import (
+    RULE,
+    OperatorSubject,
+    Replay,
+    Schedule,
+    ScriptSubject,
+    replay_document,
+    replay_in,
+    schedules,
+)
 from mlusim.cli import programs
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.cases import applied, chosen

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mlusim.check.checking import check_script
-from mlusim.check.schedules import Schedule, explore, schedules
-from mlusim.check.subjects import ScriptSubject, difference
+from mlusim.check.schedules import Schedule, ScriptSubject, difference, explore, schedules
 from mlusim.errors import Deadlock, OutOfBounds
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import SUCCESS, Run
