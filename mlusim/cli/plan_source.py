@@ -20,10 +20,9 @@ from mlusim.plan.claims import Verdict
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.render import frontier_view, memory_map, region_keys
 from mlusim.plan.svg import BoardColumn, frontier_svg, memories_svg
-from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray
+from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, layouts_of, totals_of
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, carvings_of, largest_value
-from mlusim.programs.memory_totals import layouts_of, totals_of
 from mlusim.programs.other_calls import HostFunctionCall
 
 if TYPE_CHECKING:

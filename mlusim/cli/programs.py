@@ -23,10 +23,9 @@ from mlusim.machine.scheduling.schedule import EFFECTS
 if TYPE_CHECKING:
     from mlusim.observe import names as checkers
     from mlusim.operators import registry, runner
-    from mlusim.programs import command_program as commands
     from mlusim.programs import expectation as expectations
-    from mlusim.programs import host_program as mains
     from mlusim.programs import kernel_call as calls
+    from mlusim.programs import native_program as natives
     from mlusim.programs import operator_program as operator_calls
     from mlusim.programs import other_calls
     from mlusim.programs import program as scripts
@@ -34,10 +33,9 @@ else:
     checkers, registry, runner = lazy(
         "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
     )
-    commands, expectations, mains, calls, operator_calls, other_calls, scripts = lazy(
-        "mlusim.programs.command_program",
+    natives, expectations, calls, operator_calls, other_calls, scripts = lazy(
+        "mlusim.programs.native_program",
         "mlusim.programs.expectation",
-        "mlusim.programs.host_program",
         "mlusim.programs.kernel_call",
         "mlusim.programs.operator_program",
         "mlusim.programs.other_calls",
@@ -224,7 +222,7 @@ def _no_word(args: argparse.Namespace, word: str, sentence: str) -> UsageError:
 
 def source_program(
     args: argparse.Namespace, checks: tuple[str, ...]
-) -> "calls.KernelCall | mains.HostProgram":
+) -> "calls.KernelCall | natives.HostProgram":
     """Return the program of the command line: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
@@ -234,7 +232,7 @@ def source_program(
     sources = calls.Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
-    program = mains.HostProgram(sources, tuple(rest), checks, seed, effects, engine)
+    program = natives.HostProgram(sources, tuple(rest), checks, seed, effects, engine)
     # A file with both is run as its author runs it, unless an option asks for a kernel.
     if not any(getattr(args, o, None) for o in OF_KERNELS) and program.has_main:
         return program
@@ -273,7 +271,7 @@ def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCal
 
 def program_to_try(
     args: argparse.Namespace, board: str
-) -> "mains.HostProgram | commands.CommandProgram | None":
+) -> "natives.HostProgram | natives.CommandProgram | None":
     """Return the program with a ``main`` that *args* name, for *board*; None where they name a call of a kernel."""
     plain_args = argparse.Namespace(**{**vars(args), "board": board, "jobs": None, "param": []})
     if is_native(args.program):
@@ -298,7 +296,7 @@ def _refuse_options(args: argparse.Namespace, who: str) -> None:
 
 def _native(
     args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]
-) -> "commands.CommandProgram":
+) -> "natives.CommandProgram":
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the program decides for itself")
@@ -312,7 +310,7 @@ def _native(
         "threads": getattr(args, "threads", None),
     }
     named = tuple(find_board(name).name for one in boards for name in one.split(","))
-    return commands.CommandProgram(args.program, words, checks, named, options)
+    return natives.CommandProgram(args.program, words, checks, named, options)
 
 
 def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "scripts.Program":

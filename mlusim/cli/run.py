@@ -26,20 +26,18 @@ if TYPE_CHECKING:
     from mlusim.check import checking
     from mlusim.cli import cases, show
     from mlusim.cli.launched import Launched
-    from mlusim.programs import command_program as commands
     from mlusim.programs import expectation
-    from mlusim.programs import host_program as mains
     from mlusim.programs import kernel_call as kernel_calls
+    from mlusim.programs import native_program as natives
     from mlusim.programs.program import Program
     from mlusim.report import launches, tables
 else:  # lines of plain text need no rich, and one kernel no program
-    texts, cases, show, checking, commands, mains, launches, tables = lazy(
+    texts, cases, show, checking, natives, launches, tables = lazy(
         "rich.text",
         "mlusim.cli.cases",
         "mlusim.cli.show",
         "mlusim.check.checking",
-        "mlusim.programs.command_program",
-        "mlusim.programs.host_program",
+        "mlusim.programs.native_program",
         "mlusim.report.launches",
         "mlusim.report.tables",
     )
@@ -171,7 +169,7 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
         show.emit(_program_document(args, program, done))
     else:
         _show_program(
-            args, done, printed=not isinstance(program, commands.CommandProgram | mains.HostProgram)
+            args, done, printed=not isinstance(program, natives.CommandProgram | natives.HostProgram)
         )
     if args.trace and done.launches:
         launches.write_launches(args.trace, done.launches)
@@ -206,7 +204,7 @@ def _show_program(args: argparse.Namespace, done: "Launched", *, printed: bool) 
 
 def _program_document(args: argparse.Namespace, program: "Program", done: "Launched") -> dict[str, Any]:
     boards = dict.fromkeys(launch.board for launch in done.launches)
-    own = program.sources.board.name if isinstance(program, mains.HostProgram) else next(iter(boards), None)
+    own = program.sources.board.name if isinstance(program, natives.HostProgram) else next(iter(boards), None)
     return {
         "program": args.program,
         "arguments": list(getattr(program, "arguments", ())),

@@ -19,9 +19,8 @@ from mlusim.machine.hub import EveryStep
 from mlusim.machine.launch import Launch
 from mlusim.machine.options import LaunchOptions
 from mlusim.observe.names import observers_of
-from mlusim.operators.campaign import Job, executed, matching_cases
+from mlusim.operators.campaign import Job, executed, matching_cases, record_of, record_of_fault
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
 from mlusim.report.launches import write_launches

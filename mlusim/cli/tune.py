@@ -20,10 +20,9 @@ from mlusim.cli.show import emit, output, progress
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import usual_workers
-from mlusim.programs.command_program import CommandProgram
 from mlusim.programs.expectation import CLOSE
-from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, named_values
+from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 from mlusim.tune import tuning

@@ -11,8 +11,8 @@ from mlusim.debug.recorded import Arrays, KernelCallFacts, MainFacts, SourceFact
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.parse.sources import digest, read
-from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, Sources, kind_of
+from mlusim.programs.native_program import HostProgram
 
 
 @frozen

@@ -27,7 +27,7 @@ from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.finding import NOTE
 from mlusim.operators.executors import carried
-from mlusim.operators.source_digest import sources_of
+from mlusim.operators.kept_work import sources_of
 from mlusim.programs.argument_values import known_to, misspelt
 from mlusim.report.coverage import CoverageRecord, record_of
 

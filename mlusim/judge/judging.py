@@ -19,8 +19,7 @@ from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
 from mlusim.judge.verdict import DIED, verdict
 from mlusim.operators.executors import WorkerDied, carried
-from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order
-from mlusim.operators.source_digest import sources_of
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order, sources_of
 from mlusim.report.json_values import plain
 
 SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2

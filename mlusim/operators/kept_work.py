@@ -1,25 +1,31 @@
-"""Long work whose results a file keeps as they come: the file, and the results in the order of the jobs.
+"""Long work whose results a file keeps as they come: the file, the results in the order of the jobs, the sources they come from.
 
 A process that is killed leaves at most its last line torn; that one is dropped when the work goes on.
 """
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
+import numpy as np
 from attrs import frozen
 
 import mlusim
 from mlusim.errors import UsageError
 from mlusim.files.reading import brief, path_of, shown
 from mlusim.files.writing import Unwritten, kept_elsewhere, lock, write
+from mlusim.operators import shipped
+from mlusim.operators.registry import find_operator
+from mlusim.operators.spec import Operator
 from mlusim.report.json_values import plain
 
 # -- the file: one JSON line for what made it, then one for each result --------------------------------
@@ -332,3 +338,51 @@ def _results(
             yield ready.pop(due)
         if kept is not None:
             kept.finish(wanted)
+
+
+# -- which sources results come from ---------------------------------------------------------------
+
+
+def sources_of(operators: tuple[str, ...]) -> str:
+    """Return a word of 16 digits that changes with any source file that the *operators* (names) are run by.
+
+    These are the packages of mlusim and of the operators' functions, as they lie on the disk at the first
+    call in this process; the version of NumPy counts too.
+    """
+    return word_of(
+        frozenset({"mlusim"}.union(*(_packages(find_operator(operator)) for operator in operators)))
+    )
+
+
+@functools.cache
+def word_of(packages: frozenset[str]) -> str:
+    """Return the word of the files of *packages*.
+
+    It is kept by packages, not by names of operators: the same name may be another operator later, where
+    another distribution gives it.
+    """
+    found = hashlib.sha256(f"mlusim {mlusim.__version__}, numpy {np.__version__}\n".encode())
+    for package in sorted(packages):
+        for name, path in _files(package):
+            found.update(f"{name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def _packages(operator: Operator) -> set[str]:
+    """Return the packages, or modules outside of packages, of what *operator* brings along."""
+    parts = [operator.call, operator.reference, operator.shapes, operator.theory]
+    parts += [case.make for case in operator.cases] + [policy.rule for policy in operator.policies]
+    inner = [getattr(part, "func", part) for part in parts]  # that of a functools.partial
+    names = {str(getattr(part, "__module__", None) or "mlusim") for part in inner}
+    return {shipped.INSTALLED if shipped.owns(name) else name.partition(".")[0] for name in names}
+
+
+def _files(package: str) -> Iterator[tuple[str, Path]]:
+    """Yield the source files of *package* by the names that they have in it, in their order; none for a typed-in module."""
+    module = shipped.package() if package == shipped.INSTALLED else sys.modules.get(package)
+    for folder in getattr(module, "__path__", ()):
+        for path in sorted(Path(folder).rglob("*.py")):
+            yield f"{package}/{path.relative_to(folder).as_posix()}", path
+    alone = getattr(module, "__file__", None)
+    if alone is not None and not hasattr(module, "__path__"):
+        yield package, Path(alone)

@@ -14,12 +14,10 @@ from mlusim.errors import UsageError, said
 from mlusim.files.typed import typed
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import observers_of
-from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
+from mlusim.operators.campaign import Job, longest_first, perform, unused_memory, usual_workers
 from mlusim.operators.executors import carried
-from mlusim.operators.kept_work import InOrder, Keep, KeptWork, brief_of, in_order
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, brief_of, in_order, sources_of
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.run_records import unused_memory
-from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import policy_of
 from mlusim.report.json_values import plain
 from mlusim.report.record import FAULTED, CallRecord, restored

@@ -35,9 +35,8 @@ from mlusim.machine.hub import attending
 from mlusim.machine.limits import Limit, limiting
 from mlusim.observe.finding import Finding
 from mlusim.programs.argument_forms import DRAW, NUMBER
-from mlusim.programs.carving import ArrayPart, Carving, carve
+from mlusim.programs.carving import ArrayPart, Carving, carve, totals_of
 from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
-from mlusim.programs.memory_totals import totals_of
 from mlusim.programs.native_parts import overlaps_in_c
 from mlusim.programs.other_calls import Came, HostFunctionCall, by_itself
 

@@ -17,10 +17,9 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, LimitReached, UsageError, said
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
-from mlusim.operators.source_digest import sources_of
-from mlusim.programs.command_program import CommandProgram
-from mlusim.programs.host_program import HostProgram
+from mlusim.operators.kept_work import sources_of
 from mlusim.programs.kernel_call import Sources
+from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
 from mlusim.report.json_values import plain

@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -14,12 +13,8 @@ from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.near import near
-from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, MacroTexts, dim_of, kind_of
-
-if TYPE_CHECKING:
-    from mlusim.programs.command_program import CommandProgram
-
+from mlusim.programs.native_program import CommandProgram, HostProgram
 
 MACRO, ARGUMENT, DIM, KIND = "macro", "argument", "dim", "kind"
 MOST = 10_000  # candidates of a grid, and values of a range

@@ -26,8 +26,7 @@ from mlusim.installing import missing_packages
 from mlusim.machine.limits import USUAL, Limit, limiting
 from mlusim.operators.accuracy import judge
 from mlusim.operators.executors import WorkerDied, carried
-from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order
-from mlusim.operators.source_digest import sources_of
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order, sources_of
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, Expectation, function_of

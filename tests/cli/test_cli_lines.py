@@ -5,8 +5,8 @@ import re
 import pytest
 
 from mlusim.machine.hub import EveryStep
+from mlusim.operators.campaign import record_of
 from mlusim.operators.registry import find_case, operators
-from mlusim.operators.run_records import record_of
 from mlusim.operators.runner import run_case
 
 

@@ -9,8 +9,8 @@ from mlusim.debug import Console, DebugSession
 from mlusim.debug.recording import load, program_in, stand
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import BLOCK
-from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.programs.native_program import HostProgram
 
 KERNEL = """#include <bang.h>
 #include "scale.h"

@@ -6,8 +6,8 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.engine.native.build import available
-from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import Sources
+from mlusim.programs.native_program import HostProgram
 from mlusim.report.profiled import Profiled
 
 SOURCES = sorted((Path(__file__).parents[2] / "examples").glob("*.mlu"))

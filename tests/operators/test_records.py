@@ -5,8 +5,8 @@ import pytest
 
 from mlusim.errors import OutOfBounds, StatusError
 from mlusim.observe.finding import Finding
+from mlusim.operators.campaign import finding_facts, record_of, record_of_fault
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.run_records import finding_facts, record_of, record_of_fault
 from mlusim.operators.runner import attempt, run, run_case
 
 TIN = find_operator("tin_shift_forward")

@@ -18,8 +18,8 @@ from mlusim.errors import UsageError
 from mlusim.operators import registry, shipped
 from mlusim.operators import sweep as module
 from mlusim.operators.campaign import Job, perform
+from mlusim.operators.kept_work import sources_of, word_of
 from mlusim.operators.registry import find_operator
-from mlusim.operators.source_digest import sources_of, word_of
 from mlusim.operators.sweep import jobs_of, sweep
 from mlusim.report.json_values import plain
 

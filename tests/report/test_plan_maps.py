@@ -1,7 +1,7 @@
 """The page shows the NRAM plan of each call as a map."""
 
+from mlusim.operators.campaign import record_of
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.run_records import record_of
 from mlusim.operators.runner import run_case
 from mlusim.report.page.html import html_text
 

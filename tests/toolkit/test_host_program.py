@@ -9,8 +9,8 @@ from mlusim.arch.catalog import find_board
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import cache
-from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import Sources
+from mlusim.programs.native_program import HostProgram
 from mlusim.toolkit import built, compiler
 
 MAIN = r"""#include <cnrt.h>

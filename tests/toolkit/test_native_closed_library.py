@@ -8,7 +8,7 @@ from mlusim.check.checking import check_program
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.prelude import DRIVER
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls
-from mlusim.programs.command_program import CommandProgram
+from mlusim.programs.native_program import CommandProgram
 from mlusim.toolkit.server.closed_library import HostWords, Stores
 
 CALLS = r"""

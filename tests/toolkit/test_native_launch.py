@@ -11,7 +11,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.check.checking import check_program
 from mlusim.engine.preference import AUTO, NATIVE, preferring
 from mlusim.machine.native.screening import Screening
-from mlusim.programs.command_program import CommandProgram
+from mlusim.programs.native_program import CommandProgram
 from mlusim.report.efficiency import efficiency
 
 SCALE = r"""

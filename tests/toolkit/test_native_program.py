@@ -15,7 +15,7 @@ import pytest
 from mlusim.cli.main import main
 from mlusim.cli.programs import is_native
 from mlusim.errors import UsageError
-from mlusim.programs.command_program import CommandProgram
+from mlusim.programs.native_program import CommandProgram
 
 COUNTS = r"""
 #include "cnrt.h"
