@@ -29,6 +29,7 @@ from mlusim.debug.stop.stops import (
     Position,
     Stop,
     Stopper,
+    Tracing,
     with_hits,
 )
 from mlusim.errors import Fault
@@ -48,7 +49,7 @@ STEPS = 4096  # steps whose stoppers are remembered
 Trace = Callable[[FrameType, str, Any], Any]
 
 
-class Tracer(RunObserver):
+class Tracer(RunObserver, Tracing):
     """Counts moments, and calls *pause* where a stopper, or the position asked for, is reached.
 
     ``moment`` is the last one announced and ``lines`` the lines of the kernel since.  While ``collect``

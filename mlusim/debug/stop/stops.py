@@ -9,9 +9,10 @@ number and conditions; a `step` waits for a stopper without them.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field, frozen
 
@@ -104,15 +105,20 @@ class Stop:
     value: tuple[Any, ...] = field(default=())
 
 
-class Tracing(Protocol):
-    """The part of a tracer that a stopper may ask."""
+class Tracing(ABC):
+    """The part of a tracer that a stopper may ask; the tracer itself imports the stoppers."""
 
     launch: int
     cores: "list[Core]"
     collect: Callable[[Stop], None] | None
 
-    def trace(self) -> None: ...
-    def frame_of(self, core: "Core") -> FrameType | None: ...
+    @abstractmethod
+    def trace(self) -> None:
+        """Follow the lines of every core from here on."""
+
+    @abstractmethod
+    def frame_of(self, core: "Core") -> FrameType | None:
+        """Return the kernel frame that *core* is in, from inside the run."""
 
 
 @frozen
