@@ -537,7 +537,7 @@ class Scopes:
     def frame(
         self, frame: FrameType, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
     ) -> FrameNames | None:
-        """Return the names of a frame of one of them, and *extra* names besides; None of any other."""
+        """Return the names in a *frame* of the sources' functions, and those of *extra*; None for any other frame."""
         found = self.function(frame.f_code)
         return None if found is None else FrameNames(frame, found, extra or {}, beyond)
 

@@ -153,7 +153,7 @@ def _deepen(plan: LinkPlan, symbols: frozenset[str], how: Mapping[str, bool]) ->
 
 
 def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:
-    """Note what code of *part* refers to; the functions among that."""
+    """Note what the code of *part* refers to, and yield the functions among it."""
     part.layouts.update(uses.layouts)
     plan.rows.update(uses.rows)
     plan.pointed.update(uses.pointed)

@@ -300,7 +300,7 @@ class Module:
         )
 
     def warn_of_broken(self) -> None:
-        """Warn of functions that do not compile: those that are asked for run beside them."""
+        """Warn of functions that do not compile; the others of the file can be run."""
         broken = self.broken
         for diagnostic in broken[:MOST_WARNINGS]:
             warnings.warn(f"{diagnostic.head}; other functions of the file run", SourceWarning, stacklevel=3)

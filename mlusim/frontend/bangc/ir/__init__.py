@@ -55,7 +55,7 @@ class Local:
     space: str = ""
     parameter: bool = False
     stack: bool = False
-    home: str = ""  # of STATIC: what it is by, in every function that sees it
+    home: str = ""  # of STATIC: its key, the same in every function that sees it
     block: Span | None = None
     fixed: str = ""
     constant: str = ""

@@ -171,7 +171,7 @@ def to_function(kind: t.Type | None) -> bool:
 
 
 def returned(node: Node) -> bool:
-    """Return whether a call calls what another one returned, in whose place the library names the other's function."""
+    """Return whether a call is of what another call returned; the library names that other call's function for both."""
     head = next((c for c in node.children if c.type is not None), None)
     if head is None or not to_function(head.type):
         return False

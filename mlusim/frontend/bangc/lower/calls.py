@@ -147,7 +147,7 @@ def _refers(kind: t.Type) -> bool:
 
 
 def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    """Return a function of the C library that is another one in kernels; the rest is the host's."""
+    """Lower a function of the C library that has a counterpart on the device; refuse others, which are the host's."""
     if target.name in _ON_DEVICE:
         return _ON_DEVICE[target.name](scope, node, target)
     instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""

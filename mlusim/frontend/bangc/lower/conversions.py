@@ -12,7 +12,7 @@ from mlusim.frontend.bangc.scalars import converted
 
 
 def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
-    """*value* as one of type *to*."""
+    """Convert *value* to the type *to*."""
     have = value.type
     if isinstance(to, t.Array) and (to.count == 0 or isinstance(have, t.Pointer)):
         # a parameter that is written as an array
@@ -53,7 +53,7 @@ def _made(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir
 
 
 def _alike(have: t.Type, to: t.Type) -> bool:
-    """Return whether a value of one type is one of the other as it stands."""
+    """Return whether a value of one type is a value of the other without a conversion."""
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return have.kind == to.kind and have.size == to.size
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):

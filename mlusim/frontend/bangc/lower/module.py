@@ -182,7 +182,7 @@ class Lowering:
         )
 
     def _captures(self, declaration: Declaration) -> Captures:
-        """Return the captures of a lambda, which the function around it has said before."""
+        """Return the captures of a lambda, known since the function around it was lowered."""
         parent = declaration.parent
         kind = parent.type if parent is not None else None
         known = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None

@@ -447,7 +447,7 @@ def binds(node: Node) -> bool:
 
 
 def declare_bindings(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    """Return the value, held by a variable that the source does not name, and its parts by name."""
+    """Declare a variable without a name for the value, and bind the names to its parts."""
     declaration = node.decl
     assert declaration is not None
     initial = declaration.initialiser

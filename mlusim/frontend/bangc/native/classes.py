@@ -38,7 +38,7 @@ def stamped(c: Rendering, kind: t.Type, base: str) -> str:
 
 
 def kept(kind: t.Type, place: str, held: str) -> str:
-    """Return the statements that let *held*, bytes that are going to be stored, have the classes of what is at *place*."""
+    """Return the statements that give *held*, bytes that are going to be stored, the classes of the objects at *place*."""
     return " ".join(f"memcpy({held} + {offset}, {place} + {offset}, 8);" for offset, _ in within(kind))
 
 

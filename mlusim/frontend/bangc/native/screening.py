@@ -104,7 +104,7 @@ def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
 
 
 def given(unset: frozenset[ir.Local], at: ir.Place) -> str:
-    """Render a statement that says that *at* has a value now; empty where nothing has to be said."""
+    """Render a statement that marks *at* as having a value; empty where no mark is kept."""
     found = _within(unset, at)
     if found is None:
         return ""

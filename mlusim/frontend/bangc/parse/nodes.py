@@ -378,7 +378,7 @@ class Declaration:
 
     @cached_property
     def original(self) -> "Declaration | None":
-        """The constructor of a direct base that is one of this by ``using``; it has the base's name.  None: not shown."""
+        """The constructor itself, or the base's own where ``using`` inherits it; None where the library does not show that."""
         own = self._cursor.semantic_parent
         if self.name.partition("<")[0] == own.spelling.partition("<")[0]:
             return self
@@ -537,7 +537,7 @@ class CursorReader:
         return bool(self.library.lib.clang_Cursor_isDynamicCall(node.cursor))
 
     def tree(self, root: Cursor, around: Node | None = None) -> Node:
-        """*root* and everything in it; it is a piece of *around*."""
+        """Return *root* and everything in it as nodes; *around* is the node that it is a piece of."""
         unit = root._tu
         top = self._node(root, unit)
         if self._invoked is not None:

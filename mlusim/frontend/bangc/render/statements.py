@@ -534,9 +534,9 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
 def render(
     function: ir.Function, *, deep: bool = False, checked: bool = False, covered: bool = False
 ) -> Rendered:
-    """*function* as a code object with its file, its lines and its display name.
+    """Render *function* as a code object with its file, its lines and its display name.
 
-    *deep* ones look how deep they are, *checked* ones report values that change without a word, *covered* ones statements and the outcomes of tests.
+    *deep* ones count how deep they are, *checked* ones report values that change silently, *covered* ones statements and the outcomes of tests.
     """
     c = BodyContext(symbol=function.symbol)
     c.names = frozenset(local.name for local in function.locals)

@@ -1,4 +1,4 @@
-"""A core's namespace: what translated code sees as its globals while one task runs, also where an observer follows scalars without a value."""
+"""A core's namespace: what translated code sees as its globals while one task runs, with those for an observer that follows scalars without a value."""
 
 import functools
 import sys
@@ -106,7 +106,7 @@ def common() -> Mapping[str, Any]:
 
 @functools.cache
 def _followed() -> Mapping[str, Any]:
-    """Return the names of `common` in a launch of which an observer follows scalars, where they are others."""
+    """Return the names that replace those of `common` in a launch whose scalars an observer follows."""
     return _following_arithmetic(common())
 
 
@@ -505,7 +505,7 @@ def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
     return value[0]
 
 
-# The names in a launch of which an observer follows scalars without a value.
+# The names in a launch whose scalars without a value an observer follows.
 
 
 def _following_arithmetic(names: Mapping[str, Any]) -> dict[str, Any]:
