@@ -31,8 +31,7 @@ from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.built import HostBuildError, HostSources, built
 from mlusim.toolkit.server.called import CallAnswer, CallBytes, CalledSession, CallingProcess
 
-# Host functions that do not compile: which they are by what the compiler says, and their files without
-# their bodies.
+# Host functions that do not compile: found by the places of the compiler's errors, and taken out of their files.
 
 _ERROR = re.compile(
     r"^(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.MULTILINE

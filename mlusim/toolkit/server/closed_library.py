@@ -93,7 +93,7 @@ class HandlePlace:
 
 
 class Pointers(Sequence[Any]):
-    """Pointers of an array."""
+    """An array of pointers that the program gives, each found when it is read."""
 
     def __init__(self, addresses: Sequence[int], pointing: Callable[[int], Any]) -> None:
         self._addresses, self._pointing = addresses, pointing

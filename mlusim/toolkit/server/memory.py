@@ -162,7 +162,7 @@ class MappedMemory:
         return self.device.base
 
     def find(self, address: int) -> Piece | None:
-        """Return the piece in which *address* lies; one behind its last byte is still of it."""
+        """Return the piece in which *address* lies, or right behind which: pointers to the end are legal."""
         at = bisect_right(self._starts, address) - 1
         if at < 0:
             return None
@@ -209,7 +209,7 @@ class MappedMemory:
         return HostMistake("hostcheck-use-after-free" if freed else "hostcheck-no-memory", message)
 
     def pieces(self) -> list[Piece]:
-        """Return those that were not freed."""
+        """Return the pieces that were not freed."""
         return [piece for piece in self._pieces.values() if not isinstance(piece, LentPiece)]
 
     def clear(self, caller: int) -> None:

@@ -117,7 +117,7 @@ class BoardMemory:
 class ProgramSession:
     """The devices, kernels, queues and notifiers of the process *pid*, whose memory is the file *memory_fd*.
 
-    *boards* names the board of each device, or is the device, *options* go to every launch; ``fault`` is the first of a kernel.
+    *boards* names the board of each device, or is the device, *options* go to every launch; ``fault`` is the first that a kernel had.
     """
 
     def __init__(
