@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
+from mlusim.cli import entry, options
 from mlusim.cli.arguments.shared import EVERY, GROUP
-from mlusim.cli.entry import CLEAN, FAULT, FINDINGS
-from mlusim.cli.options import boards_in, names_in
 from mlusim.cli.show import output, progress
 from mlusim.counted import plural
 from mlusim.errors import UsageError
@@ -23,10 +22,10 @@ from mlusim.report.whatif import WhatIfStudy, representatives
 
 def jobs(args: argparse.Namespace) -> list[Job]:
     """Return the calls that the command line asks for: operators, then boards, then cases."""
-    wanted = [find_operator(name) for name in names_in(args.operators)] or list(operators().values())
-    checks = tuple(names_in(args.check))
+    wanted = [find_operator(name) for name in options.names_in(args.operators)] or list(operators().values())
+    checks = tuple(options.names_in(args.check))
     observers_of(checks)
-    names = names_in(args.case)
+    names = options.names_in(args.case)
     if names and args.group:
         raise UsageError("--case and --group exclude each other; give one of them")
     for name in names:
@@ -39,7 +38,7 @@ def jobs(args: argparse.Namespace) -> list[Job]:
     return [
         Job(operator.name, case.name, board, checks, engine=args.engine)
         for operator in wanted
-        for board in boards_in(args.board, DEFAULT_BOARDS)
+        for board in options.boards_in(args.board, DEFAULT_BOARDS)
         for case in matching_cases(operator, board, group=None if group == EVERY else group, names=names)
     ]
 
@@ -68,8 +67,8 @@ def show(records: Sequence[CallRecord]) -> None:
 def exit_code(records: Sequence[CallRecord]) -> int:
     """Return 3 after a fault, 1 after findings or failed accuracy, else 0."""
     if any(record.fault is not None for record in records):
-        return FAULT
-    return CLEAN if all(record.clean for record in records) else FINDINGS
+        return entry.FAULT
+    return entry.CLEAN if all(record.clean for record in records) else entry.FINDINGS
 
 
 def studies_of(records: Sequence[CallRecord], workers: int | None) -> list[WhatIfStudy]:

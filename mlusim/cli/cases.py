@@ -9,9 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from mlusim.cli.entry import FAULT, USAGE
-from mlusim.cli.plain_text import remark
-from mlusim.cli.show import emit, output
+from mlusim.cli import entry, plain_text, show
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.programs.cases import KernelCase, cases_in, chosen_case
 from mlusim.programs.kernel_call import named_values
@@ -88,7 +86,7 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
     documents, codes = [], []
     for number, case in enumerate(cases):
         if not args.json:
-            output().print(*([""] if number else []), Text(f"case {case.name}", style="bold"), sep="\n")
+            show.output().print(*([""] if number else []), Text(f"case {case.name}", style="bold"), sep="\n")
         text = io.StringIO()
         # Each verb prints its own document; two in a row would be no JSON, so they are caught and joined.
         with contextlib.redirect_stdout(text) if args.json else contextlib.nullcontext():
@@ -99,9 +97,9 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
         documents.append({"case": case.name, "exit_code": code, **facts, **told})
         # On standard error: the document of --json stays alone on standard output.
         if failure is not None:
-            remark(f"error: case {case.name} at {case.place}: {said(failure)}")
+            plain_text.remark(f"error: case {case.name} at {case.place}: {said(failure)}")
     if args.json:
-        emit({"cases": documents})
+        show.emit({"cases": documents})
     return max(codes)
 
 
@@ -112,4 +110,4 @@ def _ended(
     try:
         return run(args), None
     except MlusimError as error:
-        return FAULT if isinstance(error, Fault) else USAGE, error
+        return entry.FAULT if isinstance(error, Fault) else entry.USAGE, error

@@ -28,13 +28,10 @@ from mlusim.check.schedules import (
     replay_in,
     schedules,
 )
-from mlusim.cli import programs
+from mlusim.cli import entry, plain_text, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.cases import applied, chosen
-from mlusim.cli.entry import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.options import allowed, boards_in, format_of, names_in, parameters, read_inputs, write_text
-from mlusim.cli.plain_text import remark
-from mlusim.cli.show import output, progress
 from mlusim.errors import UsageError, said
 from mlusim.files.reading import read_text, shown
 from mlusim.files.writing import check_writable
@@ -101,12 +98,12 @@ def run(args: argparse.Namespace) -> int:
     if args.record is not None:
         _record(args.record, runs)
     if report.faults:
-        return FAULT
+        return entry.FAULT
     # A script that could not run has not been checked, which is no finding of the checkers.
     if script and not programs.is_python_call(args) and report.problems and not report.errors:
-        remark(f"error: {report.problems[0]}")
-        return USAGE
-    return CLEAN if report.clean else FINDINGS
+        plain_text.remark(f"error: {report.problems[0]}")
+        return entry.USAGE
+    return entry.CLEAN if report.clean else entry.FINDINGS
 
 
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
@@ -216,7 +213,7 @@ def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]
     jobs = _jobs(args, names)
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
-    with progress("checking", len(jobs)) as step:
+    with show.progress("checking", len(jobs)) as step:
         return spread(
             checking.check_case, jobs, args.jobs or usual_workers(jobs), lambda done: step(done.name)
         )
@@ -349,9 +346,9 @@ def _refuse_odd_schedules(args: argparse.Namespace) -> None:
 def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
     if args.output:
         write_text(args.output, FORMATS[form](report))
-        remark(f"{args.output}: {summary(report)}")
+        plain_text.remark(f"{args.output}: {summary(report)}")
     elif form == "text":
-        console = output()
+        console = show.output()
         for part in renderables(report):
             console.print(part, soft_wrap=True)
     else:
@@ -362,7 +359,7 @@ def _record(name: str, runs: Sequence[Checked]) -> None:
     """Write the replay file of the difference; without one there is none to write."""
     found = next((f for run in runs for f in run.findings if f.id == RULE), None)
     if found is None:
-        remark(f"{name}: not written, for no schedule differs")
+        plain_text.remark(f"{name}: not written, for no schedule differs")
     else:
         write_text(name, json_text(replay_document(found, mlusim.__version__)))
-        remark(f"{name}: run it with `mlusim check --replay {name}`")
+        plain_text.remark(f"{name}: run it with `mlusim check --replay {name}`")

@@ -8,9 +8,7 @@ from rich.text import Text
 
 from mlusim import bangc
 from mlusim.arch.board import Arch
-from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.programs import board_of, defines
-from mlusim.cli.show import emit, kib, output
+from mlusim.cli import entry, programs, show
 from mlusim.counted import counted
 from mlusim.engine.native.build import cache_folder, clean_cache
 from mlusim.errors import UsageError, shown_file
@@ -25,31 +23,31 @@ def run(args: argparse.Namespace) -> int:
     if args.clean_cache:
         _clean(args)
         if not args.files:
-            return CLEAN
+            return entry.CLEAN
     if not args.files:
         raise UsageError("name a BANG C file, as in `mlusim compile scale.mlu`")
-    board = board_of(args.board)
+    board = programs.board_of(args.board)
     try:
-        found = survey(bangc.load(args.files, args.include, defines(args.define), board))
+        found = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))
     except SourceError as error:
         if args.json:
-            emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
+            show.emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
         raise
     if args.json:
-        emit({"board": board.name, "files": [_document(facts, board.arch) for facts in found]})
+        show.emit({"board": board.name, "files": [_document(facts, board.arch) for facts in found]})
     else:
         for facts in found:
             _show(facts, board.arch)
     kernels = [kernel for facts in found for kernel in facts.kernels]
     large = any(True for kernel in kernels for _ in kernel.too_large(board.arch))
-    return FINDINGS if large or any(facts.untranslated for facts in found) else CLEAN
+    return entry.FINDINGS if large or any(facts.untranslated for facts in found) else entry.CLEAN
 
 
 def _clean(args: argparse.Namespace) -> None:
     """Empty the cache, and say what was in it."""
     translations, kernels = cache.clean(), clean_cache()
     if args.json and not args.files:
-        emit({"folder": str(cache_folder()), "kernels": kernels, "translations": translations})
+        show.emit({"folder": str(cache_folder()), "kernels": kernels, "translations": translations})
     else:
         said = f"{cache_folder()}: {counted(kernels, 'compiled kernel')} and {counted(translations, 'translation')} removed"
         print(lines_shown(said), file=sys.stderr if args.json else sys.stdout)
@@ -103,7 +101,7 @@ def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
 
 
 def _show(facts: FileFacts, arch: Arch) -> None:
-    console, limits = output(), arch.limits(compiled=True)
+    console, limits = show.output(), arch.limits(compiled=True)
     console.print(Text(shown_file(facts.file), style="bold"))
     for kernel in facts.kernels:
         parameters = ", ".join(f"{kind} {name}" for name, kind in kernel.parameters)
@@ -111,7 +109,7 @@ def _show(facts: FileFacts, arch: Arch) -> None:
         mark = "" if kernel.translated else "   does not translate"
         console.print(f"  kernel {called}({parameters}), line {kernel.line}{mark}", soft_wrap=True)
         used = [
-            f"{n} {kib(b)} of {kib(limits[n])} KiB{arch.stack_taken(n, b)}"
+            f"{n} {show.kib(b)} of {show.kib(limits[n])} KiB{arch.stack_taken(n, b)}"
             for n, b in kernel.declared.nbytes.items()
             if b
         ]

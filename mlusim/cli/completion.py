@@ -14,11 +14,11 @@ import argcomplete
 from argcomplete.completers import FilesCompleter
 
 from mlusim.arch.catalog import BOARDS
-from mlusim.cli.programs import board_of, defines, is_cases, is_source
 from mlusim.errors import MlusimError
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    from mlusim.cli import programs
     from mlusim.frontend.bangc.module import Module
     from mlusim.isa import table
     from mlusim.machine import kernel as kernels
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from mlusim.operators import registry
     from mlusim.programs import argument_forms, cases, kernel_call
 else:  # where one is typed
-    table, kernels, names, registry, argument_forms, cases, kernel_call = lazy(
+    programs, table, kernels, names, registry, argument_forms, cases, kernel_call = lazy(
+        "mlusim.cli.programs",
         "mlusim.isa.table",
         "mlusim.machine.kernel",
         "mlusim.observe.names",
@@ -101,13 +102,13 @@ def _operators(*_: object) -> Iterable[str]:
 
 def _cases(_: str, args: argparse.Namespace) -> Iterable[str]:
     program = _program(args)
-    if is_cases(program):
+    if programs.is_cases(program):
         return [case.name for case in cases.cases_in(str(program))]
     return [case.name for case in registry.find_operator(str(program)).cases]
 
 
 def _kernels(_: str, args: argparse.Namespace) -> Iterable[str]:
-    return _module(args).kernels if is_source(_program(args)) else ()
+    return _module(args).kernels if programs.is_source(_program(args)) else ()
 
 
 def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
@@ -128,7 +129,9 @@ def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
 def _module(args: argparse.Namespace) -> "Module":
     board = args.board if isinstance(args.board, str) else next(iter(args.board or ()), None)
     paths = (str(_program(args)),)
-    return kernel_call.Sources(paths, board_of(board), tuple(args.include), defines(args.define)).load()
+    return kernel_call.Sources(
+        paths, programs.board_of(board), tuple(args.include), programs.defines(args.define)
+    ).load()
 
 
 def _program(args: argparse.Namespace) -> str | None:

@@ -8,11 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mlusim.check.checking import printing_aside
-from mlusim.cli.entry import CLEAN
+from mlusim.cli import entry, plain_text, programs, show
 from mlusim.cli.launched import Launched, launched
-from mlusim.cli.plain_text import remark, wrote
-from mlusim.cli.programs import is_cases, is_program, program_of
-from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.machine.hub import attending
@@ -35,19 +32,19 @@ def run(args: argparse.Namespace) -> int:
         record, done = _ran(args)
         record = record if args.keep is None else coverage.keep_record(args.keep, record)
     if args.json:
-        emit(record.to_json())
+        show.emit(record.to_json())
     else:
-        output().print(coverage.coverage_text(record), soft_wrap=True)
+        show.output().print(coverage.coverage_text(record), soft_wrap=True)
     for name, made in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
         if name is not None:
             write_text(name, made(record))
-            wrote("coverage", name)
-    return CLEAN if done is None else done.finish()
+            plain_text.wrote("coverage", name)
+    return entry.CLEAN if done is None else done.finish()
 
 
 def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Launched]:
     args.check = ()
-    program = program_of(args)
+    program = programs.program_of(args)
     counting = LineCoverage()
     with printing_aside() if args.json else contextlib.nullcontext(), attending([counting]):
         done = launched(program, lines=False)
@@ -76,7 +73,11 @@ def covering(args: argparse.Namespace) -> Iterator[None]:
     """
     name = args.record_of_lines
     check_writable(name)
-    if hasattr(args, "jobs") and not is_program(args.program) and not is_cases(args.program):
+    if (
+        hasattr(args, "jobs")
+        and not programs.is_program(args.program)
+        and not programs.is_cases(args.program)
+    ):
         args.jobs = 1
     counting = LineCoverage()
     try:
@@ -89,5 +90,5 @@ def covering(args: argparse.Namespace) -> Iterator[None]:
                 name, coverage.record_of(counting.lines, counting.launches, counting.branches)
             )
             for line in coverage.coverage_text(record).splitlines():
-                remark(line)
-            wrote("coverage", name)
+                plain_text.remark(line)
+            plain_text.wrote("coverage", name)

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlusim.cli import programs
+from mlusim.cli import cases, entry, programs
 from mlusim.cli.arguments import running, shared
-from mlusim.cli.cases import applied, one_case
-from mlusim.cli.entry import CLEAN
-from mlusim.cli.programs import is_cases, is_source
 from mlusim.debug.dap.server import serve, serve_socket
 from mlusim.errors import UsageError
 from mlusim.programs.program import Program
@@ -28,14 +25,14 @@ def run(args: argparse.Namespace) -> int:
         if not 0 <= args.port < 1 << 16:
             raise UsageError(f"--port {args.port} is no port; give 0 to 65535")
         serve_socket(args.port, program_of, lambda port: print(f"listening at 127.0.0.1:{port}", flush=True))
-        return CLEAN
+        return entry.CLEAN
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what C code prints must not get between the messages
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # what a program reads must not be the editor's requests
     os.close(nothing)
     serve(source, sink, program_of)
-    return CLEAN
+    return entry.CLEAN
 
 
 def program_of(arguments: Mapping[str, Any]) -> Program:
@@ -55,8 +52,8 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
         own, named, behind = shared.divide(parser, words)
         args = parser.parse_args(own)
         args.arguments, args.behind = named, behind
-        if is_cases(args.program):
-            args = applied(args, one_case(args))
+        if programs.is_cases(args.program):
+            args = cases.applied(args, cases.one_case(args))
         return programs.judged_program_of(args)
     except argparse.ArgumentError as error:
         raise UsageError(str(error)) from None
@@ -90,7 +87,7 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
     words += [f"--check={arguments['check']}"] if isinstance(arguments.get("check"), str) else []
     words += [f"--check={name}" for name in _many(arguments, "check")]
     words += [f"--set={pair}" for pair in _many(arguments, "set")]
-    if is_source(words[0]) or is_cases(words[0]):
+    if programs.is_source(words[0]) or programs.is_cases(words[0]):
         words += [f"--{name}={arguments[name]}" for name in ("kernel", "dim", "kind") if arguments.get(name)]
         words += [f"--arg={one}" for one in _pairs(arguments, "arg")]
         words += [f"-D{one}" for one in _pairs(arguments, "define")]

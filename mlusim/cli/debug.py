@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from mlusim.cli.entry import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.options import allowed, listing
-from mlusim.cli.plain_text import remark, say
-from mlusim.cli.programs import is_cases, judged_program_of
+from mlusim.cli import entry, options, plain_text, programs
 from mlusim.debug import Console, DebugSession, Reply
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.tui.terminal import Terminal, terminal_taken
@@ -56,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     history = DEFAULT_HISTORY if args.history is None else args.history << 20
     if history < 0:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
-    if is_cases(args.program):
+    if programs.is_cases(args.program):
         args = cases.applied(args, cases.one_case(args))
     recording = _recording(args)
     if args.show:
@@ -70,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             with interruptible(lambda: console.session.interrupt()):  # noqa: PLW0108 - `replay` changes the session
                 for note in notes:
-                    remark(f"note: {note}")
+                    plain_text.remark(f"note: {note}")
                 if not (args.command or args.script):
                     return _interactive(console)
                 replies = _scripted(args, console)
@@ -91,7 +88,7 @@ def _recording(args: argparse.Namespace) -> "Recording | None":
     if args.program is not None:
         raise UsageError("--replay names the program; leave the operator or script out")
     recording = recordings.load(args.replay, trust=args.trust)
-    if recording.code and not (args.trust or args.show) and allowed(args.replay, recording.code):
+    if recording.code and not (args.trust or args.show) and options.allowed(args.replay, recording.code):
         return evolve(recording, trusted=True)
     return recording
 
@@ -99,11 +96,13 @@ def _recording(args: argparse.Namespace) -> "Recording | None":
 def _shown(recording: "Recording | None") -> int:
     """Print what the recording would run."""
     if recording is not None:
-        say(listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}")
+        plain_text.say(
+            options.listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}"
+        )
         for made in recording.facts.breakpoints:
             if made.condition:
-                say(listing({f"the condition of breakpoint {made.words}": made.condition}))
-    return CLEAN
+                plain_text.say(options.listing({f"the condition of breakpoint {made.words}": made.condition}))
+    return entry.CLEAN
 
 
 def _console(
@@ -111,7 +110,7 @@ def _console(
 ) -> tuple[Console, list[str]]:
     """Return a console on the program that was named, or on a recording; and what is not as recorded."""
     if recording is None:
-        return Console(DebugSession(judged_program_of(args), history=history)), []
+        return Console(DebugSession(programs.judged_program_of(args), history=history)), []
     session = DebugSession(recordings.program_in(recording), history=history)
     return Console(session), recordings.stand(session, recording)
 
@@ -124,11 +123,11 @@ def _scripted(args: argparse.Namespace, console: Console) -> list[tuple[str, Rep
     replies: list[tuple[str, Reply]] = []
     for text in _given(args):
         if not args.json:
-            say(f"{PROMPT}{text}")
+            plain_text.say(f"{PROMPT}{text}")
         reply = console.execute(text)
         replies.append((text, reply))
         if not args.json and reply.text:
-            say(reply.text)
+            plain_text.say(reply.text)
         if not reply.ok or reply.leaves:
             break
     return replies
@@ -158,19 +157,19 @@ def _document(console: Console, replies: list[tuple[str, Reply]]) -> dict[str, A
 def _code(console: Console, ok: bool) -> int:
     session = console.session
     if not ok:
-        return USAGE
+        return entry.USAGE
     if isinstance(session.host.failure, Fault) or isinstance(session.stop.error, Fault):
-        return FAULT
+        return entry.FAULT
     if session.ended and session.host.failure is not None:
-        return USAGE  # as `check` says of a script that raises
+        return entry.USAGE  # as `check` says of a script that raises
     passed = getattr(session.host.result, "passed", True)
-    return CLEAN if passed or not session.ended else FINDINGS
+    return entry.CLEAN if passed or not session.ended else entry.FINDINGS
 
 
 def _interactive(console: Console) -> int:
     """Read commands until one leaves or there are no more."""
     terminal = sys.stdin.isatty()
-    say(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
+    plain_text.say(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
     show(console.stop_text(), terminal=terminal)
     if not terminal:
         return _code(console, _conversation(console, terminal=False))
@@ -178,7 +177,7 @@ def _interactive(console: Console) -> int:
         for text in begin(console):
             show(text, terminal=True)
         _conversation(console, terminal=True)
-    return CLEAN
+    return entry.CLEAN
 
 
 def _conversation(console: Console, *, terminal: bool) -> bool:
@@ -230,7 +229,7 @@ def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: "
     failure = show_screen(make, terminal)
     if failure is not None:
         raise failure
-    return CLEAN
+    return entry.CLEAN
 
 
 # -- the console on a terminal -------------------------------------------------------------------------
@@ -263,7 +262,7 @@ def show(text: str, *, terminal: bool) -> None:
     if terminal and sys.stdout.isatty():
         terminals.Console(soft_wrap=True, highlight=False, markup=False).print(coloured(lines_shown(text)))
     else:
-        say(text)
+        plain_text.say(text)
 
 
 def begin(console: "Console") -> Iterator[str]:

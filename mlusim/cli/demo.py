@@ -6,10 +6,8 @@ from pathlib import Path
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli import campaign, options, show
 from mlusim.cli.arguments.shared import GROUP
-from mlusim.cli.campaign import exit_code, perform, studies_of
-from mlusim.cli.options import boards_in
-from mlusim.cli.show import emit, output
 from mlusim.engine.preference import AUTO, NATIVE
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import Job, matching_cases
@@ -26,21 +24,21 @@ def run(args: argparse.Namespace) -> int:
     """Run, print, write the page, and print where it is."""
     check_writable(args.output)
     html_text([], mlusim.__version__)
-    boards = boards_in(args.board, DEFAULT_BOARDS)
-    records = perform(demo_jobs(boards), args.jobs)
-    studies = studies_of(records, args.jobs)
+    boards = options.boards_in(args.board, DEFAULT_BOARDS)
+    records = campaign.perform(demo_jobs(boards), args.jobs)
+    studies = campaign.studies_of(records, args.jobs)
     page = html_text(records, mlusim.__version__, studies, command=args.typed)
     if args.json:
-        emit(document(records, mlusim.__version__))
+        show.emit(document(records, mlusim.__version__))
         write_text(args.output, page, keep=True)
-        return exit_code(records)
-    console = output()
+        return campaign.exit_code(records)
+    console = show.output()
     console.print(summary_table(records))
     for line in problems(records):
         console.print(line)
     write_text(args.output, page, keep=True)
     console.print(f"report: {Path(args.output).resolve()}", soft_wrap=True)
-    return exit_code(records)
+    return campaign.exit_code(records)
 
 
 def demo_jobs(boards: Sequence[str]) -> list[Job]:

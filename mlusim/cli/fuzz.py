@@ -10,13 +10,8 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check.checking import report_of
 from mlusim.check.formats import renderables
+from mlusim.cli import cases, entry, long_work, options, programs, show
 from mlusim.cli.arguments.comparing import USUAL_SECONDS
-from mlusim.cli.cases import applied, one_case
-from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.long_work import machines, refuse_dask_with_jobs
-from mlusim.cli.options import boards_in, names_in
-from mlusim.cli.programs import CALL_OPTIONS, defines, is_cases, is_source
-from mlusim.cli.show import emit, output, progress
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.fuzz import subjects
@@ -41,11 +36,11 @@ EXAMPLE = (
 
 def run(args: argparse.Namespace) -> int:
     """Search; returns 1 where a call fails."""
-    refuse_dask_with_jobs(args)
+    long_work.refuse_dask_with_jobs(args)
     # The record is in memory: processes would each count for themselves.
     if args.record_of_lines is not None and (args.jobs or args.dask):
         raise UsageError("--coverage counts lines in one process; leave --jobs and --dask out")
-    if is_cases(args.program):
+    if programs.is_cases(args.program):
         args = _of_case(args)
     elif args.case is not None:
         raise UsageError(
@@ -58,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     # Here and not in the search: a call that never fits would be drawn until the time is over.
     refuse_unfit(task)
     seconds = args.seconds if args.seconds or args.runs else USUAL_SECONDS
-    with machines(args, GOES_ON) as executor, progress("fuzzing", args.runs or 0) as step:
+    with long_work.machines(args, GOES_ON) as executor, show.progress("fuzzing", args.runs or 0) as step:
         found = search(
             task,
             corpus,
@@ -71,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
             progress=step,
         )
     if args.json:
-        emit(_document(task, found))
+        show.emit(_document(task, found))
     else:
         _show(task, found)
-    return CLEAN if found.failing is None else FINDINGS
+    return entry.CLEAN if found.failing is None else entry.FINDINGS
 
 
 def _of_case(args: argparse.Namespace) -> argparse.Namespace:
@@ -82,7 +77,7 @@ def _of_case(args: argparse.Namespace) -> argparse.Namespace:
 
     Raises `UsageError` for what does not go with calls that are drawn.
     """
-    case = one_case(args)
+    case = cases.one_case(args)
     if args.function is not None:
         raise UsageError(f"a case calls a kernel; leave --function out, or {case.path}")
     if case.expect and args.reference is None:
@@ -90,7 +85,7 @@ def _of_case(args: argparse.Namespace) -> argparse.Namespace:
             f"case {case.name} at {case.place} has expect, arrays for one call, and others are drawn; "
             "give a --reference, or run `mlusim check` for this call"
         )
-    found = applied(args, case)
+    found = cases.applied(args, case)
     found.seed = found.draws
     return found
 
@@ -98,11 +93,11 @@ def _of_case(args: argparse.Namespace) -> argparse.Namespace:
 def _task(args: argparse.Namespace) -> FuzzTask:
     if args.program is None:
         raise UsageError(f"name a BANG C file, {EXAMPLE}, or an operator")
-    names = tuple(names_in(args.only)) or tuple(checkers())
+    names = tuple(options.names_in(args.only)) or tuple(checkers())
     observers_of(names)
     given = named_values(args.arg, "--arg")
     subject: subjects.FuzzSubject
-    if is_source(args.program):
+    if programs.is_source(args.program):
         subject = _source(args)
     elif args.program.endswith(".py"):
         subject = _python(args)
@@ -110,7 +105,7 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         operator = _operator(args)
         given, subject = {**operator.draws, **given}, subjects.FuzzedOperator(operator.name)
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
-    boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
+    boards = tuple(options.boards_in(args.board, DEFAULT_BOARDS[:1]))
     if isinstance(subject, subjects.FuzzedKernel | subjects.FuzzedPython):  # the others launch by themselves
         for board, dim in itertools.product(boards, dims):
             grid_of(find_board(board), dim, kind_of(args.kind))
@@ -118,13 +113,13 @@ def _task(args: argparse.Namespace) -> FuzzTask:
 
 
 def _source(args: argparse.Namespace) -> subjects.FuzzedKernel | subjects.FuzzedFunction:
-    odd = next((word for word in args.arguments if not is_source(word)), None)
+    odd = next((word for word in args.arguments if not programs.is_source(word)), None)
     if odd is not None:
         raise UsageError(
             f"{odd!r} is no BANG C file; arguments of the kernel are given with --arg, {EXAMPLE}"
         )
     files, include = (args.program, *args.arguments), tuple(args.include)
-    define, around = tuple(defines(args.define).items()), (kind_of(args.kind).name, args.reference)
+    define, around = tuple(programs.defines(args.define).items()), (kind_of(args.kind).name, args.reference)
     if args.function is None:
         return subjects.FuzzedKernel(
             files, include, define, args.kernel, *around, case=_reference_of_case(args)
@@ -145,7 +140,7 @@ def _reference_of_case(args: argparse.Namespace) -> subjects.CaseReference | Non
 def _python(args: argparse.Namespace) -> subjects.FuzzedPython:
     unfit = next((o for o in ("include", "define", "function") if getattr(args, o)), None)
     if unfit is not None:
-        shown = CALL_OPTIONS.get(unfit, f"--{unfit}")
+        shown = programs.CALL_OPTIONS.get(unfit, f"--{unfit}")
         raise UsageError(f"{shown} goes with BANG C files; a Python file takes --kernel and --arg")
     if args.arguments:
         raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
@@ -158,7 +153,7 @@ def _operator(args: argparse.Namespace) -> Operator:
     unfit = next((o for o in OF_KERNELS if getattr(args, o)), None)
     if unfit is not None:
         raise UsageError(
-            f"{CALL_OPTIONS.get(unfit, f'--{unfit}')} goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
+            f"{programs.CALL_OPTIONS.get(unfit, f'--{unfit}')} goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
         )
     if args.arguments:
         raise UsageError(f"one operator is searched at a time; leave {args.arguments[0]!r} out")
@@ -210,7 +205,7 @@ def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
 
 
 def _show(task: FuzzTask, found: FuzzResult) -> None:
-    console, failing = output(), found.failing
+    console, failing = show.output(), found.failing
     if failing is not None:
         for one in renderables(report_of(task.checkers, [failing.checked])):
             console.print(one, soft_wrap=True)

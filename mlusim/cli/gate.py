@@ -8,10 +8,8 @@ from attrs import frozen
 from rich.text import Text
 
 import mlusim
+from mlusim.cli import options, plain_text, show
 from mlusim.cli.arguments.shared import USUAL_THRESHOLD, threshold
-from mlusim.cli.options import write_text
-from mlusim.cli.plain_text import remark
-from mlusim.cli.show import output
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_text
@@ -68,10 +66,10 @@ class Gate:
         with changing(self.target):  # another report may have written its calls since this one began
             before = _read(self.target, self.of) if Path(self.target).is_file() else None
             made = merged(before, fit, mlusim.__version__, exists, self.of)
-            write_text(self.target, baseline_text(made))
+            options.write_text(self.target, baseline_text(made))
         unfit = sum(not one.fit for one in measured)
         left = f"; {unfit} that did not pass left out" if unfit else ""
-        remark(f"{self.target}: {counted(len(made.entries), ONE[self.of], self.of)}{left}")
+        plain_text.remark(f"{self.target}: {counted(len(made.entries), ONE[self.of], self.of)}{left}")
 
 
 def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
@@ -113,7 +111,7 @@ def exists(key: Key) -> bool:
 
 def show_comparison(found: BaselineComparison) -> None:
     """Print the comparison below the tables."""
-    console = output()
+    console = show.output()
     console.print()
     for kind, text in lines(found):
         console.print(Text.assemble((f"{kind}: ", STYLES.get(kind, "dim")), text), soft_wrap=True)
@@ -126,8 +124,8 @@ def show_comparison(found: BaselineComparison) -> None:
 def tell_comparison(found: BaselineComparison) -> None:
     """Say it on standard error, where standard output is a file's."""
     for kind, text in lines(found):
-        remark(f"{kind}: {text}")
-    remark(headline(found, mlusim.__version__))
+        plain_text.remark(f"{kind}: {text}")
+    plain_text.remark(headline(found, mlusim.__version__))
 
 
 def _read(name: str, of: str) -> Baseline:

@@ -9,12 +9,7 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.long_work import collected, machines, refuse_odd
-from mlusim.cli.options import boards_in
-from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import defines, is_source
-from mlusim.cli.show import emit, output, progress
+from mlusim.cli import entry, long_work, options, plain_text, programs, show
 from mlusim.errors import UsageError
 from mlusim.judge.judging import Candidate, candidates, judge, kept_seed, prepare, task_of
 from mlusim.judge.verdict import FAULT, LIMIT, RIGHT
@@ -25,7 +20,7 @@ from mlusim.text_grid import table
 
 def run(args: argparse.Namespace) -> int:
     """Judge all; returns 1 where a candidate is not right or has findings."""
-    refuse_odd(args)
+    long_work.refuse_odd(args)
     if args.reference is None:
         raise UsageError(
             "nothing says what is right; give a file with inputs and a reference, --reference FILE.py"
@@ -35,14 +30,14 @@ def run(args: argparse.Namespace) -> int:
     paths = list(_files(args.candidates))
     wanted = _wanted(args, paths)
     for sentence in prepare(wanted[0].task):
-        remark(f"note: {sentence}")
-    with machines(args) as executor:
+        plain_text.remark(f"note: {sentence}")
+    with long_work.machines(args) as executor:
         found = _judged(args, wanted, executor)
     if args.json:
-        emit({"mlusim": mlusim.__version__, "verdicts": found})
+        show.emit({"mlusim": mlusim.__version__, "verdicts": found})
     else:
         _show(found)
-    return CLEAN if all(one["verdict"] == RIGHT for one in found) else FINDINGS
+    return entry.CLEAN if all(one["verdict"] == RIGHT for one in found) else entry.FINDINGS
 
 
 def _files(words: Sequence[str]) -> Iterator[str]:
@@ -55,7 +50,7 @@ def _files(words: Sequence[str]) -> Iterator[str]:
             if not inside:
                 raise UsageError(f"the folder {word} has no .mlu file")
             yield from inside
-        elif not is_source(word):
+        elif not programs.is_source(word):
             raise UsageError(f"{word} is no BANG C file; candidates end in .mlu")
         else:
             yield word
@@ -69,7 +64,7 @@ def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
         raise UsageError(f"--seed {seed} is below 0; give 0 or more")
     if args.kind is not None:
         kind_of(args.kind)
-    (board,) = boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS[:1])
+    (board,) = options.boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS[:1])
     task = task_of(
         args.reference,
         board,
@@ -81,7 +76,7 @@ def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
         seconds=args.seconds,
         memory=args.memory,
         include=tuple(args.include),
-        define=tuple(defines(args.define).items()),
+        define=tuple(programs.defines(args.define).items()),
         kernel=args.kernel,
         function=args.function,
     )
@@ -94,7 +89,7 @@ def names_of_cases(words: Sequence[str]) -> list[str]:
 
 
 def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any) -> list[dict[str, Any]]:
-    with progress("judging", len(wanted)) as step:
+    with show.progress("judging", len(wanted)) as step:
         judging = judge(
             wanted,
             executor,
@@ -103,7 +98,7 @@ def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any
             restart=args.restart,
             progress=lambda found: step(str(found["candidate"])),
         )
-        return collected(judging, args.output, "verdicts")
+        return long_work.collected(judging, args.output, "verdicts")
 
 
 def _show(found: Sequence[Mapping[str, Any]]) -> None:
@@ -120,7 +115,7 @@ def _show(found: Sequence[Mapping[str, Any]]) -> None:
             one["bound"] or "-",
             str(len(one["findings"]) + one["more_findings"]),
         )
-    console = output()
+    console = show.output()
     console.print(made)
     for one in found:
         for line in _wrong(one):

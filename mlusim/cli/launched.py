@@ -10,10 +10,7 @@ from rich.text import Text
 
 from mlusim.check.checking import printing_aside, problem_of, sentence_of
 from mlusim.check.other_processes import Forked, threads_watched
-from mlusim.cli.entry import CLEAN, FINDINGS, USAGE
-from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import is_source, program_on
-from mlusim.cli.show import output
+from mlusim.cli import entry, plain_text, programs, show
 from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.device import devices_on
@@ -62,15 +59,19 @@ class Launched:
         if isinstance(ended, MlusimError):
             raise ended
         if isinstance(ended, Run) and ended.status == SUCCESS and problem_of(ended):
-            output().print(Text(problem_of(ended), style="bold red"))
-            return FINDINGS
+            show.output().print(Text(problem_of(ended), style="bold red"))
+            return entry.FINDINGS
         sentence = _ending(ended)
         if not sentence and not self.launches:
             sentence = "nothing was launched" + (f": {ended.message}" if isinstance(ended, Run) else "")
         if sentence:
-            remark(f"error: {' '.join(sentence.split())}")
-            return USAGE
-        return FINDINGS if any(getattr(found, "level", "") != "note" for found in self.findings) else CLEAN
+            plain_text.remark(f"error: {' '.join(sentence.split())}")
+            return entry.USAGE
+        return (
+            entry.FINDINGS
+            if any(getattr(found, "level", "") != "note" for found in self.findings)
+            else entry.CLEAN
+        )
 
 
 def launched(program: Program, *, lines: bool, processes: bool = True, board: str | None = None) -> Launched:
@@ -130,20 +131,20 @@ def launched_on(
     args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, lines: bool, aside: bool
 ) -> tuple[Program, Launched]:
     """Return the program that the command line describes for *board*, and what it launches there; None is a script's own."""
-    program = program_on(args, checks, board)
-    where = None if is_source(args.program) else board
+    program = programs.program_on(args, checks, board)
+    where = None if programs.is_source(args.program) else board
     with printing_aside() if aside else contextlib.nullcontext():
         return program, launched(program, lines=lines, processes=lines, board=where)
 
 
 def usual_boards(args: argparse.Namespace, boards: Sequence[str]) -> Sequence[str | None]:
     """Return the boards where none is named: a script or a test has boards of its own."""
-    return boards if is_source(args.program) else (None,)
+    return boards if programs.is_source(args.program) else (None,)
 
 
 def kernel_wanted(args: argparse.Namespace) -> str | None:
     """Return the kernel whose launches are wanted; of a BANG C file ``--kernel`` says what is launched."""
-    return None if is_source(args.program) else args.kernel
+    return None if programs.is_source(args.program) else args.kernel
 
 
 def refuse_options(args: argparse.Namespace, options: Sequence[str], words: str) -> None:

@@ -22,8 +22,6 @@ from attrs import frozen
 
 import mlusim
 from mlusim.cli import entry, plain_text
-from mlusim.cli.entry import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
-from mlusim.cli.plain_text import remark
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
 from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
 from mlusim.files.reading import shown
@@ -176,21 +174,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse, after --help and --version
-        return leaving.code if isinstance(leaving.code, int) else CLEAN
+        return leaving.code if isinstance(leaving.code, int) else entry.CLEAN
     except MlusimError as error:
         return _refuse(error)
     except BrokenPipeError:
         return _pipe_closed()
     except KeyboardInterrupt as stop:
-        return _tell(" ".join(["interrupted", *getattr(stop, "__notes__", ())]), INTERRUPTED)
+        return _tell(" ".join(["interrupted", *getattr(stop, "__notes__", ())]), entry.INTERRUPTED)
     except OSError as error:
         if error.filename is None:
             drop_output()
-        return _tell(complaint(error), USAGE)
+        return _tell(complaint(error), entry.USAGE)
     except MemoryError:
-        return _tell("the host has not enough memory for this; try a smaller case", USAGE)
+        return _tell("the host has not enough memory for this; try a smaller case", entry.USAGE)
     except Exception as error:  # noqa: BLE001 - a user never sees a traceback
-        return _tell(_unexpected(error), FAULT)
+        return _tell(_unexpected(error), entry.FAULT)
     return code
 
 
@@ -211,7 +209,7 @@ def _run(arguments: Sequence[str]) -> int:
         raise UsageError(f"{prog} takes no {surplus[0]!r}; see `{prog} --help`")
     if verb is None:
         parser.print_help()
-        return CLEAN
+        return entry.CLEAN
     args.typed = shlex.join(["mlusim", *arguments])
     if getattr(args, "verbose", False):
         _log_hosts(args)
@@ -316,7 +314,7 @@ def _tell(sentence: str, code: int) -> int:
 
 def _refuse(error: MlusimError) -> int:
     """Print one sentence, and beneath it what the error shows: a line of source with its caret."""
-    code = FAULT if isinstance(error, Fault) else USAGE
+    code = entry.FAULT if isinstance(error, Fault) else entry.USAGE
     below = error.shown
     if isinstance(error, Fault):
         below = sources.excerpt_of_fault(error)
@@ -337,7 +335,7 @@ def _unexpected(error: Exception) -> str:
 def _pipe_closed() -> int:
     """Exit quietly: the reader of the output has closed the pipe."""
     drop_output()
-    return BROKEN_PIPE
+    return entry.BROKEN_PIPE
 
 
 # -- the engine, and what is said where there is no compiler -------------------------------------------
@@ -351,7 +349,7 @@ def settled(args: argparse.Namespace) -> str:
     asked = getattr(args, "engine", None)
     chosen = asked or AUTO
     if asked in (AUTO, NATIVE) and getattr(args, "launches", True) and build.available() is None:
-        remark(f"note: {build.no_compiler()}")
+        plain_text.remark(f"note: {build.no_compiler()}")
         chosen = PYTHON
     if hasattr(args, "engine"):
         args.engine = chosen
@@ -366,7 +364,7 @@ def telling_engines() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
             if issubclass(category, Remark):
-                remark(f"note: {message}")
+                plain_text.remark(f"note: {message}")
             else:
                 before(message, category, *more)
 

@@ -11,13 +11,8 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.cli import plan_source
+from mlusim.cli import cases, options, plain_text, plan_answer, plan_source, programs
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.cases import applied, one_case
-from mlusim.cli.options import boards_in, format_of
-from mlusim.cli.plain_text import remark
-from mlusim.cli.plan_answer import SUFFIXES, PlanAnswer, deliver, frontier_names
-from mlusim.cli.programs import is_cases, is_source, refuse_call_arguments
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable
@@ -62,25 +57,25 @@ def run(args: argparse.Namespace) -> int:
 
     Raises `UsageError` for anything that the command line gets wrong.
     """
-    form = format_of(args, SUFFIXES, UNKNOWN if args.output else TEXT)
+    form = options.format_of(args, plan_answer.SUFFIXES, UNKNOWN if args.output else TEXT)
     if form == UNKNOWN:
-        told = f"the suffix {Path(args.output).suffix!r}; use {', '.join(SUFFIXES)}"
+        told = f"the suffix {Path(args.output).suffix!r}; use {', '.join(plan_answer.SUFFIXES)}"
         raise UsageError(f"{args.output} has {told}, or say with --format what it is")
     check_writable(args.output)
-    if is_cases(args.operator[0]):
+    if programs.is_cases(args.operator[0]):
         args.program, *args.arguments = args.operator
-        args = applied(args, one_case(args))
+        args = cases.applied(args, cases.one_case(args))
         args.operator = [args.program, *args.arguments]
-    answers = plan_source.answers(args, form) if is_source(args.operator[0]) else _of_operator(args)
-    deliver(answers, form=form, file=args.output, title=f"The plan of {args.operator[0]}")
+    answers = plan_source.answers(args, form) if programs.is_source(args.operator[0]) else _of_operator(args)
+    plan_answer.deliver(answers, form=form, file=args.output, title=f"The plan of {args.operator[0]}")
     return 0 if all(a.good for a in answers) else 1
 
 
-def _of_operator(args: argparse.Namespace) -> list[PlanAnswer]:
+def _of_operator(args: argparse.Namespace) -> list[plan_answer.PlanAnswer]:
     """Return the answers for an operator, or for a Python file that holds a plan."""
     if len(args.operator) > 1:
         raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
-    refuse_call_arguments(args)
+    programs.refuse_call_arguments(args)
     if args.case is not None:
         raise UsageError("--case goes with cases.toml; an operator's plan takes values with --set")
     question = _understood(args)
@@ -94,7 +89,7 @@ def _of_operator(args: argparse.Namespace) -> list[PlanAnswer]:
 
 
 def _understood(args: argparse.Namespace) -> PlanQuestion:
-    boards = tuple(boards_in(args.board, DEFAULT_BOARDS[:1]))
+    boards = tuple(options.boards_in(args.board, DEFAULT_BOARDS[:1]))
     (name,) = args.operator
     if name.endswith(".py"):
         plans = plans_in(Path(name))
@@ -128,7 +123,7 @@ def _values(texts: Iterable[str]) -> dict[str, int]:
 # -- the four questions -----------------------------------------------------------------------------
 
 
-def _layouts(question: PlanQuestion) -> list[PlanAnswer]:
+def _layouts(question: PlanQuestion) -> list[plan_answer.PlanAnswer]:
     if question.values:
         return _described(question, question.plans, question.values)
     answers = []
@@ -144,12 +139,14 @@ def _layouts(question: PlanQuestion) -> list[PlanAnswer]:
     return answers
 
 
-def _described(question: PlanQuestion, plans: Sequence[Plan], values: Mapping[str, int]) -> list[PlanAnswer]:
+def _described(
+    question: PlanQuestion, plans: Sequence[Plan], values: Mapping[str, int]
+) -> list[plan_answer.PlanAnswer]:
     answers = []
     for board, dtype in question.places_of(plans[0]):
         plan, layout = choose(plans, board, values, dtype=dtype)
         answers.append(
-            PlanAnswer(
+            plan_answer.PlanAnswer(
                 render.layout_view(layout, plan),
                 layout.to_json(),
                 layout.fits,
@@ -175,24 +172,25 @@ def _concerned(question: PlanQuestion, names: Sequence[str]) -> list[Plan]:
     return found
 
 
-def _largest(question: PlanQuestion, variable: str) -> list[PlanAnswer]:
+def _largest(question: PlanQuestion, variable: str) -> list[plan_answer.PlanAnswer]:
     answers = []
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
         found = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
         views = [render.largest_view(found), *([None] * (len(found) - 1))]
         answers += [
-            PlanAnswer(v, f.to_json(), f.largest is not None) for v, f in zip(views, found, strict=True)
+            plan_answer.PlanAnswer(v, f.to_json(), f.largest is not None)
+            for v, f in zip(views, found, strict=True)
         ]
     if variable in question.values:
         given = f"{variable}={question.values[variable]}"
-        remark(f"note: --max looks for {variable}; {given} of --set is not used")
+        plain_text.remark(f"note: --max looks for {variable}; {given} of --set is not used")
     return answers
 
 
-def _frontiers(question: PlanQuestion, text: str) -> list[PlanAnswer]:
-    names = frontier_names(text)
-    answers: list[PlanAnswer] = []
+def _frontiers(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
+    names = plan_answer.frontier_names(text)
+    answers: list[plan_answer.PlanAnswer] = []
     refusals: list[UsageError] = []
     for plan in _concerned(question, names):
         fixed = _fixed(question, plan, names)
@@ -206,20 +204,22 @@ def _frontiers(question: PlanQuestion, text: str) -> list[PlanAnswer]:
     if refusals and not answers:
         raise refusals[0]
     for sentence in dict.fromkeys(str(refusal) for refusal in refusals):
-        remark(f"left out: {sentence}")
+        plain_text.remark(f"left out: {sentence}")
     return answers
 
 
-def _frontier_answer(frontier: Frontier, plan: str, board: str, dtype: DType | None) -> PlanAnswer:
+def _frontier_answer(
+    frontier: Frontier, plan: str, board: str, dtype: DType | None
+) -> plan_answer.PlanAnswer:
     held = ", ".join(f"{k}={v}" for k, v in frontier.fixed.items())
     title = f"{plan} on {board}{', ' + dtype.name if dtype else ''}{': ' + held if held else ''}"
     view = Group(Text(title, style="bold"), render.frontier_view(frontier))
     facts = {"plan": plan, "board": board, "dtype": dtype.name if dtype else None, **frontier.to_json()}
     good = bool(len(frontier) and (frontier.ys >= 0).any())
-    return PlanAnswer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
+    return plan_answer.PlanAnswer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
 
 
-def _claims(question: PlanQuestion, text: str) -> list[PlanAnswer]:
+def _claims(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
     """Compare a stated limit, or every limit that the plans and their documents' drawings carry."""
     check_names(question.plans, list(question.values))
     held = [(p, _stated(p, text)) for p in question.plans] if text else _stored(question.plans)
@@ -229,7 +229,7 @@ def _claims(question: PlanQuestion, text: str) -> list[PlanAnswer]:
         if found and not text:
             facts = {"plan": plan.name, "findings": [f.to_json() for f in found]}
             answers.append(
-                PlanAnswer(
+                plan_answer.PlanAnswer(
                     Group(Text(plan.name, style="bold"), render.findings_view(found)), facts, good=False
                 )
             )
@@ -254,9 +254,9 @@ def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
     return [(p, p.claims) for plan in plans for p in (plan, *plan.drawings)]
 
 
-def _compared(comparison: Comparison) -> PlanAnswer:
+def _compared(comparison: Comparison) -> plan_answer.PlanAnswer:
     good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
-    return PlanAnswer(render.comparison_view(comparison), comparison.to_json(), good)
+    return plan_answer.PlanAnswer(render.comparison_view(comparison), comparison.to_json(), good)
 
 
 def plans_in(path: Path) -> tuple[Plan, ...]:

@@ -9,10 +9,9 @@ from typing import Any
 from attrs import evolve, frozen
 from rich.console import Console, RenderableType
 
+from mlusim.cli import options, show
 from mlusim.cli.arguments.listing import PLAN_FORMATS
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.options import write_text
-from mlusim.cli.show import output
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.plan.svg import BoardColumn, boards_svg
@@ -71,14 +70,14 @@ def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title
     if form == TEXT and file is None:
         views = [a.view for a in answers if a.view is not None]
         for number, view in enumerate(views):
-            output().print(*([""] if number else []), view, sep="\n", soft_wrap=isinstance(view, str))
+            show.output().print(*([""] if number else []), view, sep="\n", soft_wrap=isinstance(view, str))
         return
     who = f"--format {form}" if file is None else file
     text = _text(answers, form, who, title)
     if file is None:
         sys.stdout.write(text)
     else:
-        write_text(file, text)
+        options.write_text(file, text)
 
 
 def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str:

@@ -9,10 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli.options import boards_in
-from mlusim.cli.plan_answer import PlanAnswer, frontier_names
-from mlusim.cli.programs import other_call, source_program
-from mlusim.cli.show import kib
+from mlusim.cli import options, plan_answer, programs, show
 from mlusim.counted import plural
 from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file
 from mlusim.files.reading import shown
@@ -53,7 +50,7 @@ TESTED = (
 )
 
 
-def answers(args: argparse.Namespace, form: str) -> list[PlanAnswer]:
+def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]:
     """Return how the kernel divides its arrays, on each board; it is not good where one part overwrites what another holds.
 
     In a *form* with pictures the largest value has one too, which the search alone does not need.
@@ -64,13 +61,13 @@ def answers(args: argparse.Namespace, form: str) -> list[PlanAnswer]:
             f"--{unfit} goes with an operator's plan; of a BANG C file the plan is what one launch shows"
         )
     args.program, *args.arguments = args.operator
-    boards = boards_in(args.board, DEFAULT_BOARDS[:1])
+    boards = options.boards_in(args.board, DEFAULT_BOARDS[:1])
     if args.max:
         name = args.max.removeprefix("-D")
         found = _on_each(args, boards, lambda call: largest_value(call, name, carved=form in DRAWN))
         return [_largest(one, last=one is found[-1], form=form) for one in found]
     if args.frontier:
-        x, y = (name.removeprefix("-D") for name in frontier_names(args.frontier))
+        x, y = (name.removeprefix("-D") for name in plan_answer.frontier_names(args.frontier))
         fronts = _on_each(args, boards, lambda call: frontier_of(Shapes(call), x, y))
         return [_frontier(one, last=one is fronts[-1]) for one in fronts]
     if args.claim is not None:
@@ -95,11 +92,11 @@ def answers(args: argparse.Namespace, form: str) -> list[PlanAnswer]:
     return [answer for found in kernels for answer in _carved(found)]
 
 
-def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[PlanAnswer]:
+def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanAnswer]:
     """Return the answers, of which the first shows all boards."""
     view = Group(*_views(found))
     return [
-        PlanAnswer(
+        plan_answer.PlanAnswer(
             None if number else view,
             one if isinstance(one, dict) else _document(one),
             isinstance(one, Carving) and not one.findings,
@@ -139,10 +136,12 @@ def _on_each(
 def _call(args: argparse.Namespace, board: str) -> "SearchedCall":
     around = argparse.Namespace(**{**vars(args), "board": board})
     if args.function is not None:
-        function = other_call(argparse.Namespace(**{**vars(around), "seed": args.draws, "effects": None}))
+        function = programs.other_call(
+            argparse.Namespace(**{**vars(around), "seed": args.draws, "effects": None})
+        )
         assert isinstance(function, HostFunctionCall)
         return function
-    call = source_program(around, ())
+    call = programs.source_program(around, ())
     if not isinstance(call, KernelCall):
         raise UsageError(
             f"a plan is that of one kernel; name it, as in `mlusim plan {args.program} --kernel K`"
@@ -229,13 +228,13 @@ def _line(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
-def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> PlanAnswer:
+def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> plan_answer.PlanAnswer:
     """Return the largest value on one board, and what fails above it; the *last* says how it was found.
 
     In a *form* with pictures it has the division at the largest value.
     """
     if isinstance(one, dict):
-        return PlanAnswer(_refused(one), one, good=False, column=_column(one))
+        return plan_answer.PlanAnswer(_refused(one), one, good=False, column=_column(one))
     begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
     lines = [*_passed_lines(one), _line(begin + _end(one), "bold")]
     binds = None if one.binding is None or fails is None or fails.kind == "limit" else one.binding
@@ -268,7 +267,7 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> Pl
     # Once, behind the last board: it is the same for all of them.
     note: list[RenderableType] = ["", Text(found, style="dim")] if last else []
     good = one.largest is not None and one.passed is None
-    return PlanAnswer(Group(*lines, *note), one.to_json(), good, picture, column=column)
+    return plan_answer.PlanAnswer(Group(*lines, *note), one.to_json(), good, picture, column=column)
 
 
 def _picture(one: LargestValue, lines: Sequence[str], found: str, form: str) -> str:
@@ -331,10 +330,10 @@ def _branching(one: LargestValue) -> str:
     return f"{one.kernel} branches ({places}), so that values that were not run may behave in another way."
 
 
-def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> PlanAnswer:
+def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> plan_answer.PlanAnswer:
     """Return the frontier on one board; the *last* says how it was found."""
     if isinstance(one, dict):
-        return PlanAnswer(_refused(one), one, good=False)
+        return plan_answer.PlanAnswer(_refused(one), one, good=False)
     found = one.frontier
     title = Text(one.title, style="bold")
     note: list[RenderableType] = ["", Text(TRACED, style="dim")] if last else []
@@ -347,13 +346,13 @@ def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> PlanAnswe
     shown = [frontier_view(found, every=True)] if len(found) or not late else []
     view = Group(title, *shown, *why, *note)
     drawn = frontier_svg(found, one.title) if len(found) else ""
-    return PlanAnswer(view, one.to_json(), good, drawn, found.to_csv())
+    return plan_answer.PlanAnswer(view, one.to_json(), good, drawn, found.to_csv())
 
 
-def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> PlanAnswer:
+def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> plan_answer.PlanAnswer:
     """Return the verdict on one board, and the first shapes where claim and runs differ; the *last* says how it was tested."""
     if isinstance(one, dict):
-        return PlanAnswer(_refused(one), one, good=False)
+        return plan_answer.PlanAnswer(_refused(one), one, good=False)
     style = "green" if one.verdict is Verdict.SAME else "yellow" if one.holds else "red"
     verdict = one.verdict.value.replace("the plan", "what runs")
     lines = [Text.assemble((one.claim, "bold"), f", {one.kernel} on {one.board}: ", (verdict, style))]
@@ -369,7 +368,7 @@ def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> PlanAnswer:
     if one.cut:
         lines.append(_line(f"  {one.cut}", "bold red"))
     note: list[RenderableType] = ["", Text(TESTED, style="dim")] if last else []
-    return PlanAnswer(Group(*lines, *note), one.to_json(), one.holds)
+    return plan_answer.PlanAnswer(Group(*lines, *note), one.to_json(), one.holds)
 
 
 def _refused(one: Mapping[str, Any]) -> Text:
@@ -421,15 +420,15 @@ def _memory(found: Carving) -> Iterator[str]:
     """Yield how much of each memory the arrays and the stack take, of what there is."""
     arch = find_board(found.board).arch
     for space, total in totals_of(found).items():
-        share = f"{kib(total.declared)} of {kib(total.limit)} KiB"
+        share = f"{show.kib(total.declared)} of {show.kib(total.limit)} KiB"
         taken = arch.stack_taken(space, total.declared)
         told = [f"{space} {share}{taken}"]
         if total.reserve and space == "NRAM":
             left = min(total.reserve, total.limit - total.declared)
-            told.append(f"stack {kib(total.stack)} of the {kib(left)} KiB that are left to it")
+            told.append(f"stack {show.kib(total.stack)} of the {show.kib(left)} KiB that are left to it")
         if total.slack >= 0:
             # Without the reserve of the stack, which a declaration may take and the compiler then misses.
-            told.append(f"{kib(total.slack)} KiB more may be declared")
+            told.append(f"{show.kib(total.slack)} KiB more may be declared")
         yield "; ".join(told)
 
 

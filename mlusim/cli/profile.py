@@ -8,14 +8,9 @@ from typing import Any
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import printing_aside
-from mlusim.cli.cases import each
-from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli import cases, entry, options, plain_text, programs, show
 from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
-from mlusim.cli.options import boards_in
-from mlusim.cli.plain_text import remark, wrote
-from mlusim.cli.programs import is_cases, program_and_kernel
-from mlusim.cli.show import emit, output
 from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
@@ -35,11 +30,11 @@ from mlusim.report.whatif import what_if_table
 def run(args: argparse.Namespace) -> int:
     """Profile; returns 1 for findings, failed accuracy or a regression, 2 for an error of the program, 3 after a fault."""
     check_writable(args.trace, args.html)
-    if is_cases(args.program):
-        return each(args, run)
-    boards = boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
+    if programs.is_cases(args.program):
+        return cases.each(args, run)
+    boards = options.boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
     gate = gate_in(args, LAUNCHES)
-    program, kernel = program_and_kernel(args)
+    program, kernel = programs.program_and_kernel(args)
     with printing_aside() if args.json else contextlib.nullcontext():
         native = args.engine == NATIVE
         run_ = launched(program, lines=not native, processes=not native)
@@ -54,27 +49,31 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         document = {"program": args.program, "launches": [launch_facts(launch) for launch in alone]}
         asked = {} if study is None else {"what_if": study.to_json()}
-        emit(document | asked | ({} if found is None else {"comparison": comparison_json(found)}))
+        show.emit(document | asked | ({} if found is None else {"comparison": comparison_json(found)}))
     elif shown:
-        output().print(launches_view(shown, lines=args.lines, every=args.lines or args.launch is not None))
+        show.output().print(
+            launches_view(shown, lines=args.lines, every=args.lines or args.launch is not None)
+        )
         if study is not None:
-            output().print("", what_if_table(study), sep="\n")
+            show.output().print("", what_if_table(study), sep="\n")
         if found is not None:
             show_comparison(found)
     more = {"study": study, "found": found, "ended": run_.told}
     _write(args, alone, more)
     gate.store(measured, exists)
-    return Launched(alone, run_.ended).finish() or (CLEAN if found is None or found.passed else FINDINGS)
+    return Launched(alone, run_.ended).finish() or (
+        entry.CLEAN if found is None or found.passed else entry.FINDINGS
+    )
 
 
 def _write(args: argparse.Namespace, alone: Sequence[Launch], more: Mapping[str, Any]) -> None:
     """Write the launches to the files that *args* name; *more* is what a page has besides."""
     if args.trace and alone:
         write_launches(args.trace, alone)
-        wrote("timeline", args.trace)
+        plain_text.wrote("timeline", args.trace)
     if args.html and alone:
         write_page(args.html, alone, program=args.program, command=args.typed, **more)
-        wrote("page", args.html)
+        plain_text.wrote("page", args.html)
     if not alone:
         _tell_unwritten([name for name in (args.html, args.trace) if name])
 
@@ -83,7 +82,7 @@ def _tell_unwritten(names: Sequence[str]) -> None:
     """Say which files there are none of, for no launch has anything to draw."""
     if names:
         verb = "are" if len(names) > 1 else "is"
-        remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
+        plain_text.remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
 
 
 def _compared(

@@ -13,16 +13,10 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
+from mlusim.cli import campaign, cases, entry, options, plain_text, programs, show
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.campaign import exit_code, jobs, perform, show, studies_of
-from mlusim.cli.cases import chosen, each
-from mlusim.cli.entry import CLEAN, FINDINGS
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.launched import Launched, kernel_wanted, launched_on, refuse_options, usual_boards
-from mlusim.cli.options import boards_in, format_of, names_in, write_text
-from mlusim.cli.plain_text import remark
-from mlusim.cli.programs import is_cases, is_program, operators_behind, refuse_call_arguments
-from mlusim.cli.show import output, progress
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
@@ -83,20 +77,20 @@ GATED = ("json", "md", "html")  # formats that have room for a comparison
 
 def run(args: argparse.Namespace) -> int:
     """Run the cases and write the report; returns 1 for findings, failed accuracy or a regression, 3 for a fault."""
-    form = format_of(args, {f".{name}": name for name in FORMATS}, TEXT)
+    form = options.format_of(args, {f".{name}": name for name in FORMATS}, TEXT)
     if form == TEXT and args.output:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
     args.program = next(iter(args.operators), None)
-    if is_cases(args.program):
+    if programs.is_cases(args.program):
         return _each_case(args, form)
-    if is_program(args.program):
+    if programs.is_program(args.program):
         return _report_program(args, form)
-    refuse_call_arguments(args)
-    args.operators += operators_behind(args)
+    programs.refuse_call_arguments(args)
+    args.operators += programs.operators_behind(args)
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
-    policies = names_in(args.policy)
+    policies = options.names_in(args.policy)
     # The key of a call in a baseline is operator, case and board: two policies would be one call.
     if policies and (args.baseline or args.write_baseline):
         raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
@@ -104,28 +98,28 @@ def run(args: argparse.Namespace) -> int:
     lines = form == "html" and not args.no_lines and args.engine != NATIVE
     wanted = [
         evolve(job, lines=lines and not find_case(find_operator(job.operator), job.case).long)
-        for job in jobs_of(jobs(args), policies)
+        for job in jobs_of(campaign.jobs(args), policies)
     ]
     gate = report_gate(args, wanted)
-    records = perform(wanted, args.jobs)
+    records = campaign.perform(wanted, args.jobs)
     measured = [measured_call(record) for record in records]
     found = gate.compared(measured, exists)
     asked = form == "html" or args.what_if
-    studies = studies_of(records, args.jobs) if asked else []
+    studies = campaign.studies_of(records, args.jobs) if asked else []
     try:
         _write(args, form, records, Extras(found, studies, args.typed))
     finally:  # neither file costs the other
         gate.store(measured, exists)
-    return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)
+    return campaign.exit_code(records) or (entry.CLEAN if found is None or found.passed else entry.FINDINGS)
 
 
 def _each_case(args: argparse.Namespace, form: str) -> int:
     """Report each case of a file.  Raises `UsageError` for several cases in a format that is one document of one."""
     args.arguments = args.operators[1:]
-    if form not in {TEXT, "json"} and len(chosen(args)) > 1:
+    if form not in {TEXT, "json"} and len(cases.chosen(args)) > 1:
         raise UsageError(f"--format {form} goes with one case; name it with --case")
     args.json, args.format = form == "json", None
-    return each(args, lambda one: _report_program(one, form))
+    return cases.each(args, lambda one: _report_program(one, form))
 
 
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
@@ -136,8 +130,8 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
         return
     text = FORMATS[form](records, extras, mlusim.__version__)
     if args.output:
-        write_text(args.output, text)
-        remark(f"{args.output}: {len(records)} {plural(len(records), 'call')}")
+        options.write_text(args.output, text)
+        plain_text.remark(f"{args.output}: {len(records)} {plural(len(records), 'call')}")
     else:
         sys.stdout.write(text if form == "json" else lines_shown(text))
     if found is not None and (args.output or form not in GATED):
@@ -148,17 +142,17 @@ def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> No
     """Print the report as tables in the terminal; the first line is the verdict."""
     found = verdicts(records)
     met = bool(found) and all(verdict.passed for verdict in found)
-    output().print(Text(headline(found), style="bold green" if met else "bold red"))
-    output().print()
-    show(records)
+    show.output().print(Text(headline(found), style="bold green" if met else "bold red"))
+    show.output().print()
+    campaign.show(records)
     for board in boards_of(records):
-        output().print()
-        output().print(work_table(records, board))
-        output().print()
-        output().print(why_table(records, board))
+        show.output().print()
+        show.output().print(work_table(records, board))
+        show.output().print()
+        show.output().print(why_table(records, board))
     for told in (*(sentences(records) if explain else ()), *map(what_if_table, extras.studies)):
-        output().print()
-        output().print(told)
+        show.output().print()
+        show.output().print(told)
     if extras.found is not None:
         show_comparison(extras.found)
 
@@ -176,12 +170,12 @@ def _report_program(args: argparse.Namespace, form: str) -> int:
     refuse_options(
         args, OF_REPORTS, "goes with operators; `mlusim profile` measures a program against a baseline"
     )
-    boards = boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)
-    checks, kernel = tuple(names_in(args.check)), kernel_wanted(args)
+    boards = options.boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)
+    checks, kernel = tuple(options.names_in(args.check)), kernel_wanted(args)
     aside = form != TEXT and not args.output
     runs: list[Launched] = []
     program: Program | None = None
-    with progress("boards", len(boards)) as step:
+    with show.progress("boards", len(boards)) as step:
         for board in boards:
             lines = not args.no_lines and args.engine != NATIVE
             moved, run = launched_on(args, board, checks, lines=lines, aside=aside)
@@ -209,9 +203,9 @@ def _studied(program: Program, run: Launched) -> WhatIfStudy:
 def _show_launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
     for number, run in enumerate(runs):
         view = launches_view(list(enumerate(run.launches, 1)), every=True)
-        output().print(*([""] if number else []), view, sep="\n")
+        show.output().print(*([""] if number else []), view, sep="\n")
     if study is not None:
-        output().print("", what_if_table(study), sep="\n")
+        show.output().print("", what_if_table(study), sep="\n")
 
 
 def _write_launches(args: argparse.Namespace, form: str, made: Sequence[Launch], page: str) -> None:
@@ -222,8 +216,8 @@ def _write_launches(args: argparse.Namespace, form: str, made: Sequence[Launch],
         "md": lambda: _launches_markdown(made),
     }[form]()
     if args.output:
-        write_text(args.output, text)
-        remark(f"{args.output}: {len(made)} launch{'' if len(made) == 1 else 'es'}")
+        options.write_text(args.output, text)
+        plain_text.remark(f"{args.output}: {len(made)} launch{'' if len(made) == 1 else 'es'}")
     else:
         sys.stdout.write(text)
 

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.cli import entry
-from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.plain_text import print_lines, wrote
-from mlusim.cli.programs import expectation_of, is_call, is_cases, is_program, program_and_kernel
+from mlusim.cli import entry, plain_text, programs
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_arrays
@@ -54,14 +51,14 @@ def run(args: argparse.Namespace) -> int:
             "name what to run, as in `mlusim run tin_shift_forward`; `mlusim ops` lists operators"
         )
     check_writable(args.save, args.trace)
-    if is_cases(args.program):
+    if programs.is_cases(args.program):
         entry.collect_as_usual()
         return cases.each(args, run)
-    if not is_program(args.program):
+    if not programs.is_program(args.program):
         code: int = loaded(OPERATOR)(args)
         return code
-    program = program_and_kernel(args)[0]
-    if is_call(program, args):
+    program = programs.program_and_kernel(args)[0]
+    if programs.is_call(program, args):
         entry.collect_as_usual()
         return _run_call(args, program)
     return _run_program(args, program, loaded(PROGRAM, "launched"))
@@ -81,7 +78,7 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
     """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
     expected = None
     if args.reference is not None or args.expect or getattr(args, "named_case", None) is not None:
-        expected = expectation_of(args)
+        expected = programs.expectation_of(args)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
     judged: Mapping[str, expectation.Compared] = {} if expected is None else expected.compared(call, done)
     passed = all(one.accuracy.passed for one in judged.values())
@@ -96,12 +93,12 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
     try:
         if args.save:
             write_arrays(args.save, dict(done.outputs), keep=True)
-            wrote("outputs", args.save)
+            plain_text.wrote("outputs", args.save)
     finally:  # neither file costs the other
         if args.trace:
             launches.write_launches(args.trace, [done.launch])
-            wrote("timeline", args.trace)
-    return CLEAN if passed and not done.findings else FINDINGS
+            plain_text.wrote("timeline", args.trace)
+    return entry.CLEAN if passed and not done.findings else entry.FINDINGS
 
 
 def _call_document(
@@ -124,7 +121,7 @@ def _call_document(
 
 
 def _show_call(done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]) -> None:
-    print_lines(_told(done, judged))
+    plain_text.print_lines(_told(done, judged))
     if done.findings:
         console = show.output()
         for finding in done.findings:
@@ -173,9 +170,9 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
         )
     if args.trace and done.launches:
         launches.write_launches(args.trace, done.launches)
-        wrote("timeline", args.trace)
+        plain_text.wrote("timeline", args.trace)
     if isinstance(done.ended, SystemExit):
-        return _status(done.ended) or (FINDINGS if done.findings else 0)
+        return _status(done.ended) or (entry.FINDINGS if done.findings else 0)
     return done.finish() if done.launches or done.ended is not None else 0
 
 

@@ -7,12 +7,8 @@ from typing import Any
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli.campaign import exit_code, perform, show
-from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli import campaign, entry, plain_text, programs, show
 from mlusim.cli.options import names_in, parameters, read_inputs
-from mlusim.cli.plain_text import wrote
-from mlusim.cli.programs import operators_behind, refuse_call_arguments
-from mlusim.cli.show import emit, output, progress
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import write_arrays
 from mlusim.machine.hub import EveryStep
@@ -30,9 +26,9 @@ from mlusim.report.tables import detail, lines_table
 
 def run(args: argparse.Namespace) -> int:
     """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
-    if more := operators_behind(args):
+    if more := programs.operators_behind(args):
         raise UsageError(f"mlusim run takes no {more[0]!r} behind an operator; see `mlusim run --help`")
-    refuse_call_arguments(args)
+    programs.refuse_call_arguments(args)
     operator = find_operator(args.program)
     if args.policy is not None:
         policy_of(operator.name, operator.policies, args.policy)
@@ -63,7 +59,7 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
         raise
     if done.status != SUCCESS:
         if args.json:
-            emit(record_of(done).to_json())
+            show.emit(record_of(done).to_json())
         raise StatusError(done.status, f"{done.status.name}: {done.message}")
     return _finish(args, judged(done, arrays, params))
 
@@ -107,27 +103,27 @@ def _finish(args: argparse.Namespace, done: Run) -> int:
     _report(args, record)
     if not args.json:
         for finding in done.findings:
-            output().print(
+            show.output().print(
                 "", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n"
             )
     try:
         if args.save and done.status == SUCCESS:
             write_arrays(args.save, done.outputs, keep=True)
-            wrote("outputs", args.save)
+            plain_text.wrote("outputs", args.save)
     finally:  # neither file costs the other
         if args.trace:
             write_launches(args.trace, done.launches)
-            wrote("timeline", args.trace)
-    return CLEAN if record.clean else FINDINGS
+            plain_text.wrote("timeline", args.trace)
+    return entry.CLEAN if record.clean else entry.FINDINGS
 
 
 def _report(args: argparse.Namespace, record: CallRecord) -> None:
     if args.json:
-        emit(record.to_json())
+        show.emit(record.to_json())
     elif record.fault is None:  # `main` says the sentence of a fault
-        output().print(detail(record))
+        show.output().print(detail(record))
         if args.lines:
-            output().print(lines_table(record))
+            show.output().print(lines_table(record))
 
 
 # -- many cases ------------------------------------------------------------------------------------
@@ -149,16 +145,16 @@ def _cases(args: argparse.Namespace, operator: Operator) -> int:
         )
         for case in matching_cases(operator, board)
     ]
-    records = _kept(args, jobs) if args.save or args.trace else perform(jobs, args.jobs)
+    records = _kept(args, jobs) if args.save or args.trace else campaign.perform(jobs, args.jobs)
     if args.json:
         document = {"operator": operator.name, "board": board, "passed": all(r.clean for r in records)}
-        emit(document | {"runs": [record.to_json() for record in records]})
+        show.emit(document | {"runs": [record.to_json() for record in records]})
     else:
-        show(records)
+        campaign.show(records)
         for record in records if args.lines else ():
             if record.launches:
-                output().print("", Text(str(record.case), style="bold"), lines_table(record), sep="\n")
-    return exit_code(records)
+                show.output().print("", Text(str(record.case), style="bold"), lines_table(record), sep="\n")
+    return campaign.exit_code(records)
 
 
 def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
@@ -166,7 +162,7 @@ def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
     records: list[CallRecord] = []
     launches: list[Launch] = []
     outputs: dict[str, Any] = {}
-    with progress("running", len(jobs)) as step:
+    with show.progress("running", len(jobs)) as step:
         for job in jobs:
             record, done = executed(job)
             records.append(record)
@@ -177,9 +173,9 @@ def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
     try:
         if args.save:
             write_arrays(args.save, outputs, keep=True)
-            wrote("outputs", args.save)
+            plain_text.wrote("outputs", args.save)
     finally:  # neither file costs the other
         if args.trace:
             write_launches(args.trace, launches)
-            wrote("timeline", args.trace)
+            plain_text.wrote("timeline", args.trace)
     return records

@@ -5,11 +5,7 @@ import importlib
 from concurrent.futures import Executor
 
 import mlusim
-from mlusim.cli.campaign import exit_code, jobs, show
-from mlusim.cli.long_work import collected, machines, refuse_odd
-from mlusim.cli.options import names_in
-from mlusim.cli.programs import is_cases, is_native, is_source, refuse_call_arguments
-from mlusim.cli.show import emit, progress
+from mlusim.cli import campaign, long_work, options, programs, show
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
@@ -24,20 +20,22 @@ def run(args: argparse.Namespace) -> int:
     """Run what is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
     args.operators = [*args.operators, *args.arguments]
     first = args.operators[0] if args.operators else None
-    if first and (is_source(first) or is_cases(first) or (args.param and is_native(first))):
+    if first and (
+        programs.is_source(first) or programs.is_cases(first) or (args.param and programs.is_native(first))
+    ):
         return importlib.import_module(SOURCE).sweep(args)  # type: ignore[no-any-return]
-    refuse_call_arguments(args)
+    programs.refuse_call_arguments(args)
     if args.behind:
         raise UsageError(
             f"an operator takes no {args.behind[0]!r}; words behind -- go to a program with --param"
         )
-    refuse_odd(args)
-    wanted = jobs_of(jobs(args), names_in(args.policy))
+    long_work.refuse_odd(args)
+    wanted = jobs_of(campaign.jobs(args), options.names_in(args.policy))
     if not wanted:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
     come: list[CallRecord] = []
     try:
-        with machines(args) as executor:
+        with long_work.machines(args) as executor:
             records = _swept(args, wanted, executor, come)
     except Unwritten as refused:
         # A full disk must not take results that took hours: they are shown where no file holds them.
@@ -45,14 +43,14 @@ def run(args: argparse.Namespace) -> int:
             _show(args, come)
         raise
     _show(args, records)
-    return exit_code(records)
+    return campaign.exit_code(records)
 
 
 def _show(args: argparse.Namespace, records: list[CallRecord]) -> None:
     if args.json:
-        emit(document(records, mlusim.__version__))
+        show.emit(document(records, mlusim.__version__))
     else:
-        show(records)
+        campaign.show(records)
 
 
 def _swept(
@@ -62,7 +60,7 @@ def _swept(
 
     *come* takes the records as they come.
     """
-    with progress("sweeping", len(wanted)) as step:
+    with show.progress("sweeping", len(wanted)) as step:
 
         def told(record: CallRecord) -> None:
             come.append(record)
@@ -76,4 +74,4 @@ def _swept(
             workers=args.jobs,
             restart=args.restart,
         )
-        return collected(swept, args.output, "results")
+        return long_work.collected(swept, args.output, "results")

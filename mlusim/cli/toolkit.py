@@ -6,9 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlusim.cli.entry import CLEAN
-from mlusim.cli.programs import board_of
-from mlusim.cli.show import emit
+from mlusim.cli import entry, programs, show
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
@@ -19,12 +17,12 @@ else:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder, and print what to type."""
-    folder, board = Path(args.directory).expanduser().absolute(), board_of(args.board)
+    folder, board = Path(args.directory).expanduser().absolute(), programs.board_of(args.board)
     toolkits.make(folder, board)
     if args.json:
         variables = {"NEUWARE_HOME": str(folder), "PATH": f"{folder / 'bin'}{os.pathsep}$PATH"}
-        emit({"folder": str(folder), "board": board.name, "export": variables})
-        return CLEAN
+        show.emit({"folder": str(folder), "board": board.name, "export": variables})
+        return entry.CLEAN
     print(f"export NEUWARE_HOME={shlex.quote(str(folder))}")
     print('export PATH="$NEUWARE_HOME/bin:$PATH"')
-    return CLEAN
+    return entry.CLEAN

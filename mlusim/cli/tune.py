@@ -10,13 +10,7 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.cases import applied, one_case
-from mlusim.cli.entry import CLEAN, FINDINGS
-from mlusim.cli.long_work import collected, machines, refuse_odd
-from mlusim.cli.options import boards_in
-from mlusim.cli.plain_text import remark, wrote
-from mlusim.cli.programs import expectation_of, is_cases, kernel_call, program_to_try
-from mlusim.cli.show import emit, output, progress
+from mlusim.cli import cases, entry, long_work, options, plain_text, programs, show
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import usual_workers
@@ -47,27 +41,27 @@ OF_OPERATORS = ("case", "group", "policy", "check")
 def run(args: argparse.Namespace) -> int:
     """Try all, rank and show; returns 1 where no candidate fits and is right."""
     check_writable(args.html)
-    if is_cases(args.program):
-        args = applied(argparse.Namespace(**vars(args), seed=args.draws), one_case(args))
+    if programs.is_cases(args.program):
+        args = cases.applied(argparse.Namespace(**vars(args), seed=args.draws), cases.one_case(args))
     elif args.case is not None:
         raise UsageError(
             "--case names a case of a file of cases, as in `mlusim tune cases.toml --case small`"
         )
-    boards = boards_in(args.board, DEFAULT_BOARDS[:1])
+    boards = options.boards_in(args.board, DEFAULT_BOARDS[:1])
     task, found = tried(args, boards)
     documents = [
         _document(args, board, task, [one for one in found if one["board"] == board]) for board in boards
     ]
     if args.html:
         write_text(args.html, page_text(documents, args.typed), keep=True)
-        wrote("page", args.html)
+        plain_text.wrote("page", args.html)
     if args.json:
         document: Any = documents if len(documents) > 1 else documents[0]
-        emit(document)
+        show.emit(document)
     else:
         for number, document in enumerate(documents):
             _show(document, first=not number)
-    return CLEAN if any(one["best"] is not None for one in documents) else FINDINGS
+    return entry.CLEAN if any(one["best"] is not None for one in documents) else entry.FINDINGS
 
 
 def _document(
@@ -94,7 +88,7 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
     rows: Sequence[Mapping[str, Any]] = document["candidates"]
     able = [one for one in rows if one["rank"] is not None]
     out = [one for one in rows if one["rank"] is None]
-    console = output()
+    console = show.output()
     if not first:
         console.print("")
     if able:
@@ -130,14 +124,14 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
 def sweep(args: argparse.Namespace) -> int:
     """Try all and show; returns 1 where one does not fit or is wrong."""
     args.program, *args.arguments = args.operators
-    if is_cases(args.program):
-        args = applied(argparse.Namespace(**vars(args), seed=args.draws), one_case(args))
+    if programs.is_cases(args.program):
+        args = cases.applied(argparse.Namespace(**vars(args), seed=args.draws), cases.one_case(args))
     unfit = next((o for o in OF_OPERATORS if getattr(args, o)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with operators; a BANG C file takes --kernel, --arg and --param")
-    _, found = tried(args, boards_in(args.board, DEFAULT_BOARDS))
+    _, found = tried(args, options.boards_in(args.board, DEFAULT_BOARDS))
     if args.json:
-        emit(
+        show.emit(
             {
                 "mlusim": mlusim.__version__,
                 "program": args.program,
@@ -147,7 +141,7 @@ def sweep(args: argparse.Namespace) -> int:
         )
     else:
         _show_in_order(args, found)
-    return CLEAN if all(map(able, found)) else FINDINGS
+    return entry.CLEAN if all(map(able, found)) else entry.FINDINGS
 
 
 def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]]) -> None:
@@ -165,7 +159,7 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
             percent(one["compute_efficiency"]),
             one["bound"],
         )
-    console = output()
+    console = show.output()
     console.print(made)
     out = [one for one in found if not able(one)]
     if out:
@@ -181,11 +175,15 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
 
     Raises `UsageError` where none of them can be called.
     """
-    refuse_odd(args)
-    program = program_to_try(args, boards[0]) if args.param and not is_cases(args.program) else None
+    long_work.refuse_odd(args)
+    program = (
+        programs.program_to_try(args, boards[0])
+        if args.param and not programs.is_cases(args.program)
+        else None
+    )
     if program is not None:
         return _tried_programs(args, program, boards)
-    call, criterion = kernel_call(args, boards[0]), _criterion(args)
+    call, criterion = programs.kernel_call(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
     # What is good on one board decides what is tried next, and would be another thing on each.
@@ -195,7 +193,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
         )
     wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
     task = tuning.task_of(call, wanted, args.limit, criterion)
-    with machines(args) as executor, _search_file(args, task, search) as kept:
+    with long_work.machines(args) as executor, _search_file(args, task, search) as kept:
         if search == tuning.HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
@@ -237,7 +235,7 @@ def _tried_programs(
     parameters = program_parameters(args.param, program)
     wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
     task = program_task(program, wanted, args.limit, boards[0], tuning.Criterion())
-    with machines(args) as executor:
+    with long_work.machines(args) as executor:
         found = _collected(args, task, wanted, boards, executor, args.output)
     if all(one["verdict"] == REFUSED for one in found):
         raise UsageError(found[0]["why"])
@@ -255,11 +253,11 @@ def _search_file(
     words = (search, args.param, args.trials, args.rungs, args.draws, args.objective)
     with contextlib.closing(tuning.SearchFile(task, words, args.output, restart=args.restart)) as kept:
         if kept.reused:
-            remark(f"{args.output}: {kept.reused} candidates are there already")
+            plain_text.remark(f"{args.output}: {kept.reused} candidates are there already")
         try:
             yield kept
         except KeyboardInterrupt:
-            remark(f"{args.output} holds what has ended; the same command goes on")
+            plain_text.remark(f"{args.output} holds what has ended; the same command goes on")
             raise
 
 
@@ -312,7 +310,7 @@ def _collected(
 ) -> list[dict[str, Any]]:
     """Return the documents of *wanted* on *boards*, with what *file* has of them; each goes to *came* as it comes."""
     total = len(wanted) * len(boards)
-    with progress("candidates", total) as step:
+    with show.progress("candidates", total) as step:
 
         def tell(one: Mapping[str, Any]) -> None:
             came(one)
@@ -328,12 +326,12 @@ def _collected(
             restart=args.restart,
             progress=tell,
         )
-        return collected(trying, file, "candidates")
+        return long_work.collected(trying, file, "candidates")
 
 
 def _criterion(args: argparse.Namespace) -> tuning.Criterion:
     """Return the criterion of right results: what was typed, or else the case of a file."""
-    expectation_of(args)  # raises in the words of the command line
+    programs.expectation_of(args)  # raises in the words of the command line
     case = getattr(args, "named_case", None)
     close = CLOSE if case is None else case.close
     if case is None or args.reference or args.expect:

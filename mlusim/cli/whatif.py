@@ -7,12 +7,9 @@ from typing import Any
 from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
-from mlusim.cli import programs
-from mlusim.cli.cases import each
-from mlusim.cli.entry import CLEAN, FINDINGS
+from mlusim.cli import cases, entry, programs, show
 from mlusim.cli.launched import chosen, kernel_wanted, launched_on, refuse_options, usual_boards
 from mlusim.cli.options import boards_in, names_in, parameters, read_inputs
-from mlusim.cli.show import emit, output, progress
 from mlusim.errors import Fault, UsageError, said
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
@@ -25,7 +22,7 @@ from mlusim.tune import space
 def run(args: argparse.Namespace) -> int:
     """Ask and show; returns 1 where the call works on no board."""
     if programs.is_cases(args.program):
-        return each(args, run)
+        return cases.each(args, run)
     if programs.is_program(args.program):
         return _what_if_program(args)
     more = programs.operators_behind(args)
@@ -40,13 +37,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--set goes with --inputs; a case has its own parameters")
     base = find_board(args.base or DEFAULT_BOARDS[0]).name
     boards = [base, *(name for name in boards_in(args.board, list(BOARDS)) if name != base)]
-    with progress("boards", len(boards)) as step:
+    with show.progress("boards", len(boards)) as step:
         study = _study(args, operator, boards, lambda answer: step(answer.board))
     if args.json:
-        emit(study.to_json())
+        show.emit(study.to_json())
     else:
-        output().print(what_if_table(study))
-    return CLEAN if study.works else FINDINGS
+        show.output().print(what_if_table(study))
+    return entry.CLEAN if study.works else entry.FINDINGS
 
 
 def _study(
@@ -75,10 +72,10 @@ def _what_if_program(args: argparse.Namespace) -> int:
     if study is None:
         return code
     if args.json:
-        emit(study.to_json())
+        show.emit(study.to_json())
     else:
-        output().print(what_if_table(study))
-    return code or (CLEAN if study.works else FINDINGS)
+        show.output().print(what_if_table(study))
+    return code or (entry.CLEAN if study.works else entry.FINDINGS)
 
 
 def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | None, int]:
@@ -87,12 +84,12 @@ def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfSt
     code = run.finish()
     kernel = kernel_wanted(args)
     kept = [launch for _, launch in run.chosen(None, kernel)]
-    if not kept or code not in (CLEAN, FINDINGS):
+    if not kept or code not in (entry.CLEAN, entry.FINDINGS):
         return None, code
     own = {launch.board for launch in kept}
     # A board on which all launches ran already would answer with the same figures.
     boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != own]
-    with progress("boards", len(boards)) as step:
+    with show.progress("boards", len(boards)) as step:
         study = elsewhere(
             program, run.launches, boards, lambda made: [one for _, one in chosen(made, None, kernel)], step
         )
@@ -124,12 +121,12 @@ def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
         if not args.json:
             view = Text(failure, style="bold red") if study is None else what_if_table(study)
             gap = [""] if len(found) > 1 else []
-            output().print(
+            show.output().print(
                 *gap, Text(space.told(settings), style="bold"), view, sep="\n", soft_wrap=study is None
             )
     if args.json:
-        emit({"program": args.program, "candidates": found})
-    return CLEAN if works else FINDINGS
+        show.emit({"program": args.program, "candidates": found})
+    return entry.CLEAN if works else entry.FINDINGS
 
 
 def _with_words(args: argparse.Namespace, settings: space.Settings) -> argparse.Namespace:

@@ -11,10 +11,9 @@ from types import SimpleNamespace
 import pytest
 from sample_operators import GOOD, WRONG
 
+from mlusim.cli import campaign
 from mlusim.cli import demo as demo_verb
-from mlusim.cli import report as report_verb
 from mlusim.cli.arguments import comparing
-from mlusim.cli.campaign import perform
 from mlusim.engine.native.build import CHOICE
 from mlusim.errors import UsageError
 from mlusim.operators import registry
@@ -174,7 +173,7 @@ def test_a_page_without_lines(cli):
 def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, calls_of, package):
     """Without jinja2 or matplotlib the HTML report says what to install, and runs nothing."""
     monkeypatch.setitem(sys.modules, package, None)
-    with calls_of(perform) as performed:
+    with calls_of(campaign.perform) as performed:
         done = cli(*TIN, "--format", "html")
 
     assert performed == []
@@ -190,7 +189,7 @@ def test_the_demonstration_asks_for_all_that_is_missing_before_the_work(cli, mon
     monkeypatch.chdir(tmp_path)
     for package in ("jinja2", "bokeh"):
         monkeypatch.setitem(sys.modules, package, None)
-    with calls_of(perform) as performed:
+    with calls_of(campaign.perform) as performed:
         done = cli("demo")
 
     assert performed == []
@@ -224,7 +223,7 @@ def test_network_cases_are_the_default():
     """Without a choice every operator runs its network cases on both default boards."""
     parser = argparse.ArgumentParser()
     comparing.report(parser)
-    jobs = report_verb.jobs(parser.parse_args([]))
+    jobs = campaign.jobs(parser.parse_args([]))
     expected = {
         (operator.name, case.name, board)
         for operator in operators().values()
@@ -240,7 +239,7 @@ def test_all_groups_are_everything():
     """--group all takes each case of each operator on both default boards; an unknown group is refused with the list."""
     parser = argparse.ArgumentParser()
     comparing.report(parser)
-    jobs = report_verb.jobs(parser.parse_args(["--group", "all"]))
+    jobs = campaign.jobs(parser.parse_args(["--group", "all"]))
     expected = {
         (operator.name, case.name, board)
         for operator in operators().values()
@@ -252,7 +251,7 @@ def test_all_groups_are_everything():
     assert expected == {(job.operator, job.case, job.board) for job in jobs}
     assert len(expected) == len(jobs)
     with pytest.raises(UsageError, match="no case is of group 'odd'; the groups are boundary, .*, zero, all"):
-        report_verb.jobs(parser.parse_args(["--group", "odd"]))
+        campaign.jobs(parser.parse_args(["--group", "odd"]))
 
 
 @pytest.mark.parametrize(("compiles", "engine"), [(True, "native"), (False, "auto")])

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from mlusim.arch.catalog import BOARDS
-from mlusim.cli import report as report_verb
+from mlusim.cli import campaign
 from mlusim.cli.show import kib
 from mlusim.isa.table import ISA
 from mlusim.operators.registry import operators
@@ -80,13 +80,13 @@ def test_report_and_sweep(cli, samples, monkeypatch, tmp_path):
     """Whatever the width, every word and number of the widest report and sweep is there, and so is every call."""
     del samples
     calls = ("sample", "tin_shift_forward", "faulty", "wrong", "--case", "small", "golden_document")
-    records, perform = [], report_verb.perform
+    records, perform = [], campaign.perform
 
     def once(jobs, workers):
         records.extend(() if records else perform(jobs, workers))
         return records
 
-    monkeypatch.setattr(report_verb, "perform", once)
+    monkeypatch.setattr(campaign, "perform", once)
     shown = {}
     for width in (200, *range(40, 120, 14)):
         monkeypatch.setenv("COLUMNS", str(width))
