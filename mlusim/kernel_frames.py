@@ -1,4 +1,4 @@
-"""Frames of kernels: which frames of a stack are a kernel's, not mlusim's own, and tracebacks that end there."""
+"""Frames of kernels: which frames of a stack are a kernel's, not mlusim's own, who called an instruction, and tracebacks that end there."""
 
 import linecache
 import os
@@ -108,3 +108,38 @@ def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
     while traceback is not None:
         yield traceback
         traceback = traceback.tb_next
+
+
+# The place of an instruction: its method knows who called it, and passes that on, ``caller(1)``.  Mostly that is the kernel
+# itself; where a helper of mlusim stands between, `KernelFrame` finds the kernel: the first frame that is not mlusim's.
+# A caller that keeps what was found may ask with a guess first, as `ACCESSOR` is: of a frame that is not the kernel's
+# nothing is kept.
+
+caller = sys._getframe  # noqa: SLF001 - the only way
+ACCESSOR = 3  # a guess at who makes a scalar access, of those it is told to: behind the core's account and the pointer
+
+
+class _Files(dict[str, bool]):
+    """A table of files that are mlusim's own, looked up once each."""
+
+    def __missing__(self, filename: str) -> bool:
+        own = self[filename] = own_file(filename)
+        return own
+
+
+class KernelFrame:
+    """Finds the frame of the kernel at or above another frame."""
+
+    __slots__ = ("_own",)
+
+    def __init__(self) -> None:
+        self._own = _Files()
+
+    def __call__(self, frame: FrameType) -> FrameType:
+        """Return the kernel's frame; *frame* itself, which is mlusim's, where no kernel is above it."""
+        own, found = self._own, frame
+        while own[found.f_code.co_filename]:
+            found = found.f_back  # type: ignore[assignment]
+            if found is None:
+                return frame
+        return found

@@ -1,4 +1,4 @@
-"""The boards: one row each, on top of one row per architecture, and how to find them by name."""
+"""The boards: one row each, on top of one row per architecture, how to find them by name, and their constants in formulas."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -304,3 +304,24 @@ def find_board(name: str | Board) -> Board:
     near = difflib.get_close_matches(wanted, _BY_UPPER, n=1)
     nearest = f"the nearest is {_BY_UPPER[near[0]].name}" if near else f"try {' or '.join(DEFAULT_BOARDS)}"
     raise UsageError(f"no board is called {name!r}; {nearest}, and `mlusim boards` lists them all")
+
+
+def board_constants(board: Board | str) -> Mapping[str, int]:
+    """``NRAM``, ``SRAM``, ``WRAM`` in usable bytes, ``CLUSTERS``, and ``CORES`` of one cluster.
+
+    Raises `UsageError` for a name that is no board.
+    """
+    found = find_board(board)
+    return {
+        "NRAM": found.arch.max_nram,
+        "SRAM": found.arch.max_sram,
+        "WRAM": found.arch.max_wram,
+        "CLUSTERS": found.clusters,
+        "CORES": found.arch.cores_per_cluster,
+    }
+
+
+def constant_ranges() -> Mapping[str, tuple[int, int]]:
+    """Return the smallest and largest value of every constant over all boards."""
+    rows = [board_constants(board) for board in BOARDS.values()]
+    return {name: (min(r[name] for r in rows), max(r[name] for r in rows)) for name in rows[0]}

@@ -19,8 +19,8 @@ from attrs import define, field, frozen
 from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief, path_of
-from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
+from mlusim.machine.observed import Effect
 from mlusim.machine.scheduling.schedule import EFFECTS, LAND, NEXT, STOP, Decision, Director, directing
 from mlusim.machine.tensor import leaves
 from mlusim.observe.finding import Finding

@@ -13,9 +13,9 @@ from mlusim.arch.board import Arch
 from mlusim.arch.catalog import ARCHES, find_board
 from mlusim.cli.isa import USUAL, keep, show_page, unmarked
 from mlusim.cli.show import emit, output
-from mlusim.engine.routes import routes
+from mlusim.engine.copies import routes
 from mlusim.errors import UsageError
-from mlusim.formula.python import to_python
+from mlusim.formula.render import to_python
 from mlusim.isa.declare import Approximation, Intrinsic, Operand
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.lazy import lazy

@@ -2,12 +2,13 @@
 
 `mlu_class` makes one Python method per row and policy from its recipe (`engine.recipes.recipe`).  The method is what the
 recipe says and nothing else (`engine.recipes.render`); what a check has to say is composed by `engine.refuse`, off the fast
-path.  `source_of` shows the code; a debugger shows it too.
+path.  `source_of` shows the code; a debugger shows it too.  Before that method the policy of a launch may put others: that
+notes the instruction, or leaves out one that has no effect on this kind of core.
 """
 
 import functools
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -15,15 +16,16 @@ from attrs import evolve
 from mlusim.arch.board import Arch
 from mlusim.engine import copies, offsets
 from mlusim.engine.contract import Mlu
-from mlusim.engine.dropped_calls import copies_of_one_kind, nothing
-from mlusim.engine.noting import noted
 from mlusim.engine.overload import either_form
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
 from mlusim.engine.recipes.render import Writer
+from mlusim.engine.recipes.steps import LeaveOthers, Note, Nothing
 from mlusim.engine.refuse import unsupported
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
+from mlusim.kernel_frames import caller
+from mlusim.memory.space import DIRECTIONS, GDRAM, NRAM, SRAM, WRAM, Direction
 
 Method = Callable[..., Any]
 
@@ -116,3 +118,68 @@ def _refused(row: Intrinsic) -> Method:
         raise unsupported(mlu, row)
 
     return refused
+
+
+# -- what a launch's policy puts before a method -------------------------------------------------------
+
+# The vendor compiles one source for both kinds of core, and kernels run vector instructions, copies of NRAM and
+# scalars on a memory core without a guard; and they copy between GDRAM and SRAM on all cores of a union where the memory
+# core is the one that does it.  That such calls have no effect is inferred from kernels whose results are right with it.
+
+
+def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
+    """*method*, the intrinsic of *number*, which tells the core's log when and where it begins."""
+    place = step.lanes
+
+    @functools.wraps(method)
+    def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
+        lanes = given[place] if 0 <= place < len(given) else 0
+        if lanes.__class__ is not int:
+            # Below 0 is a direction, from 0 on a number of lanes.
+            lanes = -1 - lanes.value if lanes.__class__ is Direction else 0
+        mlu.core.log.begin(caller(1), number, lanes)
+        return method(mlu, *given, **named)
+
+    return noting
+
+
+def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
+    """Return the method of a row that has no effect; a result that no core computed is 0."""
+
+    def nothing(*_: object, **__: object) -> Any:
+        return step.result
+
+    nothing.__name__ = row.name
+    return nothing
+
+
+def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
+    """Return the copy *method*, which leaves the directions of the other kind of core to it."""
+    idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
+
+    def copy(mlu: Mlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
+        # What is no direction is for the method to refuse.
+        if direction.__class__ is not Direction or direction not in idle:
+            if shape:
+                method(mlu, dst, src, size, direction, *shape)
+            else:
+                method(mlu, dst, src, size, direction)
+
+    copy.__name__ = method.__name__
+    return copy
+
+
+def has_no_effect(row: Intrinsic, policy: LaunchPolicy, arguments: Sequence[Any]) -> bool:
+    """Return whether a call of *row* with *arguments* is one that has no effect under *policy*."""
+    if not policy.compiled:
+        return False
+    if row.form == "copy":
+        direction = arguments[3] if len(arguments) > 3 else None
+        return isinstance(direction, Direction) and _others(direction, memory_core=policy.memory_core)
+    return policy.memory_core and not row.memory_core
+
+
+def _others(direction: Direction, *, memory_core: bool) -> bool:
+    """Return whether the other kind of core makes the copies of *direction*."""
+    ends = {direction.src, direction.dst}
+    return bool(ends & {NRAM, WRAM}) if memory_core else ends == {GDRAM, SRAM}  # decision 0016

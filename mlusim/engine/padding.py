@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Self
 
 from mlusim.engine.refuse import count_of
-from mlusim.isa.parameters import Parameter
+from mlusim.isa.declare import Parameter
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu

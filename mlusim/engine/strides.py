@@ -13,10 +13,19 @@ import numpy as np
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.contract import Flight
-from mlusim.engine.environment import environment, extent, value
-from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, refuse_here, spaces
+from mlusim.engine.refuse import (
+    check_kind,
+    check_rules,
+    environment,
+    extent,
+    foreign,
+    no_pointer,
+    refuse_here,
+    spaces,
+    value,
+)
 from mlusim.errors import Fault, RuleFault
-from mlusim.formula.python import to_python
+from mlusim.formula.render import to_python
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.copy_costs import LINE

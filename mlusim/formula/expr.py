@@ -373,7 +373,7 @@ def text(expr: Expr) -> str:
     if isinstance(expr, SizeOf):
         return f"sizeof({expr.type.name})"
     if not isinstance(expr, Operation):
-        return repr(expr)  # of a row; `mlusim.formula.python` writes these
+        return repr(expr)  # of a row; `mlusim.formula.render` writes these
     if expr.op in FUNCTIONS:
         return f"{expr.op.name}({','.join(text(a) for a in expr.args)})"
     left, right = expr.args

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, demand, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, demand, intrinsic
 from mlusim.isa.elementwise import binary, with_scalar
-from mlusim.isa.parameters import Tile
 
 bang_eq = binary(
     "__bang_eq",

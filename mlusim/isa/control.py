@@ -12,8 +12,17 @@ import numpy as np
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.errors import shown_file
-from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
-from mlusim.isa.parameters import Condition, Generation, Pointer, Unspelled, Values
+from mlusim.isa.declare import (
+    Condition,
+    Flow,
+    Generation,
+    Intrinsic,
+    Pointer,
+    Refused,
+    Unspelled,
+    Values,
+    intrinsic,
+)
 from mlusim.memory.pointer import Ptr
 
 

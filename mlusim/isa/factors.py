@@ -4,13 +4,15 @@ A kernel multiplies by the same weights again and again, so that the last ones w
 they were made of: to compare the bytes takes a tenth of the time.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
 
 from mlusim.arch.dtypes import bfloat16
-from mlusim.isa.parameters import Tile
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Tile
 
 EXACT = 1 << 24  # up to where float32 has every integer
 TOGETHER = 1 << 20  # elements of a picture that are laid side by side for one product: what a cache holds
@@ -19,7 +21,7 @@ MOST = 4  # weights that are kept
 FIRST = 32  # elements that tell most other weights apart
 
 
-def factor(values: Tile, generation: int, dtype: Any = np.float32) -> Tile:
+def factor(values: "Tile", generation: int, dtype: Any = np.float32) -> "Tile":
     """*values* in *dtype*, as the tensor unit multiplies them."""
     if values.dtype.kind in "iu":
         return values.astype(dtype)
@@ -34,7 +36,7 @@ def factor(values: Tile, generation: int, dtype: Any = np.float32) -> Tile:
     return np.where(np.isfinite(wide), rounded.view(np.float32), wide)
 
 
-def _wide(values: Tile) -> Tile:
+def _wide(values: "Tile") -> "Tile":
     """*values*, floats, in float32; exact.
 
     What lies at odd places is copied here: NumPy would turn the copy of a matrix that it makes, and add up in another order.
@@ -45,7 +47,7 @@ def _wide(values: Tile) -> Tile:
     return values.astype(np.float32, copy=not values.flags.aligned)
 
 
-def sums_type(values: Tile, weight: Tile, terms: int) -> Any:
+def sums_type(values: "Tile", weight: "Tile", terms: int) -> Any:
     """Return the type in which sums of *terms* products are as the tensor unit has them: exact for integers."""
     if values.dtype.kind not in "iu":
         return np.float32
@@ -54,7 +56,7 @@ def sums_type(values: Tile, weight: Tile, terms: int) -> Any:
     return np.float64  # exact: products of 16 bits, fewer than 2^22 of them
 
 
-def _largest(values: Tile) -> int:
+def _largest(values: "Tile") -> int:
     """Return the largest magnitude in *values*, integers."""
     return max(abs(int(values.max())), abs(int(values.min())))
 
@@ -63,13 +65,13 @@ def _largest(values: Tile) -> int:
 class KeptWeight:
     """A weight of *count* filters in WRAM, and the filters in *dtype* as the tensor unit multiplies them, one a row."""
 
-    weight: Tile
+    weight: "Tile"
     count: int
     generation: int
     dtype: Any
-    rows: Tile
+    rows: "Tile"
 
-    def made_of(self, weight: Tile, count: int, generation: int, dtype: Any) -> bool:
+    def made_of(self, weight: "Tile", count: int, generation: int, dtype: Any) -> bool:
         """Return whether *weight* has the same bytes, and is asked for in the same way."""
         own = self.weight
         if (own.dtype, own.size, self.count, self.generation, self.dtype) != (
@@ -92,7 +94,7 @@ class WeightStore:
         """Hold no weights yet."""
         self._kept: tuple[KeptWeight, ...] = ()
 
-    def rows(self, weight: Tile, count: int, generation: int, dtype: Any) -> Tile:
+    def rows(self, weight: "Tile", count: int, generation: int, dtype: Any) -> "Tile":
         """Return the *count* filters of *weight* as the tensor unit multiplies them, one a row; not to be written to."""
         # Of the others a conversion takes no longer than to compare: a shift, or none at all.
         dear = weight.dtype == np.float16 or (weight.dtype == np.float32 and generation >= 5)
@@ -121,13 +123,13 @@ def beside(generation: int) -> int:
     return 4 if generation == 3 else 1
 
 
-def filters(weight: Tile, count: int, generation: int) -> Tile:
+def filters(weight: "Tile", count: int, generation: int) -> "Tile":
     """Return the *count* filters of a weight in WRAM, one a row."""
     near = beside(generation)
     return weight.reshape(LANES // near, count // LANES, near, -1).swapaxes(0, 1).reshape(count, -1)
 
 
-def laid_out(rows: Tile, count: int, generation: int) -> Tile:
+def laid_out(rows: "Tile", count: int, generation: int) -> "Tile":
     """*count* filters, given one behind the other, as WRAM has them."""
     near = beside(generation)
     return rows.reshape(count // LANES, LANES // near, near, -1).swapaxes(0, 1)

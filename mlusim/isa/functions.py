@@ -12,10 +12,8 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half
-from mlusim.isa.declare import FLOATS, Approximation, Intrinsic, Passes, alias, intrinsic
-from mlusim.isa.elementwise import unary
-from mlusim.isa.extremes import nan_maximum, nan_minimum
-from mlusim.isa.parameters import Tile, Value
+from mlusim.isa.declare import FLOATS, Approximation, Intrinsic, Passes, Tile, Value, alias, intrinsic
+from mlusim.isa.elementwise import nan_maximum, nan_minimum, unary
 
 BOTH = (half, float32)
 FLOAT = (float32,)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import int16, int32, uint16, uint32
-from mlusim.isa.declare import FLOATS, Flow, Refused, demand, intrinsic
-from mlusim.isa.parameters import FusionOp, Tile, TileOrValue
+from mlusim.isa.declare import FLOATS, Flow, FusionOp, Refused, Tile, TileOrValue, demand, intrinsic
 from mlusim.isa.rounding import odd_sum, to_nearest
 
 FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)

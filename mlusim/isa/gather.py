@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlusim.arch.board import Pipe
-from mlusim.isa.declare import Intrinsic, Offsets, intrinsic
-from mlusim.isa.parameters import Tile
+from mlusim.isa.declare import Intrinsic, Offsets, Tile, intrinsic
 from mlusim.memory.space import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
 
 _PLAIN = "int size, mluMemcpyDirection_t direction, int stride, int count"

@@ -3,8 +3,7 @@
 import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
-from mlusim.isa.declare import Flow, Intrinsic, Refused, demand, intrinsic, multiple_of
-from mlusim.isa.parameters import Tile
+from mlusim.isa.declare import Flow, Intrinsic, Refused, Tile, demand, intrinsic, multiple_of
 
 ENTRIES = (half, bfloat16, float32, int16, int32)
 _AS_WIDE = demand(  # for rows of several widths: of one, the types see to it

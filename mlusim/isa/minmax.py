@@ -2,8 +2,7 @@
 
 from mlusim.arch.dtypes import float32, half, int32
 from mlusim.isa.declare import FLOATS
-from mlusim.isa.elementwise import binary, with_scalar
-from mlusim.isa.extremes import ZEROS, maximum, minimum, nan_maximum, nan_minimum
+from mlusim.isa.elementwise import ZEROS, binary, maximum, minimum, nan_maximum, nan_minimum, with_scalar
 
 ORDERED = (*FLOATS, int32)  # MLU2xx orders floats only
 _NUMBER = f"A NaN loses against a number (inferred); {ZEROS}"

@@ -6,8 +6,7 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, float32, half, int16, int32
-from mlusim.isa.declare import ANY, Intrinsic, between, intrinsic, multiple_of
-from mlusim.isa.parameters import Tile, Value
+from mlusim.isa.declare import ANY, Intrinsic, Tile, Value, between, intrinsic, multiple_of
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Direction, Space
 
 # Three dimensions of one side; the header has those of dst in front of those of src.

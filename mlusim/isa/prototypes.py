@@ -14,13 +14,11 @@ from typing import Any
 from attrs import evolve, frozen
 
 from mlusim.arch.dtypes import DType, int8
-from mlusim.formula.python import to_python
+from mlusim.formula.render import to_python
 from mlusim.isa import fusion, pool, select
-from mlusim.isa.declare import Intrinsic, Operand
-from mlusim.isa.parameters import NO_DEFAULT, Parameter
-from mlusim.isa.register import BYTES
+from mlusim.isa.declare import NO_DEFAULT, Intrinsic, Operand, Parameter
 from mlusim.isa.table import ISA
-from mlusim.isa.vv import ELEMENTS
+from mlusim.isa.vv import BYTES, ELEMENTS
 from mlusim.memory.space import DIRECTIONS
 
 LEAD = "T"

@@ -6,8 +6,18 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, uint16, uint32
-from mlusim.isa.declare import FLOATS, NUMBERS, Cost, Flow, Intrinsic, Passes, intrinsic
-from mlusim.isa.parameters import Generation, Tile, Unsigned
+from mlusim.isa.declare import (
+    FLOATS,
+    NUMBERS,
+    Cost,
+    Flow,
+    Generation,
+    Intrinsic,
+    Passes,
+    Tile,
+    Unsigned,
+    intrinsic,
+)
 
 LINE = 128  # bytes
 NONE_FOUND = 0xFFFF_FFFF

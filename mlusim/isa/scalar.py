@@ -10,8 +10,7 @@ from attrs import evolve
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
-from mlusim.isa.declare import ANY, Flow, Intrinsic, Refused, alias, intrinsic
-from mlusim.isa.parameters import Pointer, Tile, Value
+from mlusim.isa.declare import ANY, Flow, Intrinsic, Pointer, Refused, Tile, Value, alias, intrinsic
 from mlusim.isa.rounding import WORDS, narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
 

@@ -12,8 +12,20 @@ import numpy as np
 
 from mlusim.arch.dtypes import uint8
 from mlusim.counted import plural
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, alias, intrinsic, multiple_of
-from mlusim.isa.parameters import Comparison, Generation, Tile, TileOrValue, Unsigned
+from mlusim.isa.declare import (
+    FLOATS,
+    NUMBERS,
+    Comparison,
+    Flow,
+    Generation,
+    Refused,
+    Tile,
+    TileOrValue,
+    Unsigned,
+    alias,
+    intrinsic,
+    multiple_of,
+)
 
 LINE = 128  # bytes
 GENERATION_OF_SHORT_HEADS = 3  # whose comparing filter puts four bytes in front of the elements

@@ -12,15 +12,17 @@ from mlusim.isa.declare import (
     FLOATS,
     NUMBERS,
     Flow,
+    Generation,
     Intrinsic,
     Passes,
+    Tile,
+    Value,
     at_least,
     demand,
     intrinsic,
     multiple_of,
 )
 from mlusim.isa.factors import laid_out
-from mlusim.isa.parameters import Generation, Tile, Value
 from mlusim.memory.space import WRAM
 
 SOURCE = "vendor declaration header, shapes"

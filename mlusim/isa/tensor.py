@@ -16,9 +16,19 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32
-from mlusim.isa.declare import Cost, Flow, OperandRule, at_least, between, demand, intrinsic, multiple_of
+from mlusim.isa.declare import (
+    Cost,
+    Flow,
+    Generation,
+    OperandRule,
+    Tile,
+    at_least,
+    between,
+    demand,
+    intrinsic,
+    multiple_of,
+)
 from mlusim.isa.factors import EXACT, LANES, TOGETHER, WEIGHTS, factor, sums_type
-from mlusim.isa.parameters import Generation, Tile
 from mlusim.memory.space import WRAM
 
 # The operand in WRAM of each row, and the parameter that counts its filters.

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8
-from mlusim.isa.declare import Intrinsic, alias, between, intrinsic
-from mlusim.isa.parameters import Generation, Tile
+from mlusim.isa.declare import Generation, Intrinsic, Tile, alias, between, intrinsic
 from mlusim.isa.rounding import WORDS, narrow, saturate
 
 EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to here are exact

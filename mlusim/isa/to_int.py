@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int8, int16, int32, uint8
-from mlusim.isa.declare import Intrinsic, alias, between, intrinsic
-from mlusim.isa.parameters import Tile
+from mlusim.isa.declare import Intrinsic, Tile, alias, between, intrinsic
 from mlusim.isa.rounding import TO_WHOLE, WORDS, saturate
 
 

@@ -1,7 +1,6 @@
 """Transposition of a matrix."""
 
-from mlusim.isa.declare import NUMBERS, Flow, Passes, at_least, demand, intrinsic
-from mlusim.isa.parameters import Tile
+from mlusim.isa.declare import NUMBERS, Flow, Passes, Tile, at_least, demand, intrinsic
 
 _ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
 

@@ -8,9 +8,19 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, int64, uint16, uint32
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Approximation, Passes, Refused, alias, intrinsic
+from mlusim.isa.declare import (
+    FLOATS,
+    INTS,
+    NUMBERS,
+    Approximation,
+    Passes,
+    Refused,
+    Tile,
+    TileOrValue,
+    alias,
+    intrinsic,
+)
 from mlusim.isa.elementwise import binary, unary, with_scalar
-from mlusim.isa.parameters import Tile, TileOrValue
 from mlusim.isa.rounding import narrow, odd_sum
 
 # Integer overloads and bfloat16 came with the third generation.

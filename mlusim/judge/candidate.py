@@ -25,10 +25,10 @@ from mlusim.judge import binding
 from mlusim.judge.confine import room_for_device, without_processes
 from mlusim.judge.wire import Array, Document
 from mlusim.machine.device import Device
-from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
+from mlusim.machine.observed import Effect
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.observe.collect import collecting

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from mlusim.arch.board import Pipe
-from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
-from mlusim.kernel_frames import file_of, is_own
-from mlusim.machine.events import Effect, Site, Step
-from mlusim.machine.observed import Core
+from mlusim.kernel_frames import ACCESSOR, KernelFrame, caller, file_of, is_own
+from mlusim.machine.observed import Core, Effect, Site, Step
 from mlusim.memory.footprint import Access
+from mlusim.time.log import NotedLog
 
 if TYPE_CHECKING:
     from mlusim.memory.pointer import View
@@ -230,6 +229,23 @@ class Announcer:
             site = Site("<unknown>", 0) if is_own(frame) else Site(file_of(frame.f_code), frame.f_lineno)
             known = self._sites[key] = site, frame.f_code
         return known[0]
+
+
+class Accesses:
+    """Notes scalar accesses of a core, and tells its *watch* of them where it has one."""
+
+    __slots__ = ("_kernel", "_log", "_watch")
+
+    def __init__(self, log: NotedLog, watch: Any) -> None:
+        self._log, self._watch, self._kernel = log, watch, KernelFrame()
+
+    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
+        """Note a scalar load, or a store of *value*."""
+        store = name == "scalar store"
+        if not self._log.again(caller(ACCESSOR), view.number, store=store):
+            self._log.access(self._kernel(caller(1)), view.number, store=store)
+        if self._watch is not None:
+            self._watch.scalar(name, view, index, value)
 
 
 def _keep(steps: dict[Any, _Known], key: object, known: _Known) -> None:

@@ -9,9 +9,8 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType
 from mlusim.errors import Deadlock, Divergence, RuleFault, SyncFault
 from mlusim.isa.declare import Refused
-from mlusim.machine.events import Site, Sync
-from mlusim.memory.allocation import Allocation, Arena
-from mlusim.memory.declaration import MemoryDeclaration
+from mlusim.machine.observed import Site, Sync
+from mlusim.memory.allocation import Allocation, Arena, MemoryDeclaration
 from mlusim.time.log import ARRIVES, ROLE, WAITS_FOR
 
 if TYPE_CHECKING:

@@ -11,13 +11,11 @@ from mlusim.engine.contract import Flight
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported, shown_file
 from mlusim.kernel_frames import kernel_site
-from mlusim.machine.events import Site, Step, Sync
 from mlusim.machine.hub import Hub
-from mlusim.machine.observed import Launch, TaskPlace
+from mlusim.machine.observed import Launch, Site, Step, Sync, TaskPlace
 from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
 from mlusim.machine.scheduling.scheduler import frames_here
-from mlusim.memory.allocation import Absent, Allocation, Arena
-from mlusim.memory.declaration import MemoryDeclaration, elements
+from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
 from mlusim.memory.regions import Placement
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
@@ -25,8 +23,7 @@ from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, 
 from mlusim.time.quantities import LOADS, OPENING, STORES, CopyLoad, Head
 
 if TYPE_CHECKING:
-    from mlusim.engine.noting import Accesses
-    from mlusim.machine.announcer import Announcer
+    from mlusim.machine.announcer import Accesses, Announcer
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.scheduling.carrier import Carrier

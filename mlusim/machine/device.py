@@ -53,8 +53,7 @@ from mlusim.machine.tensor import (
     name_by_variables,
     shape_of,
 )
-from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
-from mlusim.memory.declaration import MemoryDeclaration
+from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, MemoryDeclaration, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine.events import Effect, Follower, Site, Sync, ValueChange
-    from mlusim.machine.observed import Core, Kernel, Launch, Screen
+    from mlusim.machine.observed import (
+        Core,
+        Effect,
+        Follower,
+        Kernel,
+        Launch,
+        Screen,
+        Site,
+        Sync,
+        ValueChange,
+    )
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
 

@@ -13,7 +13,7 @@ from mlusim.arch.dtypes import DType
 from mlusim.counted import counted, plural
 from mlusim.errors import LaunchError, UsageError
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.declaration import StackVariable
+from mlusim.memory.allocation import StackVariable
 
 _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 

@@ -9,7 +9,7 @@ from mlusim.near import near
 from mlusim.time.quantities import WORK
 
 if TYPE_CHECKING:
-    from mlusim.engine.routes import Routes
+    from mlusim.engine.copies import Routes
     from mlusim.machine.announcer import Announcer
     from mlusim.machine.core import Core
     from mlusim.memory.pointer import Ptr
@@ -34,7 +34,7 @@ class _Described(type):
 
 
 def _described() -> Any:
-    return importlib.import_module("mlusim.isa.mlu_help")
+    return importlib.import_module("mlusim.isa.table")
 
 
 class Mlu(metaclass=_Described):

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from mlusim.arch.dtypes import DType
-from mlusim.isa.register import Register
+from mlusim.isa.vv import Register
 from mlusim.machine.announcer import Announcer
 from mlusim.machine.core import Core
 from mlusim.memory.pointer import Ptr

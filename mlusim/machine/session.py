@@ -9,13 +9,12 @@ from typing import Any
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Arch, Board
+from mlusim.engine.copies import Routes, routes
 from mlusim.engine.issue import mlu_class
-from mlusim.engine.noting import Accesses
 from mlusim.engine.recipes.recipe import LaunchPolicy
-from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
-from mlusim.machine.announcer import Announcer
+from mlusim.machine.announcer import Accesses, Announcer
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.hub import Hub

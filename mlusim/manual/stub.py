@@ -11,8 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mlusim.isa.declare import Intrinsic
-from mlusim.isa.parameters import Parameter
+from mlusim.isa.declare import Intrinsic, Parameter
 from mlusim.isa.table import ISA
 from mlusim.machine.mlu import Mlu
 
@@ -28,7 +27,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from mlusim.arch.dtypes import DType
-from mlusim.isa.register import Register
+from mlusim.isa.vv import Register
 from mlusim.machine.announcer import Announcer
 from mlusim.machine.core import Core
 from mlusim.memory.pointer import Ptr

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer
+from mlusim.machine.observed import Site
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
 

@@ -18,7 +18,7 @@ from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
-from mlusim.machine.events import Effect, Site, Step, TensorStore
+from mlusim.machine.observed import Effect, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, SRAM

@@ -26,7 +26,7 @@ from mlusim.errors import (
 )
 from mlusim.isa.factors import LANES, laid_out
 from mlusim.isa.tensor import FILTERS
-from mlusim.machine.events import Effect, Site, Step
+from mlusim.machine.observed import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
@@ -35,7 +35,7 @@ from mlusim.observe.finding import Finding, RelatedPlace
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Kernel, Launch, Screen
-    from mlusim.memory.declaration import StackVariable
+    from mlusim.memory.allocation import StackVariable
 
 
 LINE = 128  # bytes that the vector unit takes in a cycle

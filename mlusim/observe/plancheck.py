@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import plural
 from mlusim.engine.native.screen import Screened
-from mlusim.machine.events import Effect, Step
+from mlusim.machine.observed import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.regions import Placement, RegionMap

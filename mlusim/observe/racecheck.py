@@ -14,7 +14,7 @@ from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
-from mlusim.machine.events import Effect, Site, Step, Sync
+from mlusim.machine.observed import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace

@@ -14,8 +14,8 @@ from mlusim.counted import counted
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of, own_file
-from mlusim.machine.events import Site, Sync
 from mlusim.machine.hub import launch_place
+from mlusim.machine.observed import Site, Sync
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 

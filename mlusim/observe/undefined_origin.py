@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mlusim.counted import plural
-from mlusim.machine.events import Effect, Site, Step, TensorStore
+from mlusim.machine.observed import Effect, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, RelatedPlace

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.isa.declare import CallStyle, Intrinsic, Refused
-from mlusim.machine.events import Effect
+from mlusim.machine.observed import Effect
 from mlusim.memory.footprint import Access
 from mlusim.observe.shadow import Mask
 

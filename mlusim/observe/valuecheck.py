@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mlusim.engine.native.screen import Screened
-from mlusim.machine.events import Site, ValueChange
+from mlusim.machine.observed import Site, ValueChange
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
 

@@ -2,8 +2,8 @@
 
 import warnings
 
+from mlusim.arch.catalog import board_constants
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32, int64, uint8, uint16, uint32
-from mlusim.formula.boards import board_constants
 from mlusim.formula.expr import (
     CLUSTERS,
     CORES,

@@ -10,10 +10,10 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.arch.catalog import constant_ranges
 from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.formula.boards import constant_ranges
 from mlusim.formula.expr import (
     INT32_MAX,
     Constraint,

@@ -8,11 +8,10 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.arch.catalog import find_board
+from mlusim.arch.catalog import board_constants, find_board
 from mlusim.arch.dtypes import DType, as_dtype, int8
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.formula.boards import board_constants
 from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
 from mlusim.plan.check import PlanFinding, check_places

@@ -13,12 +13,12 @@ import numpy as np
 from attrs import define, evolve, field
 
 from mlusim.arch.board import Board
+from mlusim.arch.catalog import board_constants
 from mlusim.arch.dtypes import DType, as_dtype, int32
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.arrays import LARGEST, read_array, read_member
 from mlusim.files.reading import shown
-from mlusim.formula.boards import board_constants
 from mlusim.lazy import lazy
 from mlusim.memory.allocation import POISON
 from mlusim.near import near
@@ -26,11 +26,11 @@ from mlusim.programs import argument_forms as forms
 from mlusim.programs.argument_forms import ArgumentForm, ArgumentValue
 
 if TYPE_CHECKING:
-    from mlusim.formula import boards, expr, parse
+    from mlusim.formula import expr, parse
     from mlusim.machine.device import Device
     from mlusim.machine.tensor import DeviceTensor
 else:
-    boards, expr, parse = lazy("mlusim.formula.boards", "mlusim.formula.expr", "mlusim.formula.parse")
+    expr, parse = lazy("mlusim.formula.expr", "mlusim.formula.parse")
 
 
 Array = np.ndarray[Any, Any]
@@ -402,7 +402,7 @@ class ArgumentScope:
         text = text.strip()
         if text.isdigit():
             return int(text)
-        known = boards.board_constants(self.board)
+        known = board_constants(self.board)
         free = {n: expr.Var(n) for n in self._names() if n.isidentifier() and n not in (*known, "min", "max")}
         parsed = parse.parse_formula(text, free)
         named = [part.name for part in expr.walk(parsed) if isinstance(part, expr.Var) and part.name in free]

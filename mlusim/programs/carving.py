@@ -20,14 +20,12 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
-from mlusim.machine.events import Effect, Site
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Core
+from mlusim.machine.observed import Core, Effect, Site
 from mlusim.machine.tally import Usage
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.footprint import Access
+from mlusim.memory.footprint import Access, WrittenBytes
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.written_bytes import WrittenBytes
 from mlusim.observe.checker import Allowed, Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.plan.layout import STACK, Layout, PlacedRegion, StageLayout

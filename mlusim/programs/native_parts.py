@@ -21,11 +21,11 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
 from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
-from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer
 from mlusim.machine.native.screen import Overwritten, PartChoices, TaskParts
+from mlusim.machine.observed import Site
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.written_bytes import MOST_WRITERS
+from mlusim.memory.footprint import MOST_WRITERS
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import Finding
 from mlusim.programs.carving import Extents, PointerPlaces, on_chip

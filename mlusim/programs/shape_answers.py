@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from mlusim.arch.catalog import board_constants
 from mlusim.errors import UsageError
-from mlusim.formula.boards import board_constants
 from mlusim.formula.expr import INT32_MAX, Constraint, Var
 from mlusim.plan.claims import Claim, ScaleLimit, Verdict, parse_claim
 from mlusim.plan.solver.frontier import Frontier

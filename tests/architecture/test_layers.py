@@ -116,8 +116,8 @@ def test_imports_point_down():
 
 
 def test_observers_see_events_only():
-    """Observers import from the machine only its events and the observer's base class."""
-    seen = ("mlusim.machine.events", "mlusim.machine.hub")
+    """Observers import from the machine only what it shows of a launch, and the observer's base class."""
+    seen = ("mlusim.machine.observed", "mlusim.machine.hub")
 
     def unseen(path):
         return [m for m in _imports(path) if m.startswith("mlusim.machine") and m not in seen]

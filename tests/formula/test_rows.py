@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlusim.errors import UsageError
-from mlusim.formula.c import to_c
-from mlusim.formula.python import to_python
+from mlusim.formula.render import to_c, to_python
 from mlusim.formula.rows import names_in, row_formula
 from mlusim.isa.table import ISA
 

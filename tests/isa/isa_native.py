@@ -223,18 +223,18 @@ class Form:
         """The library, for one launch."""
         return Loaded(self, self._program, compiler)
 
-    def words(self, core, arguments, words):
+    def words(self, core, arguments, word):
         """The number of the use, then what is passed."""
         setting = self.setting
         if core.place.task or core.place.memory_core:
             return [], []
         pointers, result = setting.declare(core.mlu, dict(zip(tensor_names(setting), arguments, strict=True)))
-        words.pointer(result)
+        word(result)
         numbers = {name: value for name, _, value in setting.arguments()}
         made = [self._number]
         for name, given, _ in given_of(setting.row, setting.types, setting.scalars, setting.counts):
             if given.pointer:
-                made.append(words.pointer(pointers[name]))
+                made.append(word(pointers[name]))
             else:
                 made.append(_bits(numbers[name]))
         return made, []

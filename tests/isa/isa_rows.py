@@ -9,14 +9,14 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DTYPES, as_dtype, float32, uint8
 from mlusim.bang import FUSION_FMA, kernel
-from mlusim.engine.environment import extent
 from mlusim.engine.issue import _method
 from mlusim.engine.recipes.recipe import LaunchPolicy, recipe
+from mlusim.engine.refuse import extent
 from mlusim.engine.strides import access_of
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
-from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
+from mlusim.isa.vv import Register
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM
 
 BOARDS = {2: "MLU270-S4", 3: "MLU370-X4", 5: "MLU590-H8"}

@@ -18,12 +18,11 @@ from isa_rows import (
 )
 
 from mlusim.arch.catalog import find_board
-from mlusim.engine.environment import extent
 from mlusim.engine.issue import source_of
+from mlusim.engine.refuse import extent
 from mlusim.engine.strides import access_of
 from mlusim.formula.rows import names_in
-from mlusim.isa.declare import intrinsic
-from mlusim.isa.parameters import Tile
+from mlusim.isa.declare import Tile, intrinsic
 from mlusim.isa.table import ISA, find_intrinsic
 
 POISONS = (0x00, 0xFF, 0xA5)

@@ -6,8 +6,7 @@ from isa_exact import exact, same, samples
 from isa_rows import execute, on_core
 
 from mlusim.errors import RuleFault, UsageError
-from mlusim.isa.assembly import AssemblyCall, Reference, assembly_calls
-from mlusim.isa.mlisa import MOST, OF_FLOATS, OF_INTEGERS
+from mlusim.isa.mlisa import MOST, OF_FLOATS, OF_INTEGERS, AssemblyCall, Reference, assembly_calls
 
 COMPARISONS = {
     "eq": lambda a, b: a == b,

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from mlusim.formula.python import to_python
+from mlusim.formula.render import to_python
 from mlusim.isa.prototypes import forms
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.manual.isa_pages import isa_pages, write_pages

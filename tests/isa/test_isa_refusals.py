@@ -21,7 +21,7 @@ from isa_rows import (
 )
 
 from mlusim.arch.dtypes import DTYPES
-from mlusim.engine.environment import extent
+from mlusim.engine.refuse import extent
 from mlusim.errors import OutOfBounds, ReadOnly, RuleFault, WrongSpace
 from mlusim.formula.rows import ONE, names_in
 from mlusim.memory.pointer import Ptr

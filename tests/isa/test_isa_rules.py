@@ -23,7 +23,7 @@ from isa_rows import (
 import mlusim
 from mlusim.arch.dtypes import half, int8, int32, uint32
 from mlusim.errors import Fault, OutOfBounds, RuleFault, Unsupported, UsageError, WrongSpace
-from mlusim.formula.python import to_python
+from mlusim.formula.render import to_python
 from mlusim.isa.table import ISA
 from mlusim.memory.space import SRAM
 

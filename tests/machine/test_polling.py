@@ -6,7 +6,7 @@ import pytest
 import mlusim
 from mlusim import UNION1
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int32, kernel
-from mlusim.engine.polls import POLL_BYTES
+from mlusim.engine.contract import POLL_BYTES
 from mlusim.errors import Deadlock
 from mlusim.machine.hub import Observer
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import mlusim
 from mlusim.bang import float32, kernel
-from mlusim.memory.declaration import MemoryDeclaration
+from mlusim.memory.allocation import MemoryDeclaration
 from mlusim.memory.space import GDRAM, NRAM
 
 

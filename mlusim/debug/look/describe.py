@@ -24,7 +24,7 @@ from mlusim.debug.stop.stops import (
     Stop,
 )
 from mlusim.errors import Fault
-from mlusim.machine.events import Effect
+from mlusim.machine.observed import Effect
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr

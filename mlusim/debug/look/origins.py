@@ -16,8 +16,7 @@ from mlusim.debug.source.frames import name_of, owner_of
 from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
-from mlusim.machine.events import Effect, Step
-from mlusim.machine.observed import Core
+from mlusim.machine.observed import Core, Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space

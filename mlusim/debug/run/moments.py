@@ -15,8 +15,8 @@ from attrs import define, field, frozen
 from mlusim.debug.source.frames import name_of
 from mlusim.isa.table import ISA
 from mlusim.machine.announcer import Announcer
-from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
+from mlusim.machine.observed import Effect
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:

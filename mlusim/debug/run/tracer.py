@@ -36,7 +36,7 @@ from mlusim.errors import Fault
 from mlusim.kernel_frames import kernel_frame
 from mlusim.machine import observed
 from mlusim.machine.core import Core
-from mlusim.machine.events import Effect, Step
+from mlusim.machine.observed import Effect, Step
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:

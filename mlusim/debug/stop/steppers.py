@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from mlusim.debug.source.frames import at_file_scope, depth_of, kernel_frames, name_of, returns_nothing
 from mlusim.debug.stop.stops import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op, Stopper, Tracing
-from mlusim.machine.events import Step
+from mlusim.machine.observed import Step
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

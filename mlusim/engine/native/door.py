@@ -19,8 +19,8 @@ from mlusim.engine.native.sums import adds, later
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
-from mlusim.formula.c import c_leaf, to_c
 from mlusim.formula.expr import Expr, SizeOf
+from mlusim.formula.render import c_leaf, to_c
 from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.table import ISA
 from mlusim.time.work import IN_SRAM, READS, TENSOR_SETUP, WRITES, macs

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlusim.arch.board import Pipe
+from mlusim.engine.contract import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.engine.native.loops import NAMES
-from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
-from mlusim.isa.register import BYTES
 from mlusim.isa.table import ISA
+from mlusim.isa.vv import BYTES
 from mlusim.memory.allocation import POISON
 from mlusim.memory.pointer import REACH
 from mlusim.memory.space import DIRECTIONS, SPACES

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DType, float32, int32, uint32
 from mlusim.engine.native.door import NativeArgument, Use, door
-from mlusim.isa.declare import Intrinsic
-from mlusim.isa.parameters import Parameter
+from mlusim.isa.declare import Intrinsic, Parameter
 from mlusim.isa.table import ISA
 from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mlusim.engine.polls import POLL_BYTES
+from mlusim.engine.contract import POLL_BYTES
 from mlusim.engine.recipes import copy_rows as at
 from mlusim.engine.recipes import steps
 

@@ -12,7 +12,7 @@ from attrs import frozen
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, uint32
 from mlusim.engine.recipes import steps
-from mlusim.isa.parameters import Parameter
+from mlusim.isa.declare import Parameter
 from mlusim.memory.space import GDRAM, NRAM, NRAM2NRAM, Direction, Space
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_rows import Copy, copy_of
 from mlusim.engine.recipes.offset_rows import OffsetStep, offset_steps
-from mlusim.formula.python import to_python
-from mlusim.isa.register import BYTES as REGISTER
+from mlusim.formula.render import to_python
+from mlusim.isa.vv import BYTES as REGISTER
 from mlusim.memory.space import GDRAM, GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.time.work import VECTOR_BYTES
 

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import as_dtype
-from mlusim.engine.environment import asked_of_arguments, in_code
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, count_code, padded_count
-from mlusim.engine.place import caller
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_code import copy_lines
 from mlusim.engine.recipes.copy_rows import Copy
@@ -22,8 +20,10 @@ from mlusim.engine.recipes.offset_rows import Arguments
 from mlusim.engine.refuse import (
     C_TYPES,
     MOST_READ_FIRST,
+    asked_of_arguments,
     constant,
     count_of,
+    in_code,
     overlap,
     refuse,
     refuse_body,
@@ -33,6 +33,7 @@ from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import CallStyle, Operand, Passes, Refused
+from mlusim.kernel_frames import caller
 from mlusim.memory.pointer import KINDS, Ptr
 from mlusim.time import copy_costs, quantities, work
 from mlusim.time.work import VECTOR_BYTES as LINE
@@ -40,7 +41,7 @@ from mlusim.time.work import VECTOR_BYTES as LINE
 if TYPE_CHECKING:
     from mlusim.engine.recipes.recipe import Recipe
     from mlusim.formula.expr import Expr
-    from mlusim.isa.parameters import Parameter
+    from mlusim.isa.declare import Parameter
 
 NO_DEFAULT = inspect.Parameter.empty
 Lines = Iterator[str]

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from mlusim.arch.board import Pipe
     from mlusim.arch.dtypes import DType
     from mlusim.formula.expr import Expr
-    from mlusim.isa.declare import CallStyle, Operand, OperandRule, Passes
-    from mlusim.isa.parameters import Parameter
+    from mlusim.isa.declare import CallStyle, Operand, OperandRule, Parameter, Passes
     from mlusim.memory.space import Direction, Space
 
 # -- who runs it at all ------------------------------------------------------------------------------

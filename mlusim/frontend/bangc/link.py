@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.ir.walk import circles, inner_names
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Uses, named_layout
 from mlusim.frontend.bangc.render.statements import Rendered, initial, render
-from mlusim.memory.declaration import StackVariable
+from mlusim.memory.allocation import StackVariable
 
 
 @define(eq=False)

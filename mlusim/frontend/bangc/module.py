@@ -35,7 +35,7 @@ from mlusim.kernel_frames import SCOPES, own_file
 from mlusim.lazy import lazy
 from mlusim.machine.kernel import Kernel
 from mlusim.machine.launch import Launch
-from mlusim.memory.declaration import StackVariable
+from mlusim.memory.allocation import StackVariable
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc import c_scope

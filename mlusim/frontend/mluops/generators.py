@@ -8,7 +8,7 @@ from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int3
 from mlusim.errors import RuleFault
 from mlusim.frontend.mluops.checks import Helper, OperandSpan
 from mlusim.isa.fusion import FUSION_FMA
-from mlusim.isa.register import BYTES, LANES, Register, vv_uint32
+from mlusim.isa.vv import BYTES, LANES, Register, vv_uint32
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 

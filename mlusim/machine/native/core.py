@@ -15,13 +15,13 @@ import numpy as np
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, uint8
 from mlusim.engine.contract import Flight
-from mlusim.engine.dropped_calls import has_no_effect
+from mlusim.engine.issue import has_no_effect
 from mlusim.engine.native import layout
 from mlusim.engine.native.rows import barrier, is_native
 from mlusim.engine.native.screen import Suspicion
 from mlusim.errors import Fault, LaunchError, shown_file
-from mlusim.isa.register import BYTES, Register
 from mlusim.isa.table import ISA
+from mlusim.isa.vv import BYTES, Register
 from mlusim.machine.cluster import Union
 from mlusim.machine.core import Core
 from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal

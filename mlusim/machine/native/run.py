@@ -26,7 +26,7 @@ from mlusim.machine.native.seat import shared_counters
 from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction
 
 if TYPE_CHECKING:
-    from mlusim.engine.routes import Lanes, Routes
+    from mlusim.engine.copies import Lanes, Routes
     from mlusim.machine.tally import Tally
 
 

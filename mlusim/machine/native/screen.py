@@ -33,14 +33,12 @@ from mlusim.engine.native.screen import (
 )
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
-from mlusim.machine.events import Effect, Site, Step, Sync, TensorStore
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import TaskPlace
+from mlusim.machine.observed import Effect, Site, Step, Sync, TaskPlace, TensorStore
 from mlusim.memory.allocation import Allocation, Bytes
-from mlusim.memory.footprint import Access
+from mlusim.memory.footprint import Access, WrittenBytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
-from mlusim.memory.written_bytes import WrittenBytes
 from mlusim.time.log import WAITS
 
 if TYPE_CHECKING:

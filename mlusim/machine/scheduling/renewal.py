@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
 from mlusim.arch.board import Board
-from mlusim.engine.polls import Polls
+from mlusim.engine.contract import Polls
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import Placement, RegionMap

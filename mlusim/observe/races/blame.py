@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.events import Site
+from mlusim.machine.observed import Site
 from mlusim.memory.footprint import Ints
 from mlusim.observe.races.cells import KIND, LOW, READ, SEGMENT, SITE, SIZE, TIME, WRITE
 from mlusim.observe.races.handovers import Handing

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from mlusim.machine.events import Site
+from mlusim.machine.observed import Site
 from mlusim.memory.footprint import Ints
 
 MOST = 1 << 12  # events that are remembered of a launch

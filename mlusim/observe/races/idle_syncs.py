@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mlusim.machine.events import Effect, Site, Sync
+from mlusim.machine.observed import Effect, Site, Sync
 from mlusim.observe.races.clocks import Clocks, Segment
 from mlusim.observe.races.pipes import PipeOrder
 from mlusim.observe.races.sharing import Sharing

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlusim.arch.board import Pipe
-from mlusim.machine.events import Effect, Site, Step
+from mlusim.machine.observed import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, Ints
 from mlusim.observe.races.cells import (

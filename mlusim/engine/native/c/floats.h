@@ -188,7 +188,7 @@ UNALIGNED(uint16_t, u16_u) UNALIGNED(uint32_t, u32_u) UNALIGNED(uint64_t, u64_u)
 #define LOW_u8 0.0
 #define HIGH_u8 255.0
 #define IS_NAN(x) ((x) != (x))
-/* -0 is below +0: of equal numbers the bits are joined, as isa/extremes.py has it.  NaN loses (FMAX) or wins (MAX). */
+/* -0 is below +0: of equal numbers the bits are joined, as isa/elementwise.py has it.  NaN loses (FMAX) or wins (MAX). */
 ALWAYS float upper_(float chosen, float a, float b) { return float_(bits_(chosen) & (bits_(a) | ~-(uint32_t)(a == b))); }
 ALWAYS float lower_(float chosen, float a, float b) { return float_(bits_(chosen) | (bits_(a) & -(uint32_t)(a == b))); }
 ALWAYS float FMAX_f32(float a, float b) { return upper_(a > b || IS_NAN(b) ? a : b, a, b); }

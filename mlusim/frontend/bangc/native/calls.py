@@ -15,7 +15,7 @@ from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
 from mlusim.frontend.bangc.native.rendering import Rendering, Signature
 from mlusim.frontend.bangc.runtime.core import code_address
-from mlusim.isa.assembly import Argument, AssemblyCall, assembly_calls
+from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA
 from mlusim.time.log import FOR_ALL
 

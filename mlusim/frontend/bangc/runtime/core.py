@@ -44,14 +44,14 @@ from mlusim.frontend.bangc.runtime.pointers import (
 )
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.frontend.bangc.runtime.variables import Cell
-from mlusim.isa.assembly import Argument, AssemblyCall, Reference, assembly_calls
 from mlusim.isa.declare import Intrinsic
-from mlusim.isa.register import Register
+from mlusim.isa.mlisa import Argument, AssemblyCall, Reference, assembly_calls
 from mlusim.isa.table import ISA
+from mlusim.isa.vv import Register
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
-from mlusim.machine.events import Follower, Site, ValueChange
 from mlusim.machine.mlu import Mlu
+from mlusim.machine.observed import Follower, Site, ValueChange
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import CODE_BASE, DIRECTIONS, GDRAM, LDRAM, direction_of
 

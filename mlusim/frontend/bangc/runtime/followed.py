@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.frontend.bangc.runtime.pointers import Value
 
 if TYPE_CHECKING:
-    from mlusim.machine.events import Follower
+    from mlusim.machine.observed import Follower
 
 ADDRESS = "an address"
 TEST = "a test"

@@ -11,7 +11,7 @@ from mlusim.frontend.bangc.render.context import NUMBER
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Pointer, no_number
 from mlusim.frontend.bangc.runtime.variables import BesideVariable
-from mlusim.isa.register import BYTES, Register
+from mlusim.isa.vv import BYTES, Register
 from mlusim.memory.pointer import Ptr
 
 Find = Callable[[int, Any], Any]
