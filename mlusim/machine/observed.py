@@ -1,4 +1,4 @@
-"""A launch as observers know it: its cores, of which they change nothing, and the events that they are told of.
+"""A launch as observers see it: its cores, of which they change nothing, and the events that they hear.
 
 The machine's own classes have more; `Observer` is declared over these, so that a checker sees no more than this.
 """
@@ -132,7 +132,7 @@ class Screen(Protocol):
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
 
 
-# -- the events that observers are told of ---------------------------------------------------------
+# -- the events that observers hear -----------------------------------------------------------------
 
 # Files in which names are spelled as in C.
 BANG_C = (
