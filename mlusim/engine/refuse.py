@@ -11,9 +11,8 @@ import numpy as np
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32, is_number
 from mlusim.counted import plural
 from mlusim.errors import Fault, RuleFault, Unsupported, UsageError, WrongSpace
-from mlusim.formula.expr import Expr, SizeOf, symbol
+from mlusim.formula.expr import Expr, Fact, SizeOf, symbol
 from mlusim.formula.render import to_python
-from mlusim.formula.rows import Fact
 from mlusim.isa.declare import READ_FIRST
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 

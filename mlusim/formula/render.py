@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from mlusim.errors import UsageError
 from mlusim.formula import expr as e
-from mlusim.formula.rows import ComparisonChain, Fact, Given, IfElse, Logic, Not, Word, is_condition
+from mlusim.formula.expr import ComparisonChain, Fact, Given, IfElse, Logic, Not, Word, is_condition
 
 Leaf = Callable[[e.Expr], str]
 """How a variable, a sizeof or a fact is written."""

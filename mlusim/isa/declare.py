@@ -17,7 +17,7 @@ is; its C type is that of `bool`, ``str``, `Direction` and `Register`, or what `
 
 A C type is text.  In braces stand element types: ``{T}`` that of the row, ``{src}`` that of an operand.
 
-Extents, steps, strides, costs and the conditions of rules are formulas (`mlusim.formula.rows`), read from their text
+Extents, steps, strides, costs and the conditions of rules are formulas (`mlusim.formula.parse`), read from their text
 where the row is declared; ``sizeof(T)`` in an extent is the bytes of one element of the operand.
 """
 
@@ -47,8 +47,8 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
-from mlusim.formula.expr import Expr
-from mlusim.formula.rows import ONE, as_row_formula, names_in
+from mlusim.formula.expr import ONE, Expr
+from mlusim.formula.parse import as_row_formula, names_in
 from mlusim.memory.space import NRAM, Direction, Space
 from mlusim.presenting import Presented
 

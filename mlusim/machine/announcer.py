@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from mlusim.arch.board import Pipe
-from mlusim.formula.rows import ONE
+from mlusim.formula.expr import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import ACCESSOR, KernelFrame, caller, file_of, is_own
 from mlusim.machine.observed import Core, Effect, Site, Step

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
 from mlusim.engine.native.rows import is_native
+from mlusim.formula.expr import ONE
 from mlusim.formula.render import to_python
-from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlusim.errors import UsageError
+from mlusim.formula.parse import names_in, row_formula
 from mlusim.formula.render import to_c, to_python
-from mlusim.formula.rows import names_in, row_formula
 from mlusim.isa.table import ISA
 
 FORMULAS = tuple(

@@ -21,7 +21,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.engine.issue import source_of
 from mlusim.engine.refuse import extent
 from mlusim.engine.strides import access_of
-from mlusim.formula.rows import names_in
+from mlusim.formula.parse import names_in
 from mlusim.isa.declare import Tile, intrinsic
 from mlusim.isa.table import ISA, find_intrinsic
 

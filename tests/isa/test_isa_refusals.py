@@ -23,7 +23,8 @@ from isa_rows import (
 from mlusim.arch.dtypes import DTYPES
 from mlusim.engine.refuse import extent
 from mlusim.errors import OutOfBounds, ReadOnly, RuleFault, WrongSpace
-from mlusim.formula.rows import ONE, names_in
+from mlusim.formula.expr import ONE
+from mlusim.formula.parse import names_in
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, WRAM
 

@@ -31,7 +31,7 @@ from mlusim.engine.refuse import (
 )
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
-from mlusim.formula.rows import ONE
+from mlusim.formula.expr import ONE
 from mlusim.isa.declare import CallStyle, Operand, Passes, Refused
 from mlusim.kernel_frames import caller
 from mlusim.memory.pointer import KINDS, Ptr
