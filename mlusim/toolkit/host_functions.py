@@ -30,6 +30,7 @@ from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.built import HostBuildError, HostSources, built
 from mlusim.toolkit.server.called import CallAnswer, CallBytes, CalledSession, CallingProcess
+from mlusim.toolkit.server.protocol import FORMATS, reader
 
 # Host functions that do not compile: found by the places of the compiler's errors, and taken out of their files.
 
@@ -260,13 +261,6 @@ _DTYPES: Mapping[str, str] = MappingProxyType(
         **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
     }
 )  # fmt: skip
-_FORMATS: Mapping[tuple[str, int], str] = MappingProxyType(
-    {
-        ("bool", 1): "?", ("float", 2): "e", ("float", 4): "f", ("float", 8): "d",
-        **{("int", n): "bhiq"[k] for k, n in enumerate((1, 2, 4, 8))},
-        **{("uint", n): "BHIQ"[k] for k, n in enumerate((1, 2, 4, 8))},
-    }
-)  # fmt: skip
 
 
 @define(eq=False)
@@ -445,7 +439,7 @@ def packed(kind: t.Type, value: object) -> bytes:
         return struct.pack("<Q", value)
     if kind == t.BFLOAT16:
         return np.asarray(value, bfloat16).tobytes()
-    return struct.pack("<" + _FORMATS[kind.kind, kind.size], value)
+    return struct.pack(FORMATS[kind.kind, kind.size], value)
 
 
 def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
@@ -455,7 +449,7 @@ def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
     if kind == t.BFLOAT16:
         half: np.dtype[Any] = np.dtype(bfloat16)
         return half
-    found: np.dtype[Any] = np.dtype(_FORMATS[kind.kind, kind.size])
+    found: np.dtype[Any] = np.dtype(FORMATS[kind.kind, kind.size])
     return found
 
 
@@ -488,25 +482,13 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
 def result_of(function: ir.Function, value: bytes, session: CalledSession) -> Any:
     """Return the result of a host function: a `Status` where it is one, a number, a pointer or an address, a structure as a tuple."""
     kind = function.result
-    found = _read(kind, value, session)
+    if isinstance(kind, t.Void):
+        return None
+    # An address of the host, which leads to no tensor, stays a number.
+    found = reader(kind, lambda address: session.pointing(address) or address or None)(value, 0)
     if isinstance(kind, t.Arithmetic) and kind.name == "mluOpStatus_t":
         return {s.value: s for s in Status}.get(found, found)
     return found
-
-
-def _read(kind: t.Type, value: bytes, session: CalledSession) -> Any:
-    if isinstance(kind, t.Void):
-        return None
-    if isinstance(kind, t.Record):
-        return tuple(_read(f.type, value[f.offset :], session) for f in kind.fields)
-    if isinstance(kind, t.Array):
-        return tuple(_read(kind.of, value[n * kind.of.size :], session) for n in range(kind.count))
-    if isinstance(kind, t.Arithmetic):
-        if kind == t.BFLOAT16:
-            return float(np.frombuffer(value, bfloat16, 1)[0])
-        return struct.unpack_from("<" + _FORMATS[kind.kind, kind.size], value)[0]
-    (address,) = struct.unpack_from("<Q", value)
-    return session.pointing(address) or address or None
 
 
 class HostFunctions(Mapping[str, "HostFunction"]):

@@ -142,12 +142,13 @@ Reader = Callable[[bytes, int], Any]
 Pointing = Callable[[int], Any]
 """What a device address is: a pointer; raises where no memory is."""
 
-_FORMATS: Mapping[tuple[str, int], str] = MappingProxyType(
+FORMATS: Mapping[tuple[str, int], str] = MappingProxyType(
     {
         ("bool", 1): "<?", ("int", 1): "<b", ("int", 2): "<h", ("int", 4): "<i", ("int", 8): "<q", ("uint", 1): "<B",
         ("uint", 2): "<H", ("uint", 4): "<I", ("uint", 8): "<Q", ("float", 2): "<e", ("float", 4): "<f", ("float", 8): "<d",
     }
 )  # fmt: skip
+"""The letters of `struct` for a number, by its kind and size; a bfloat16 has none."""
 
 
 def reader(kind: t.Type, pointing: Pointing) -> Reader:
@@ -158,7 +159,7 @@ def reader(kind: t.Type, pointing: Pointing) -> Reader:
     if isinstance(kind, t.Arithmetic):
         if kind.name.startswith(("bfloat16", "__bf16")):  # struct has no letter for it
             return lambda data, at: float(np.frombuffer(data, bfloat16, 1, at)[0])
-        number = struct.Struct(_FORMATS[kind.kind, kind.size]).unpack_from
+        number = struct.Struct(FORMATS[kind.kind, kind.size]).unpack_from
         return lambda data, at: number(data, at)[0]
     if isinstance(kind, t.Array):
         one, size, count = reader(kind.of, pointing), kind.of.size, kind.count
