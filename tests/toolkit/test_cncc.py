@@ -209,6 +209,18 @@ def test_a_full_disk_is_one_sentence(cncc, tmp_path):
         assert ": :" not in said
 
 
+@pytest.mark.parametrize(
+    "line", ["\t.set\tplain, _Z20__device_stub__plainPf\n", "plain = _Z20__device_stub__plainPf\n"]
+)
+def test_names_of_kernels_stay_for_the_linker_as_any_clang_writes_them(line):
+    """Older versions of clang write a directive, newer ones an equals sign; the host's own functions are left out."""
+    assembly = f"\t.globl\tplain\n{line}\t.globl\tmain\nmain:\n"
+
+    text = record.text_of("kernel void plain(float * p):", assembly, "k.mlu", ["mtp_372"])
+
+    assert [True, False] == [f".globl\t{name}\n" in text for name in ("plain", "main")]
+
+
 def test_device_code_alone_is_refused_as_the_whole_file_is(cncc, tmp_path):
     """The front end goes on behind a missing header; what is written would lack what stands in it."""
     (tmp_path / "k.mlu").write_text('#include "none.h"\n__mlu_entry__ void k(int *p) { *p = 1; }\n')

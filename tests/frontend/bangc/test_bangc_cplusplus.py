@@ -280,7 +280,10 @@ __mlu_entry__ void K(long long *o) { int n = 1; %s o[1] = n; }"""
         ("const L &r = L(&n, 3); o[0] = r.i;", "a temporary object of L, which has a destructor"),
         ("if (L(&n, 1).i) o[0] = 3;", "a temporary object of L, which has a destructor"),
         ("for (; n < 1000; L(&n, 2)) o[0] = n;", "a temporary object of L, which has a destructor"),
-        ("L a[2] = {L(&n, 1), L(&n, 2)};", "an array of L, which has a destructor, is not supported"),
+        (
+            "L a[2] = {L(&n, 1), L(&n, 2)};",
+            "an array of L, which has a destructor, is not supported; declare single objects",
+        ),
         ("auto [x, y] = mk(&n);", "the destructor of M would not be called here"),
         ("U u; U w = u;", "the copy constructor of V<int>, which is made from a template, is not known here"),
     ],
@@ -326,7 +329,10 @@ def test_objects_of_a_file_references_and_initialisers(load, tmp_path):
     [
         ("switch (int q = n & 3; q) { default: o[0] = q; }", "a switch with an initialiser is not supported"),
         ("Op t[2] = {f2<4>, f2<5>}; o[0] = t[1](5);", "the type of the pointer in brackets before it"),
-        ("int M::*p = &M::z; o[0] = p != nullptr;", "a pointer to a member, z, is not supported"),
+        (
+            "int M::*p = &M::z; o[0] = p != nullptr;",
+            "a pointer to a member, z, is not supported; name the member where it is used",
+        ),
         ("Tm<M> m; m.z = 3; o[0] = m.get();", "z is a member of a base class that is not known"),
     ],
 )

@@ -82,7 +82,7 @@ def test_objects_begin_as_in_cpp(load, name):
         ),
         (
             "struct B { union { int i; long l = 5; }; };",
-            "only the first member of .* may be declared with a value",
+            "only the first member of .* may be declared with a value; assign the other one",
         ),
     ],
 )

@@ -52,6 +52,6 @@ def test_the_bytes_of_a_pointer_are_refused(load, what):
     """The device's compiler keeps addresses there, the simulator does not."""
     with pytest.raises(
         SourceError,
-        match="k does not translate: p is a pointer, and no instruction works on the bytes of one",
+        match="k does not translate: p is a pointer, and no instruction works on the bytes of one; assign it",
     ):
         load(f"__mlu_global__ void k(int *o) {{ {what} }}\n")["k"]

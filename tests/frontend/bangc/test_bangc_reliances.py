@@ -151,7 +151,10 @@ def test_memory_at_file_scope_begins_with_its_values(module):
 @pytest.mark.parametrize(
     ("declaration", "why"),
     [
-        ("__mlu_shared__ int a[2] = {1}", "a variable that cores share cannot have an initial value"),
+        (
+            "__mlu_shared__ int a[2] = {1}",
+            "a variable that cores share cannot have an initial value; assign it in the kernel",
+        ),
         (
             "struct P { int x; }; __nram__ P a[2] = {{1}}",
             "a structure in memory of a core cannot have an initial value",
