@@ -386,4 +386,4 @@ def test_expressions_and_mistakes(stopped):
     found = chain(stopped, "why row[at / TILE] * limit")
     assert [one[1] for one in found if one[0] == 1] == ["row[1] = 130.0 (float32)", "at = 64", "limit = 5"]
     assert "name 'nothing' is not defined" in refuses(stopped, "why nothing")
-    assert "takes a number: how many links" in refuses(stopped, "why/x done")
+    assert "takes the number of links to follow" in refuses(stopped, "why/x done")
