@@ -20,7 +20,7 @@ from mlusim.operators.registry import find_operator
 from mlusim.plan import render
 from mlusim.plan.claims import Claim, Comparison, Verdict, parse_claim
 from mlusim.plan.plan import Plan, check_names, choose, values_of
-from mlusim.plan.solver.frontier import Frontier
+from mlusim.plan.solver import Frontier
 from mlusim.plan.svg import frontier_svg, layout_svg, plan_column
 
 UNKNOWN = "?"  # the format of a file whose name does not say it

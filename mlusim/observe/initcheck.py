@@ -25,16 +25,22 @@ from mlusim.memory.space import GDRAM, SRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.shadow import Mask, Shadow, atomics, index_reads
-from mlusim.observe.undefined_origin import (
+from mlusim.observe.value_flow import (
+    decisive,
+    dependence,
+    discarded,
     in_flight,
     lacking,
     neighbours,
     never_stored,
     places,
+    same,
+    settled,
+    takes,
     tensor_store,
     trail,
+    unread,
 )
-from mlusim.observe.value_flow import decisive, dependence, discarded, same, settled, takes, unread
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch, Screen

@@ -1,12 +1,13 @@
-"""racecheck: accesses to the same bytes that nothing puts in order, within a core and between tasks.
+"""racecheck: accesses to the same bytes that nothing puts in order, within a core and between tasks; syncs that order nothing.
 
 Within a core the pipes run side by side (`mlusim.observe.races.pipes`); between tasks only barriers, mutexes
 and atomics on a common word put anything in order (`mlusim.observe.races.sharing`).
 """
 
 import functools
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Collection, Hashable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +19,10 @@ from mlusim.machine.observed import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
-from mlusim.observe.races.blame import Blame, Court
-from mlusim.observe.races.cells import ATOMIC, READ, WRITE
-from mlusim.observe.races.clocks import Clocks
-from mlusim.observe.races.handovers import Handing, Withheld
-from mlusim.observe.races.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
+from mlusim.observe.races.blame import Blame, Court, Handing, Withheld
+from mlusim.observe.races.clocks import Clocks, Segment
 from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, spelled, wait_for
-from mlusim.observe.races.sharing import WORD, Conflict, Party, Sharing, in_order
+from mlusim.observe.races.sharing import ATOMIC, READ, WORD, WRITE, Conflict, Party, Sharing, in_order
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch, Screen
@@ -218,7 +216,7 @@ class RaceCheck(Checker):
             self._idle.wait(core, place_of_sync(sync, core), order, pipes)
         order.wait(pipes)
 
-    def _barrier(self, sync: Sync) -> SyncPlace | None:
+    def _barrier(self, sync: Sync) -> "SyncPlace | None":
         """Return the place of a barrier, for those who ask whether it is of use: that of the last core to arrive."""
         if self._idle is None:
             return None
@@ -375,7 +373,7 @@ class RaceCheck(Checker):
         )
 
 
-def _told_idle(place: SyncPlace, count: int) -> Finding:
+def _told_idle(place: "SyncPlace", count: int) -> Finding:
     return Finding(
         "racecheck-idle-sync",
         f"{place.name} puts nothing in order in this run, executed {count} {plural(count, 'time')}",
@@ -468,3 +466,87 @@ def _value(effect: Effect) -> Any:
         return None
     source = effect.reads[0]
     return source.allocation.raw[source.start : source.start + source.size].tobytes()
+
+
+# -- syncs that order nothing ----------------------------------------------------------------------
+
+# What each sync closed is held against everything that comes behind it.  A wait is of use when something behind it touches
+# what it was the first to wait for, so that all idle syncs may go at once.  A barrier is of use for that, too, or when the
+# run without it would have a conflict between tasks.
+
+KEPT = 256  # syncs of a core whose use is still open; older ones count as of use
+
+
+class SyncPlace(NamedTuple):
+    """A sync at a place of the kernel."""
+
+    name: str
+    site: Site
+
+
+class IdleSyncs:
+    """Which syncs of a launch were executed, and which of them were of use."""
+
+    def __init__(self) -> None:
+        self.seen: dict[SyncPlace, int] = {}
+        self.useful: set[SyncPlace] = set()
+        self.barriers: set[SyncPlace] = set()
+        self._behind: dict[Any, deque[tuple[SyncPlace, PipeOrder]]] = {}
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def wait(self, core: "Core", place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
+        """Take note of a sync at *place*, before *order* learns of it."""
+        self.seen[place] = self.seen.get(place, 0) + 1
+        if place in self.useful:
+            return
+        closed = order.copy()
+        closed.keep_only(pipes)
+        if not closed.empty:
+            entries = self._behind.setdefault(core, deque())
+            entries.append((place, closed))
+            if len(entries) > KEPT:
+                self.useful.add(entries.popleft()[0])
+
+    def issue(self, effect: Effect) -> None:
+        """Ask which syncs *effect* needed."""
+        entries = self._behind.get(effect.core)
+        if not entries:
+            return
+        needed = {place for place, closed in entries if next(closed.clashes(effect), None) is not None}
+        if needed:
+            self.useful |= needed
+            self._behind[effect.core] = deque(entry for entry in entries if entry[0] not in needed)
+
+    def publish(self, core: "Core") -> None:
+        """Let other tasks know *core*'s past: a sync that finished stores to shared memory was needed."""
+        entries = self._behind.get(core, ())
+        self.useful.update(place for place, closed in entries if closed.shared)
+
+    def end(self, core: "Core") -> None:
+        """Forget the past of *core*, whose task has ended."""
+        self._behind.pop(core, None)
+
+    # -- what came of it -----------------------------------------------------------------------
+
+    def judge(self, sharing: Sharing, clocks: Clocks) -> None:
+        """Find the barriers without which tasks would have a conflict."""
+        for place in self.barriers - self.useful:
+            if _needed(sharing, clocks.without(place)):
+                self.useful.add(place)
+
+    def idle(self) -> Iterator[tuple[SyncPlace, int]]:
+        """Return the syncs that were of no use, and how often each was executed."""
+        return ((place, count) for place, count in self.seen.items() if place not in self.useful)
+
+
+def place_of_sync(sync: Sync, core: "Core") -> SyncPlace:
+    """Return the place at which *core* is, in *sync*."""
+    return SyncPlace(sync.name, Site(*core.site()))
+
+
+def _needed(sharing: Sharing, segments: list[Segment]) -> bool:
+    return any(
+        next(sharing.conflicts(allocation, table, segments=segments), None) is not None
+        for allocation, table in sharing.tables().items()
+    )

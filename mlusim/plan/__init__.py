@@ -27,8 +27,7 @@ from mlusim.plan.claims import Claim, Comparison, Disagreement, ScaleLimit, Valu
 from mlusim.plan.declare import Region, Stage
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan, Regions, choose
-from mlusim.plan.solver.frontier import Frontier
-from mlusim.plan.solver.solve import Largest
+from mlusim.plan.solver import Frontier, Largest
 
 __all__ = [
     "CLUSTERS",

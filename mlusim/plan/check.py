@@ -27,10 +27,8 @@ from mlusim.formula.expr import (
     walk,
 )
 from mlusim.plan.declare import RegionBounds, StagePlaces
-from mlusim.plan.solver.bounds import Interval, extremes, interval
-from mlusim.plan.solver.normal import difference, formula
-from mlusim.plan.solver.solve import Problem, largest_value
-from mlusim.plan.units import unit_faults
+from mlusim.plan.formulas import Interval, difference, extremes, formula, interval, unit_faults
+from mlusim.plan.solver import Problem, largest_value
 
 RULES: Mapping[str, str] = {
     "plan-units": "elements and bytes meet in one sum: a sizeof is missing",

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
 from mlusim.formula import expr
-from mlusim.plan.units import unit
+from mlusim.plan.formulas import unit
 
 
 def _size(value: Any) -> expr.Expr:

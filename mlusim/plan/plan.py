@@ -17,10 +17,9 @@ from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var
 from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare
 from mlusim.plan.declare import RegionBounds, Stage, StagePlaces, place_stages
+from mlusim.plan.formulas import total
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.plan.solver.frontier import Frontier, trace
-from mlusim.plan.solver.normal import total
-from mlusim.plan.solver.solve import Largest, Problem, largest_value
+from mlusim.plan.solver import Frontier, Largest, Problem, largest_value, trace
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from mlusim.plan.check import PlanFinding
 from mlusim.plan.claims import Comparison, Disagreement
 from mlusim.plan.layout import BarSegment, Layout, PlacedRegion, StageLayout, lanes, ruler, segments
 from mlusim.plan.plan import Plan
-from mlusim.plan.solver.frontier import Frontier
-from mlusim.plan.solver.solve import Largest
+from mlusim.plan.solver import Frontier, Largest
 from mlusim.text_grid import Column, Grid
 
 MAP_COLUMNS = 76

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from mlusim.counted import plural
 from mlusim.plan.layout import BarSegment, Layout, PlacedRegion, StageLayout, lanes, ruler, segments
-from mlusim.plan.solver.frontier import Frontier
+from mlusim.plan.solver import Frontier
 
 WIDTH = 900
 _LEFT, _RIGHT = 16, 16

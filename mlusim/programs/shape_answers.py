@@ -12,7 +12,7 @@ from mlusim.arch.catalog import board_constants
 from mlusim.errors import UsageError
 from mlusim.formula.expr import INT32_MAX, Constraint, Var
 from mlusim.plan.claims import Claim, ScaleLimit, Verdict, parse_claim
-from mlusim.plan.solver.frontier import Frontier
+from mlusim.plan.solver import Frontier
 
 if TYPE_CHECKING:
     from mlusim.programs.largest import Failure, Shapes

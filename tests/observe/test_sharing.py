@@ -13,9 +13,8 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
 from mlusim.observe.races import sharing as module
-from mlusim.observe.races.cells import ATOMIC, READ, WRITE
 from mlusim.observe.races.clocks import Clocks
-from mlusim.observe.races.sharing import Sharing
+from mlusim.observe.races.sharing import ATOMIC, READ, WRITE, Sharing
 
 SIZE = 24
 TENSOR = Allocation(GDRAM, 0, np.zeros(SIZE, np.uint8), "tensor")

@@ -7,8 +7,7 @@ from plan_strategies import NAMES, environments, formulas
 
 from mlusim.errors import UsageError
 from mlusim.plan import PAD_UP, Var, minimum
-from mlusim.plan.solver.bounds import Interval, Trend, extremes, interval, trend
-from mlusim.plan.solver.normal import difference, formula, normal
+from mlusim.plan.formulas import Interval, Trend, difference, extremes, formula, interval, normal, trend
 
 S, T = Var("S"), Var("T")
 BOX = {**{name: Interval(0, 24) for name in NAMES}, "sizeof_D": Interval(2, 4)}

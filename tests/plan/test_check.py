@@ -19,7 +19,7 @@ from mlusim.plan import (
     sizeof,
 )
 from mlusim.plan.check import RULES
-from mlusim.plan.units import unit_faults
+from mlusim.plan.formulas import unit_faults
 
 T = ElementType("T", (float32, half))
 n, m = Var("n", "rows", low=1, high=1000), Var("m", "columns", low=1, high=1000)

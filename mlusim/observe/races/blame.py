@@ -1,4 +1,4 @@
-"""Conflicts between tasks by what is missing: one barrier, and all that it would have put in order."""
+"""Conflicts between tasks by what is missing: one barrier, or one sync before a mutex is given back, and all that it would order."""
 
 import itertools
 import linecache
@@ -10,14 +10,23 @@ import numpy as np
 
 from mlusim.machine.observed import Site
 from mlusim.memory.footprint import Ints
-from mlusim.observe.races.cells import KIND, LOW, READ, SEGMENT, SITE, SIZE, TIME, WRITE
-from mlusim.observe.races.handovers import Handing
 from mlusim.observe.races.pipes import Remedy
-from mlusim.observe.races.sharing import Conflict, Sharing, Statement
+from mlusim.observe.races.sharing import (
+    KIND,
+    LOW,
+    READ,
+    SEGMENT,
+    SITE,
+    SIZE,
+    TIME,
+    WRITE,
+    Conflict,
+    Sharing,
+    Statement,
+)
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core
-
 
 # -- the search for a place at which a barrier puts accesses in order, tried out on the recorded run ---
 
@@ -349,7 +358,7 @@ class Court(NamedTuple):
 class Blame:
     """The syncs that a launch lacks, as far as they are known."""
 
-    def __init__(self, sharing: Sharing, handing: Handing, court: Court) -> None:
+    def __init__(self, sharing: Sharing, handing: "Handing", court: Court) -> None:
         self._sharing = sharing
         self._handing = handing
         self._court = court
@@ -527,3 +536,52 @@ def _text(recorded: Recorded, cut: Cut) -> str:
         return f"put {sync}() before {lines}, where all of them pass"
     behind = recorded.told(cut.behind, cut.before[0])
     return f"put {sync}() behind {behind} and before {lines}, so that all of them meet there"
+
+
+# -- mutexes and atomics that ordered nothing, because a store was still in flight -----------------
+
+MOST_HANDED = 1 << 12  # events that are remembered of a launch
+
+
+class Withheld(NamedTuple):
+    """A mutex given back, or a word changed, by *task* behind effect *number*, with a store on its way."""
+
+    site: Site
+    task: int
+    number: int
+    key: Any
+
+
+class Handing:
+    """The releases that were withheld, and who took over the same mutex or word behind them."""
+
+    def __init__(self) -> None:
+        self._withheld: list[Withheld] = []
+        self._taken: list[tuple[Withheld, int, int]] = []
+
+    def withhold(self, event: Withheld) -> None:
+        """Note that *event* ordered nothing."""
+        if len(self._withheld) < MOST_HANDED:
+            self._withheld.append(event)
+
+    def take(self, task: int, key: object, number: int) -> None:
+        """Note that *task* took over *key* behind effect *number*."""
+        for event in self._withheld:
+            if event.key == key and event.task != task and len(self._taken) < MOST_HANDED:
+                self._taken.append((event, task, number))
+
+    def missed(self, pairs: Ints) -> Withheld | None:
+        """Return the event that would have put each of *pairs* in order, had its task waited for its stores before it.
+
+        A pair is (task, time, task, time) of the earlier and the later access.
+        """
+        for site, example in {event.site: event for event, _, _ in self._taken}.items():
+            handed = [taken for taken in self._taken if taken[0].site == site]
+            if all(any(_between(pair, *taken) for taken in handed) for pair in pairs.tolist()):
+                return example
+        return None
+
+
+def _between(pair: list[int], event: Withheld, taker: int, number: int) -> bool:
+    task, time, other, later = pair
+    return event.task == task and taker == other and time <= event.number and number <= later

@@ -1,1 +1,0 @@
-"""The exact solver of plans: normal forms, bounds, what is reachable, the frontier of what fits."""
