@@ -45,7 +45,7 @@ class CompilerFlag:
 
     @property
     def shown(self) -> str:
-        """It with its value, as one types it."""
+        """The flag with its value, as one types it."""
         return self.shape.value.format(self.spelling)
 
 
@@ -140,6 +140,7 @@ STANDARDS: Mapping[str, str] = MappingProxyType(
 )
 """The standards of C++ that the vendor's compiler knows and its headers can be read in, older names too."""
 _BY_SPELLING: Mapping[str, CompilerFlag] = MappingProxyType({flag.spelling: flag for flag in FLAGS})
+# Flags whose value may follow without a blank, as -DNAME; -Wl, has its own behind a comma.
 _JOINED = tuple(flag for flag in FLAGS if flag.shape is FlagShape.EITHER or flag.spelling == "-Wl,")
 
 

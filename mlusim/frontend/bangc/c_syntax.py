@@ -230,6 +230,7 @@ class _Reader:
         self.take("?")
         then = self.expression()
         self.take(":")
+        # From the right: a ? b : c ? d : e is a ? b : (c ? d : e) in C.
         return Choice(test, then, self.expression())
 
     def level(self, n: int) -> Tree:
@@ -248,7 +249,7 @@ class _Reader:
         if kind == "op" and word in "-+!~*&":
             self.take()
             return Prefix(word, self.prefixed())
-        if word == "sizeof":
+        if word == "sizeof":  # of a type or of an expression, which is not evaluated
             self.take()
             if self.peek()[1] == "(" and self.begins_type(1):
                 return CSizeOf(self.in_parentheses())

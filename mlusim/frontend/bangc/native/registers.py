@@ -40,6 +40,7 @@ def kept(c: Rendering, made: str, span: ir.Span) -> str:
 def assigned(c: Rendering, node: ir.Assign) -> str:
     """Render a store of a whole register."""
     held = c.temporary()
+    # memmove and not memcpy: a register may be assigned to itself.
     stored = f"memmove({place(c, node.place, node.span)}, {held}, REGISTER_BYTES)"
     return f"({{ const uint8_t *{held} = {c.value(node.value)}; (const uint8_t *){stored}; }})"
 
@@ -105,6 +106,7 @@ def name_of(local: ir.Local) -> str:
 def declared(c: Rendering, node: ir.Declare) -> list[str]:
     """Render a register that comes to life, with what another one has or without a value."""
     at = f"d_{node.local.name}"
+    # A register that is constructed from nothing has no value either.
     if node.value is None or isinstance(node.value, ir.Compose):
         return [f"unset_({at});"]
     return [f"memmove({at}, {c.value(node.value)}, REGISTER_BYTES);"]

@@ -50,6 +50,7 @@ class Cell(VariableAddress):
             return
         # What is stored through void ** gets the element type of the pointer.
         inner = getattr(self.layout, "pointee", None)
+        # Pointers to variables and functions have the type of what they point to, and cannot get another.
         self.v = value if inner is None or isinstance(value, Cell | FunctionType) else see(value, inner)
 
     def __add__(self, n: int) -> "Cell | BesideVariable":
@@ -78,6 +79,7 @@ class Cell(VariableAddress):
 
     def cast(self, layout: Layout) -> "Cell | Bits":
         """Return the variable seen as another type."""
+        # A pointer that a variable holds has no bytes to be seen: a copy by bytes copies it whole.
         whole = layout is uint8 and not isinstance(self.layout, DType)
         if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
             return self
@@ -145,6 +147,7 @@ def past(i: int, size: int) -> OutOfBounds:
 
 def size_of(variable: Any) -> int:
     """Return the bytes of a variable, or of a record."""
+    # The layouts of pointers have no size of their own: each has eight bytes.
     return int(getattr(variable.layout, "size", 8))
 
 
