@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Arch, Board
@@ -60,6 +61,13 @@ def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, 
     return x * y * z, x, y, z, kind.unions, arch.cores_per_cluster, *sizes, arch.bang_arch
 
 
+@functools.lru_cache(maxsize=16)
+def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarray[Any, Any]":
+    """Return the places of the Block tasks of *dim* on so many *cores*, of which a cluster has *each*."""
+    (x, y, _), task = dim, np.arange(math.prod(dim))
+    return np.stack((task, task % x, task // x % y, task // (x * y), task % cores % each, task), axis=1)
+
+
 @frozen
 class Request:
     """The request for a launch."""
@@ -112,6 +120,7 @@ class Session:
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
         self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
         self.threads = 1  # that ran its tasks
+        self.crew: Any = None  # the threads that take its Block tasks beside the one that runs it
         self.counts: Any = None  # where C counts what it passes, for those who want that
         self.skip = 0  # groups of tasks that are left out
         # C runs the tasks of the first so many groups, Python those of the rest.
@@ -289,10 +298,10 @@ class Session:
 
     # -- who runs where ------------------------------------------------------------------------
 
-    def _groups(self) -> Iterator[list[Core] | UnionToCome | Callable[[], Core]]:
+    def _groups(self) -> Iterator[list[Core] | UnionToCome | BlockToCome]:
         return self._blocks() if self.kind.unions == 0 else self._unions()
 
-    def _by_engine(self, many: int) -> Iterator[list[Core] | UnionToCome | Callable[[], Core]]:
+    def _by_engine(self, many: int) -> Iterator[list[Core] | UnionToCome | BlockToCome]:
         """Yield the groups of tasks, the first *many* on cores that run C."""
         groups = self._groups()
         for number in itertools.count():
@@ -303,13 +312,13 @@ class Session:
                 return
             yield group
 
-    def _blocks(self) -> Iterator[list[Core] | Callable[[], Core]]:
+    def _blocks(self) -> Iterator[list[Core] | BlockToCome]:
         x, y, z = self.dim
         for task in range(x * y * z):
             place = self._block_place(task)
             yield BlockToCome(place, self._block) if self.alone else [self._block(place)]
 
-    def _group(self, number: int) -> UnionToCome | Callable[[], Core]:
+    def _group(self, number: int) -> UnionToCome | BlockToCome:
         """Return group *number* of the launch, which is made when it runs."""
         if self.kind.unions == 0:
             return BlockToCome(self._block_place(number), self._block)
@@ -334,6 +343,10 @@ class Session:
         x, y, _ = self.dim
         number = task % self.board.cores % self.board.arch.cores_per_cluster
         return TaskPlace(task, task % x, task // x % y, task // (x * y), 0, number)
+
+    def block_tasks(self) -> "np.ndarray[Any, Any]":
+        """Return the places of all Block tasks: number, x, y, z, number of the core, and of the group."""
+        return _block_tasks(self.dim, self.board.cores, self.board.arch.cores_per_cluster)
 
     def _unions(self) -> Iterator[list[Core] | UnionToCome]:
         (x, y, z), arch = self.dim, self.board.arch

@@ -47,13 +47,16 @@ class Usage:
     high_water: int
 
 
-class SilentTask(NamedTuple):
-    """The doings of a task of which Python has not heard: its place, its counters, the rows of its log, what it loaded first and read.
+class SilentTasks(NamedTuple):
+    """The doings of tasks of which Python has not heard, each of which did the same: their numbers and those of cores, counters, the rows of a log, what was loaded first and read.
 
     ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
+    ``met`` is how many arrays of functions each has declared.
     """
 
-    place: TaskPlace
+    tasks: Sequence[int]
+    cores: Sequence[int]
+    met: int
     counted: list[int]
     rows: Rows
     head: tuple[int, int]
@@ -85,11 +88,8 @@ class Tally:
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
         place, logged = core.place, core.log is not None
-        if not self.declared and not place.memory_core:
-            own = (core.used.get(space) for space in (NRAM, WRAM))
-            self.declared = tuple(
-                (a.base, tuple(a.allocations)) for a in own if a is not None and a.allocations
-            )
+        if not place.memory_core:
+            self.declares(core)
         log = self._finished(core.log)
         steps = core.log.steps() if isinstance(core.log, NotedLog) else None
         if steps is not None:
@@ -99,19 +99,33 @@ class Tally:
         reads = _reads(core) if logged else ()
         self._add(place, core.union.number, counted, log, reads, head, steps)
 
-    def add_silent(self, tasks: Iterable[SilentTask], tensors: Mapping[Allocation, int] | None) -> None:
+    def declares(self, core: "Core", more: Sequence[Allocation] = ()) -> None:
+        """Note what *core* has declared, and *more* that it had, if no task before it has declared anything."""
+        if self.declared:
+            return
+        own = [(arena, space) for space in (NRAM, WRAM) if (arena := core.used.get(space)) is not None]
+        found = [(a.base, (*a.allocations, *(b for b in more if b.space is space))) for a, space in own]
+        self.declared = tuple((base, allocations) for base, allocations in found if allocations)
+
+    def add_silent(self, tasks: SilentTasks, tensors: Mapping[Allocation, int] | None) -> None:
         """Count what *tasks* did, Block tasks that Python has not heard of.
 
         *tensors* have the number of each tensor, in the order that `_reads` has; None where time is not predicted.
         """
-        for task in tasks:
-            place, counted = task.place, task.counted
-            reads = tuple(
-                [(a.address, a.nbytes, task.reads[number]) for a, number in (tensors or {}).items()]
-            )
-            parts = counted[:LOADS_AT], counted[LOADS_AT:STORES_AT], counted[STORES_AT:]
-            log = NO_LOG if tensors is None else self._logged(task.rows, (END, 0, *NO_LOAD, *counted))
-            self._add(place, place.task, parts, log, reads, task.head, None)
+        counted = tasks.counted
+        reads = tuple([(a.address, a.nbytes, tasks.reads[number]) for a, number in (tensors or {}).items()])
+        parts = counted[:LOADS_AT], counted[LOADS_AT:STORES_AT], counted[STORES_AT:]
+        log = NO_LOG if tensors is None else self._logged(tasks.rows, (END, 0, *NO_LOAD, *counted))
+        first = TaskPlace(tasks.tasks[0], 0, 0, 0, 0, tasks.cores[0])
+        made = self._add(first, first.task, parts, log, reads, tasks.head, None)
+        if others := tasks.tasks[1:]:
+            # What they did once more is their places, and the accesses of all of them.
+            for named, counts in ((self.scalar_loads, parts[1]), (self.scalar_stores, parts[2])):
+                _add_accesses(named, [len(others) * n for n in counts])
+            self.tasks += [
+                TaskWork(task, False, task, 0, made.work, log, core, None, reads, tasks.head)
+                for task, core in zip(others, tasks.cores[1:], strict=True)
+            ]
 
     def _logged(self, rows: Rows, end: tuple[int, ...]) -> CoreLog:
         """Return the log of *rows* and of the *end* of the task."""
@@ -132,7 +146,7 @@ class Tally:
         reads: tuple[tuple[int, int, int], ...],
         head: tuple[int, int],
         steps: CoreSteps | None,
-    ) -> None:
+    ) -> TaskWork:
         work, loads, stores = counted
         scalars, *others = work[:5]  # by pipe; what is behind them describes waits
         if any(loads):
@@ -140,20 +154,20 @@ class Tally:
         if any(stores):
             scalars += _add_accesses(self.scalar_stores, stores)
         number = self.board.arch.cores_per_cluster if place.memory_core else place.core_id
-        self.tasks.append(
-            TaskWork(
-                place.task,
-                place.memory_core,
-                union,
-                place.cluster_id,
-                (scalars, *others),
-                log,
-                number,
-                steps,
-                reads,
-                head,
-            )
+        made = TaskWork(
+            place.task,
+            place.memory_core,
+            union,
+            place.cluster_id,
+            (scalars, *others),
+            log,
+            number,
+            steps,
+            reads,
+            head,
         )
+        self.tasks.append(made)
+        return made
 
     @property
     def scalars(self) -> int:
@@ -177,20 +191,27 @@ class Tally:
             _add(self.counts, mlu.counts)
             _add(self.traffic_by, mlu.traffic)
 
+    def add_counts(
+        self, counts: Sequence[int], traffic: Sequence[int], lines: Sequence[int], spare: Sequence[int]
+    ) -> None:
+        """Add instructions, traffic and lanes that were counted elsewhere."""
+        _add(self.counts, counts)
+        _add(self.traffic_by, traffic)
+        _add(self.lines, lines)
+        _add(self.spare, spare)
+
     def join(self, parts: "Iterable[Tally]") -> None:
         """Add what *parts* of the launch did, each of them some of its tasks."""
         for part in parts:
-            _add(self.counts, part.counts)
-            _add(self.traffic_by, part.traffic_by)
-            _add(self.lines, part.lines)
-            _add(self.spare, part.spare)
+            self.add_counts(part.counts, part.traffic_by, part.lines, part.spare)
             _add_named(self.scalar_loads, part.scalar_loads)
             _add_named(self.scalar_stores, part.scalar_stores)
             for space, high in part._high.items():  # noqa: SLF001 - its own class
                 self._high[space] = max(self._high[space], high)
             self.declared = self.declared or part.declared
             for task in part.tasks:
-                self.tasks.append(task._replace(log=self._logs.setdefault(task.log.key, task.log)))
+                log = self._logs.setdefault(task.log.key, task.log)
+                self.tasks.append(task if log is task.log else task._replace(log=log))
         self.tasks.sort(key=lambda task: (task.task, task.memory_core))
 
     def _finished(self, log: Log | None) -> CoreLog:

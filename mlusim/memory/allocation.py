@@ -202,6 +202,10 @@ class Arena:
         self.high_water = max(self.high_water, top)
         self.allocations.append(allocation)
 
+    def reaches(self, allocation: Allocation) -> None:
+        """Count *allocation*, which was cut here and has ended, among what there was at once."""
+        self.high_water = max(self.high_water, allocation.address - self.base + allocation.nbytes)
+
     def cut(self, top: int, kept: int) -> None:
         """End all but the first *kept* declarations, which end before byte *top*, and make those poison again."""
         for allocation in self.allocations[kept:]:

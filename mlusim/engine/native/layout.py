@@ -142,13 +142,15 @@ _CHAIN = (
     ("nrest", "i64", 1),
     ("nplaces", "i64", 1),
     ("nrows", "i64", 1),  # of the logs
+    ("who", "i64", 1),  # of the threads that share its tasks
+    ("crew", "ptr", 1),  # words that they share (`machine.native.beside`)
     *((name, "ptr", 1) for name in ("tasks", "arrays", "pieces", "rest", "places", "done", "rows")),
 )
 CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment")
 """The columns of a chain's ``tasks``."""
 CHAIN_ARRAY = ("place", "site", "word", "raw", "nbytes")
 """The columns of its ``arrays``, of which the last two are those of ``pieces``, too."""
-CHAIN_DONE = ("head_transactions", "head_transfers", "nlog")
+CHAIN_DONE = ("head_transactions", "head_transfers", "nlog", "met", "who")
 """What is in its ``done`` for each task behind the counters, and before the bytes that were read of each allocation."""
 CHAIN_ROWS = 2048  # of the logs of a chain
 

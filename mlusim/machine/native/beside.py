@@ -5,10 +5,17 @@ record of what each touched; until then the pages of GDRAM that change are kept.
 of tasks, so that several tasks may add to the same bytes, if none does anything else there (`machine.native.sums`).
 Where that does not hold, and where anything
 else is amiss (a fault, a print, a lock, memory that no record knows of), the bytes are restored, and the tasks run in order.
+
+Where an earlier launch has shown what Block tasks declare, threads take them from a counter, all in C: one has the core that Python
+prepares, the others twins of it.  To make a session, a core and its first task in Python takes each thread 0.5 ms under the lock that
+they share; a twin is a copy of the core's structure with memories of its own, and takes a tenth of that.  Where a task calls for
+Python, the attempt ends, and the launch is made in the other way.
 """
 
 import contextlib
+import ctypes
 import functools
+import itertools
 import os
 import weakref
 from collections import deque
@@ -18,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from mlusim.arch.board import Arch, Board
+from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
 from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
@@ -25,12 +33,16 @@ from mlusim.engine.preference import NATIVE, asked_of
 from mlusim.isa.table import ISA
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
+from mlusim.machine.native.chain import Chain
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
+from mlusim.machine.native.seat import Seat, shared_counters
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
 from mlusim.machine.tensor import allocation_of, bytes_given
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM
+from mlusim.memory.space import GDRAM, Space
+from mlusim.time.log import COLUMNS as LOG_COLUMNS
+from mlusim.time.quantities import CORE
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -64,6 +76,8 @@ DEAR_BYTES = 4 << 20  # that the IO-DMA carries; the time of a smaller launch is
 
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """Of kernels whose tasks have to run in order, or gain nothing beside each other, the architectures."""
+_not_together: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
+"""Of kernels whose tasks call for Python, or may not run at once, the architectures."""
 _mixing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """Of kernels that read or write what they add to, the architectures."""
 
@@ -123,7 +137,7 @@ class Ending:
         self.stopped = False
         self._look = self._look_up
 
-    def watched_by(self, core: "NativeCore") -> None:
+    def watched_by(self, core: "NativeCore | Twin") -> None:
         """Let *core* end where the others have ended."""
         core.c.look = id(self._look)
 
@@ -223,6 +237,10 @@ class Notes:
     def again(self, core: "NativeCore") -> None:
         """*core* keeps its declarations from task to task."""
 
+    def records(self, twin: "Twin") -> None:
+        """Let the C of *twin* write the record; its sums are reads and writes."""
+        twin.c.records, twin.c.sums = self._table.ctypes.data, self._sums.at
+
     def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
         """Return where the pages of *allocation* are kept, 0 where they are not, and its number."""
         if allocation.space is not GDRAM:
@@ -252,6 +270,10 @@ class Notes:
         del core
         if why:
             raise Suspicion
+        self.more_room()
+
+    def more_room(self) -> None:
+        """Keep the rows of a record that is full, joined where they are many, and let C begin again."""
         self._pieces.append(self._table[1:].copy())
         self._table[0, 0] = 0
         self._many += MOST_TOUCHES
@@ -288,6 +310,155 @@ def apart(rows: Rows) -> bool:
         if np.any((task[low] != reads[met, SEGMENT]) | (changes[low] != changes[high])):
             return False
     return True
+
+
+# -- Block tasks that threads take one by one, all in C ------------------------------------------------
+
+MOST_SHARED = 4096  # of a launch, each of which has a row of counters
+MOST_TWINS = 16  # that a process keeps for its next launches
+NEXT, RUNNING, OVER = range(3)
+"""The words that the threads share: the task that is taken next, how many threads beside the first are at theirs, whether it is over."""
+
+_kept: "list[Twin]" = []
+
+
+class Twin:
+    """A copy of a core's structure in C, with memories, counters and a record of its own."""
+
+    def __init__(self) -> None:
+        self._seat = Seat()
+        self._seat.called = self.called
+        self.c = self._seat.c
+        self._shared, self.lines = shared_counters()
+        self._none = memoryview(bytes(self.lines[0].nbytes)).cast("q")
+        self._memories: dict[tuple[Space, int], Bytes] = {}
+        self._chain = layout.Chain()
+        self._kept: list[Any] = []  # what C reads by its chain
+        self.rows = np.empty((layout.CHAIN_ROWS, LOG_COLUMNS), np.int64)  # of the logs of its tasks
+        self._ends = itertools.count()
+        self.notes: Notes
+
+    def begin(
+        self,
+        core: "NativeCore",
+        chain: Chain,
+        notes: "Notes",
+        ending: "Ending",
+        who: int,
+        words: Rows,
+    ) -> None:
+        """Be as *core*, which is about to run *chain* with others; thread *who* of them, which share *words*."""
+        seat, given = self._seat, core.seat
+        assert given is not None
+        self.notes, self._ends = notes, itertools.count()
+        moves = {}
+        for space, arena in core.used.items():
+            if arena.raw is not None:
+                own = self._memories.get((space, arena.raw.size))
+                if own is None:
+                    own = self._memories[space, arena.raw.size] = fresh_bytes(arena.raw.size)
+                moves[space] = int(own.ctypes.data) - int(arena.raw.ctypes.data)
+        at = [0 if view is None else moves.get(view.space, 0) for view in core.views]
+        seat.copy(given, at, *self._shared)
+        for counts in self.lines:
+            counts[:] = self._none
+        self._chain, self._kept = chain.twin(seat.bytes, moves, self.rows)
+        self._kept.append(words)  # a thread may come to it when all else is over
+        self._chain.who, self._chain.crew = who, words.ctypes.data
+        self.c.chain = ctypes.addressof(self._chain)
+        notes.records(self)
+        ending.watched_by(self)
+
+    @property
+    def at(self) -> int:
+        """The address of its structure in C."""
+        return self._seat.at
+
+    @property
+    def failed(self) -> bool:
+        """True where a task has called for Python."""
+        return bool(self._chain.called)
+
+    def called(self, why: int, a: int, _: int) -> None:
+        """Make room in the record; anything else that C calls for ends the attempt."""
+        if why != layout.SUSPECT or a:
+            raise Suspicion
+        self.notes.more_room()
+
+    def add_to(self, tally: "Tally") -> None:
+        """Add what it has counted beside the tasks themselves."""
+        traffic, counts = (self._seat.counters[field.name] for field in CORE)
+        tally.add_counts(counts, traffic, *self.lines)
+
+    def leave(self) -> None:
+        """Let a later launch have it, once both its thread and that which launches have called this."""
+        if next(self._ends) == 1 and len(_kept) < MOST_TWINS:
+            _kept.append(self)
+
+
+class Crew:
+    """The *many* threads that run *tasks*, rows of `layout.CHAIN_TASK`, beside a core; *notes* makes the record of one of them."""
+
+    def __init__(
+        self,
+        pool: "futures.ThreadPoolExecutor",
+        many: int,
+        tasks: Rows,
+        notes: "Callable[[], Notes]",
+        ending: "Ending",
+    ) -> None:
+        self._pool, self._many, self._make, self._ending = pool, many, notes, ending
+        self.tasks = tasks
+        self.notes: list[Notes] = [notes()]  # the first is that of the core that Python has
+
+    def run(self, core: "NativeCore", chain: Chain, loaded: "Loaded", tally: "Tally") -> None:
+        """Run the tasks of *chain* on *core* and its twins; the core is as the last task has left it then.
+
+        Raises `Suspicion` where a task calls for Python, when the others have ended.
+        """
+        assert core.seat is not None
+        words, given = np.zeros(OVER + 1, np.int64), core.seat.given.at
+        twins = [_kept.pop() if _kept else Twin() for _ in range(1, self._many)]
+        for who, twin in enumerate(twins, 1):
+            self.notes.append(self._make())
+            twin.begin(core, chain, self.notes[-1], self._ending, who, words)
+
+        def work(twin: Twin) -> None:
+            # What C raises is in the twin, too: it has called for Python.
+            with contextlib.suppress(Exception):
+                loaded.run_crew(twin.at, given)
+            twin.leave()
+
+        chain.c.crew = words.ctypes.data
+        others = [self._pool.submit(work, twin) for twin in twins]
+        try:
+            loaded.run_crew(core.seat.at, given)
+            while words[RUNNING] and futures.wait(others, MOMENT).not_done:
+                pass
+        except BaseException:
+            self._end(words, others)
+            raise
+        else:
+            self._take_over(core.seat, chain, twins, tally)
+        finally:
+            for twin in twins:
+                twin.leave()
+
+    @staticmethod
+    def _take_over(seat: Seat, chain: Chain, twins: Sequence[Twin], tally: "Tally") -> None:
+        if chain.c.called or any(twin.failed for twin in twins):
+            raise Suspicion
+        seat.takes(*chain.shared([twin.rows for twin in twins]))
+        for twin in twins:
+            twin.add_to(tally)
+
+    def _end(self, words: Rows, others: "Sequence[futures.Future[None]]") -> None:
+        """End the others; the alarm comes again before a thread has ended that the system gives no time."""
+        self._ending.stopped = True
+        words[OVER] = 1
+        while words[RUNNING]:
+            with contextlib.suppress(Overdue):
+                futures.wait(others)
 
 
 def threads_for(
@@ -327,7 +498,7 @@ def run_beside(session: "Session", many: int) -> bool:
     form, name = session.request.kernel.native, session.board.arch.name
     launch = _Launch(session, many)
     try:
-        done = name not in _mixing.get(form, ()) and launch.add_in_order()
+        done = launch.run_together() or (name not in _mixing.get(form, ()) and launch.add_in_order())
         if not done and launch.mixes:
             _mixing.setdefault(form, set()).add(name)
             done = launch.add_at_once()
@@ -362,6 +533,42 @@ class _Launch:
         covered = self._session.counts is not None
         loaded: Loaded = self._form.loaded(self._arch, None, Mode.BESIDE, covered=covered)
         return loaded
+
+    def run_together(self) -> bool:
+        """Run all Block tasks on twins of one core, which threads take one by one, where an earlier launch has shown what a task begins with."""
+        program, session, name = self._loaded.program, self._session, self._arch.name
+        known = tuple(session.memory_limits.values()) in program.locals
+        apart_from_all = not (
+            program.adds or program.recursive or session.kind.unions or session.counts is not None
+        )
+        if (
+            not known
+            or not apart_from_all
+            or self._groups > MOST_SHARED
+            or name in _not_together.get(self._form, ())
+        ):
+            return False
+        ending, sums = Ending(), Sums({}, self._many, IN_THE_RECORD)
+        tasks = session.block_tasks()
+        crew = Crew(_pool(), self._many, tasks, lambda: Notes(self.memory, ending, sums), ending)
+        made = session.beside(self._loaded, crew.notes[0])
+        made.crew = crew
+        try:
+            made.run_some([self._groups - 1])  # all others end on the way to the last one
+        except Exception:
+            if session.meter is not None and session.meter.over:
+                raise
+            rows = None
+        else:
+            rows = np.concatenate([notes.touched() for notes in crew.notes])
+        if rows is None or not apart(rows):
+            _not_together.setdefault(self._form, set()).add(name)
+            self.memory.restore()
+            if session.meter is not None:
+                session.meter.begin_again()
+            return False
+        self.tallies.append(made.tally)
+        return True
 
     def add_at_once(self) -> bool:
         """Run all tasks; sums are reads and writes like others."""

@@ -6,22 +6,27 @@ for Python, or leaves something to be done, is the last of its chain; Python's p
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlusim.engine.native import layout
 from mlusim.machine.observed import TaskPlace
-from mlusim.machine.tally import SilentTask
+from mlusim.machine.tally import SilentTasks
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import View
-from mlusim.time.log import COLUMNS
+from mlusim.memory.space import Space
+from mlusim.time.log import COLUMNS, Rows
 from mlusim.time.quantities import LAUNCH, TASK_PLACES
 
 MOST_TASKS = 64  # of a chain
 # What changes while a task runs begins here in a core's structure, behind the counters, and ends before the addresses of its buffers.
 BEGINS, ENDS = getattr(layout.Core, LAUNCH[0].name).offset, layout.Core.log.offset
+NUMBER, CORE_ID = layout.CHAIN_TASK.index("taskId"), layout.CHAIN_TASK.index("coreId")
+RAW = layout.CHAIN_ARRAY.index("raw")
+LOGGED, MET, WHO = (TASK_PLACES + layout.CHAIN_DONE.index(name) for name in ("nlog", "met", "who"))
+READS = TASK_PLACES + len(layout.CHAIN_DONE)
 
 
 class DeclaredLocal(NamedTuple):
@@ -41,26 +46,33 @@ class DeclaredLocal(NamedTuple):
 class Chain:
     """The chain of the tasks of a core, each of which begins with so many allocations *given*.
 
-    *pieces* are the memory that is poison then, by address and size; *words* those of variables at file scope.  *arrays* are the
+    *pieces* are the memory that is poison then, by space, address and size; *words* those of variables at file scope.  *arrays* are the
     arrays of functions that the first task has declared, in this order; the core keeps their numbers.
     """
 
     def __init__(
-        self, given: int, pieces: Sequence[tuple[int, int]], words: bytes, arrays: Sequence[DeclaredLocal]
+        self,
+        given: int,
+        pieces: Sequence[tuple[Space, int, int]],
+        words: bytes,
+        arrays: Sequence[DeclaredLocal],
+        most: int = MOST_TASKS,
     ) -> None:
         self.arrays = arrays
         self.declared = 0  # of the arrays, those that Python's part of the core has, too
         self.begun = 0  # the task that it is at
-        self._places: list[TaskPlace] = []
+        self.most = most
         self._given = given
         self._arrays = np.array(
             [(a.place, a.site, a.word, a.allocation.where(), a.allocation.nbytes) for a in arrays],
             np.uint64,
         ).reshape(-1, len(layout.CHAIN_ARRAY))
-        self._pieces = np.array(pieces, np.uint64)
-        self._tasks = np.zeros((MOST_TASKS, len(layout.CHAIN_TASK)), np.int64)
-        self._done = np.empty((MOST_TASKS, TASK_PLACES + len(layout.CHAIN_DONE) + self._given), np.int64)
+        self._spaces = [space for space, _, _ in pieces]
+        self._pieces = np.array([piece for _, *piece in pieces], np.uint64)
+        self._tasks = np.zeros((most, len(layout.CHAIN_TASK)), np.int64)
+        self._done = np.empty((most, TASK_PLACES + len(layout.CHAIN_DONE) + self._given), np.int64)
         self._rows = np.empty((layout.CHAIN_ROWS, COLUMNS), np.int64)  # the system provides what is written
+        self._logged: Rows = self._rows  # those of all tasks, in their order
         self._rest = np.empty(ENDS - BEGINS, np.uint8)
         self._words = np.frombuffer(words, np.uint64)
         self.c = layout.Chain()
@@ -72,40 +84,101 @@ class Chain:
         ):  # fmt: skip
             setattr(self.c, name, array.ctypes.data)
 
-    def begin(self, places: Sequence[TaskPlace], structure: memoryview) -> int:
-        """Let the tasks of *places* come one after the other; Python has begun the first on the core with the *structure*.
+    def begin(self, tasks: "np.ndarray[Any, Any]", structure: memoryview) -> int:
+        """Let *tasks*, rows of `layout.CHAIN_TASK`, come one after the other; Python has begun one on the core with the *structure*.
 
         Returns the address of the chain in C.
         """
         self.begun = self.declared = 0
-        self._places = list(places)
-        self._tasks[: len(places)] = [(*p[:4], p.core_id, p.task) for p in places]
+        self._logged = self._rows
+        self._tasks[: len(tasks)] = tasks
         self._rest[:] = structure[BEGINS:ENDS]
         c = self.c
-        c.many, c.at, c.called, c.met, c.nrows = len(places), 0, 0, 0, 0
+        c.many, c.at, c.called, c.met, c.nrows = len(tasks), 0, 0, 0, 0
         c.known = len(self.arrays)
         return ctypes.addressof(c)
+
+    def twin(self, structure: memoryview, moves: Mapping[Space, int], rows: Rows) -> "tuple[Any, list[Any]]":
+        """Return a chain of the same tasks for the core with the *structure*, whose memories lie so many bytes behind those of the core, and what has to be kept for it.
+
+        The logs of its tasks are in *rows*.
+        """
+        c = type(self.c).from_buffer_copy(self.c)
+        arrays, pieces = self._arrays.copy(), self._pieces.copy()
+        if len(arrays):
+            arrays[:, RAW] += np.array([moves[a.allocation.space] for a in self.arrays], np.int64).view(
+                np.uint64
+            )
+        if len(pieces):
+            pieces[:, 0] += np.array([moves[space] for space in self._spaces], np.int64).view(np.uint64)
+        rest = np.frombuffer(structure[BEGINS:ENDS].tobytes(), np.uint8)
+        c.arrays, c.pieces, c.rest, c.rows = (a.ctypes.data for a in (arrays, pieces, rest, rows))
+        return c, [arrays, pieces, rest, rows]
+
+    def shared(self, others: Sequence[Rows]) -> "tuple[list[int], Sequence[Any] | Rows, list[int]]":
+        """Be at the last task, when all have ended, on the core and on twins; *others* are the rows of logs of these.
+
+        Returns what the last one did, for `Seat.takes`.
+        """
+        many = self.c.many
+        done = self._done[:many]
+        who, logged = done[:, WHO], done[:, LOGGED]
+        if logged.any():
+            rows, ends, found = (self._rows, *others), [0] * (1 + len(others)), []
+            for thread, n in zip(who.tolist(), logged.tolist(), strict=True):
+                found.append(rows[thread][ends[thread] : ends[thread] + n])
+                ends[thread] += n
+            self._logged = np.concatenate(found)
+        who[:] = 0
+        last = done[many - 1].tolist()
+        n = last[LOGGED]
+        self.c.at, self.c.met = many - 1, last[MET]
+        return last[:READS], self._logged[len(self._logged) - n :] if n else (), last[READS:]
+
+    def stops(self) -> TaskPlace:
+        """Return the place of the task at which the core is, where something ends the threads: nothing of what was done counts."""
+        at = self._place(self.c.at)
+        self.c.at, self.c.met = self.begun, self.declared
+        return at
+
+    def _place(self, nth: int) -> TaskPlace:
+        task, x, y, z, core, _ = self._tasks[nth].tolist()
+        return TaskPlace(task, x, y, z, 0, core)
 
     @property
     def place(self) -> TaskPlace:
         """The place of the task that Python's part of the core is at."""
-        return self._places[self.begun]
+        return self._place(self.begun)
 
-    def ended(self) -> Iterator[SilentTask]:
-        """Yield the doings of the tasks that have ended without Python; the core is brought to the task behind them."""
-        first = 0
+    def ended(self) -> Iterator[SilentTasks]:
+        """Yield the doings of the tasks that have ended without Python, of neighbours that did the same once; the core is brought to the task behind them."""
         # A task that has called for Python has nothing before it to tell.
-        done = self._done[: self.c.at].tolist()
-        for place, counted in zip(self._places, done, strict=False):
-            *head, many = counted[TASK_PLACES : TASK_PLACES + len(layout.CHAIN_DONE)]
-            yield SilentTask(
-                place,
-                counted[:TASK_PLACES],
-                self._rows[first : first + many],
-                (head[0], head[1]),
-                [0, *counted[TASK_PLACES + len(layout.CHAIN_DONE) :]],
-            )
-            first += many
+        many, row, first = self.c.at, 0, 0
+        done = self._done[:many]
+        tasks, cores = self._tasks[:many, NUMBER].tolist(), self._tasks[:many, CORE_ID].tolist()
+        raw = done.tobytes()
+        # To compare rows takes NumPy longer than all else here, and most often all are the same.
+        if raw == raw[: len(raw) // many] * many:
+            ends = [many]
+        else:
+            ends = [*((done[1:] != done[:-1]).any(axis=1).nonzero()[0] + 1).tolist(), many]
+        for end in ends:
+            counted = done[first].tolist()
+            head, transfers, logged, met, _ = counted[TASK_PLACES:READS]
+            rows = self._logged[row : row + logged * (end - first)].reshape(end - first, logged, COLUMNS)
+            same = not logged or bool((rows[1:] == rows[0]).all())
+            row += logged * (end - first)
+            for nth, stop in ((0, end - first),) if same else ((n, n + 1) for n in range(end - first)):
+                yield SilentTasks(
+                    tasks[first + nth : first + stop],
+                    cores[first + nth : first + stop],
+                    met,
+                    counted[:TASK_PLACES],
+                    rows[nth],
+                    (head, transfers),
+                    [0, *counted[READS:]],
+                )
+            first = end
         self.begun, self.declared = self.c.at, 0
 
     def declares(self) -> Sequence[View]:

@@ -158,6 +158,8 @@ class NativeCore(Core):
         """Run the kernel's C; raises what Python raised on its behalf."""
         if self.seat is None:
             self._prepare(kernel, arguments)
+            if self._start is not None:
+                self._chain = self._foreseen(self._start)
         start, c, seat = self._start, self.c, self.seat
         assert seat is not None
         if self.session.counts is not None:
@@ -181,26 +183,78 @@ class NativeCore(Core):
             stop.add_note(f"at {shown_file(file)}:{line} in {self.place.label} of kernel {kernel.name}")
             raise
 
+    def _foreseen(self, start: Start) -> Chain | None:
+        """Return the chain for all tasks, where an earlier launch has shown what arrays the first one declares; None elsewhere.
+
+        They are declared here for their addresses and numbers, and end before a task begins.
+        """
+        known = self._loaded.program.locals.get(self._limits)
+        if known is None or not self._chains(start):
+            return None
+        tops = {space: arena.high_water for space, arena in self.used.items()}
+        for place, site, space, dtype, count, stack in known:
+            self.c.site = site
+            self.pointer(self._declare_first(place, space, dtype, count, stack=stack))
+        self.c.site = 0
+        chain = self._chained(start)
+        assert chain is not None
+        self._tried = True
+        self._undeclare(chain, start)
+        for space, arena in self.used.items():
+            arena.high_water = tops.get(space, 0)
+        return chain
+
+    @property
+    def _limits(self) -> tuple[int, ...]:
+        """The bytes that the memories of the launch hold, within which its arrays have their addresses."""
+        return tuple(self.session.memory_limits.values())
+
+    def _chains(self, start: Start) -> bool:
+        """Return whether there may be a chain: not where something looks at each task."""
+        return not (start.filled or self._hears_declarations or self.place.memory_core)
+
     def _chained(self, start: Start) -> Chain | None:
         """Return the chain for further tasks, of which the first has ended; None where something looks at each."""
-        if start.filled or self._hears_declarations or self.place.memory_core:
+        if not self._chains(start):
             return None
         # Something else that the first task came to has a number, too: its arrays are declared by Python then.
         same = len(self.views) == start.views + len(self._declared)
+        if same and self.place.task == 0:  # on threads other tasks come first, too, and may declare less
+            self._loaded.program.locals[self._limits] = [
+                (place, site, p.view.space, p.view.dtype, p.view.size, p.view.allocation.declared.stack)
+                for place, site, p in self._declared
+            ]
         arrays = [
             DeclaredLocal(place, site, pointer.view, self.pointer(pointer))
             for place, site, pointer in (self._declared if same else ())
         ]
-        tops = [(arena.raw, start.declared.get(space, (0, 0))[0]) for space, arena in self.used.items()]
-        pieces = [(raw.ctypes.data, top) for raw, top in tops if raw is not None and top]
-        return Chain(start.views - 1, pieces, start.places, arrays)
+        tops = [
+            (space, arena.raw, start.declared.get(space, (0, 0))[0]) for space, arena in self.used.items()
+        ]
+        pieces = [(space, raw.ctypes.data, top) for space, raw, top in tops if raw is not None and top]
+        crew = self.session.crew
+        most = MOST_TASKS if crew is None else len(crew.tasks)
+        return Chain(start.views - 1, pieces, start.places, arrays, most)
 
     def _run_chain(self, chain: Chain, seat: Seat) -> None:
         session = self.session
-        coming = session.scheduler.ahead(MOST_TASKS - 1) if session.counts is None else ()
-        seat.c.chain = chain.begin([self.place, *(block.place for block in coming)], seat.bytes)
+        crew = session.crew
+        if crew is None:
+            coming = session.scheduler.ahead(chain.most - 1) if session.counts is None else ()
+            places = [self.place, *(block.place for block in coming)]
+            tasks = np.array([(*p[:4], p.core_id, p.task) for p in places], np.int64)
+        else:
+            tasks = crew.tasks
+        seat.c.chain = chain.begin(tasks, seat.bytes)
         try:
-            self._loaded.run_chain(seat.at, seat.given.at)
+            if crew is None:
+                self._loaded.run_chain(seat.at, seat.given.at)
+            else:
+                crew.run(self, chain, self._loaded, session.tally)
+        except BaseException:
+            if crew is not None:
+                self.place = chain.stops()
+            raise
         finally:
             seat.c.chain = None
             self._catch_up(chain)
@@ -211,8 +265,14 @@ class NativeCore(Core):
             session, before = self.session, chain.begun
             given = (v.allocation for views in self.bindings for v in views.values() if v.space is GDRAM)
             tensors = None if self.log is None else {a: self._numbers.get(a, 0) for a in given}
-            session.tally.add_silent(chain.ended(), tensors)
-            session.scheduler.passed(self, chain.begun - before)
+            for tasks in chain.ended():
+                arrays = [array.allocation for array in chain.arrays[: tasks.met]]
+                for allocation in arrays:
+                    self.arenas[allocation.space].reaches(allocation)
+                session.tally.declares(self, arrays)
+                session.tally.add_silent(tasks, tensors)
+            if session.crew is None:  # else it has begun at the last of them
+                session.scheduler.passed(self, chain.begun - before)
             union = Union(block=True, number=chain.place.task)
             union.cores.append(self)
             self.begin(chain.place, union)
@@ -254,13 +314,7 @@ class NativeCore(Core):
                     del self._numbers[view.allocation]
         seat.forget(kept, len(self.views), self.c.most_cells)
         del self.views[kept:]
-        if self._chain is not None:
-            # The numbers of its arrays lead to no bytes until a task declares them again.
-            for array in self._chain.arrays:
-                seat.describes_nothing(array.word >> layout.OFFSET_BITS)
-        self.close_bindings(start.bindings)
-        for space, arena in self.used.items():
-            arena.cut(*start.declared.get(space, (0, 0)))
+        self._undeclare(self._chain, start)
         for allocation, content in start.filled:
             allocation.raw[:] = content
         self.begin(place, union)
@@ -270,6 +324,15 @@ class NativeCore(Core):
             self.screen.begin(self)
             self.screen.again(self)
         self._pythons.clear()
+
+    def _undeclare(self, chain: Chain | None, start: Start) -> None:
+        """End what was declared behind what every task begins with; the numbers of a chain's arrays lead to no bytes until a task declares them again."""
+        assert self.seat is not None
+        for array in () if chain is None else chain.arrays:
+            self.seat.describes_nothing(array.word >> layout.OFFSET_BITS)
+        self.close_bindings(start.bindings)
+        for space, arena in self.used.items():
+            arena.cut(*start.declared.get(space, (0, 0)))
 
     def release(self) -> None:
         """Close every pointer, and give the memories and the seat back; no further task will come."""
@@ -319,6 +382,8 @@ class NativeCore(Core):
     def called(self, why: int, a: int, b: int) -> None:
         """Do what C calls for, *why* with *a* and *b*; what this raises ends the kernel."""
         try:
+            if why in (layout.MEET, layout.ATOMIC) and self._chain is not None and self._chain.c.crew:
+                raise Suspicion
             if why == layout.MEET:  # this and the next need nothing of what C changed
                 self._meet(a)
             elif why == layout.ATOMIC:
@@ -326,6 +391,8 @@ class NativeCore(Core):
             else:
                 chain = self._chain
                 if chain is not None and (why != layout.SUSPECT or a):
+                    if chain.c.crew:
+                        raise Suspicion
                     self._catch_up(chain)
                     chain.c.known = chain.c.met  # what is declared from here on, Python declares
                 self._from_c()
@@ -487,11 +554,7 @@ class NativeCore(Core):
         key = place, self.c.site, arena.top
         pointer = self._locals.get(key)
         if pointer is None:
-            pointer = self.declare(space, dtype, count, None, stack=stack)
-            if len(self._locals) < MOST_LOCALS:
-                self._locals[key] = pointer
-            if not self._tried:
-                self._declared.append((place, self.c.site, pointer))
+            pointer = self._declare_first(place, space, dtype, count, stack=stack)
         else:
             view = pointer.view
             arena.allocate_again(view.allocation)
@@ -499,6 +562,17 @@ class NativeCore(Core):
             self.bindings.append(view.siblings)
             if view.allocation in self._numbers:  # an array of the chain, whose number has led to no bytes
                 self.described_again(pointer)
+        return pointer
+
+    def _declare_first(self, place: int, space: Space, dtype: DType, count: int, *, stack: bool) -> Ptr:
+        """Declare an array of a function that no earlier task has declared there, and keep it for further tasks."""
+        arena = self.arenas.get(space)
+        top = 0 if arena is None else arena.top
+        pointer = self.declare(space, dtype, count, None, stack=stack)
+        if len(self._locals) < MOST_LOCALS:
+            self._locals[place, self.c.site, top] = pointer
+        if not self._tried:
+            self._declared.append((place, self.c.site, pointer))
         return pointer
 
     # -- effects in flight -----------------------------------------------------------------------
@@ -535,7 +609,7 @@ class NativeCore(Core):
         pipes = FOR_ALL if pipe is None else WAITS[pipe]
         self._act(self._loaded.library.mlusim_drain, pipes)
 
-    def _act(self, function: Any, argument: int) -> None:
+    def _act(self, function: Callable[[int, int], object], argument: int) -> None:
         """Let C act amid what Python does for it: what C then calls for begins with what Python has changed by now."""
         self._to_c()
         try:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import DType
 from mlusim.engine.native import layout, sums
 from mlusim.engine.native.build import BuildError, available, load
 from mlusim.engine.native.copies import copies, costs
@@ -23,7 +24,7 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
-from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction
+from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction, Space
 
 if TYPE_CHECKING:
     from mlusim.engine.copies import Lanes, Routes
@@ -38,6 +39,10 @@ NOT_BESIDE = "#define BESIDE_(...)\n"
 FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
 
 
+Local = tuple[int, int, Space, DType, int, bool]
+"""An array of a function: its number in the program and that of its line, its memory, elements and how many; whether it is on the stack."""
+
+
 @frozen(eq=False, slots=False)
 class NativeProgram:
     """A kernel's C for one architecture.
@@ -47,6 +52,7 @@ class NativeProgram:
     ``library`` what Python does for the C library, by their numbers; *recursive* programs watch the end of the stack.
     ``covers`` are the statements (None) and the outcomes of tests by the numbers under which it counts them.
     ``crowded`` are the numbers of places that have several calls of a row, and that of the row.
+    ``locals`` are the arrays of functions that the first task of a launch has declared, by the sizes of its memories.
     ``followed`` are the functions and the pointer variables by the numbers that a screen knows them by.
     """
 
@@ -60,6 +66,7 @@ class NativeProgram:
     crowded: frozenset[tuple[int, int]] = frozenset()
     followed: tuple[Sequence[str], Sequence[Any]] = (), ()
     covers: Sequence[tuple[str, int, int, bool | None]] = ()
+    locals: dict[tuple[int, ...], Sequence[Local]] = field(factory=dict)
 
     @property
     def flies(self) -> bool:
@@ -140,6 +147,7 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     library = load(text)
     library.mlusim_beside.argtypes = [ctypes.c_void_p] * 3
     library.mlusim_beside.restype = None
+    library.mlusim_crew.argtypes, library.mlusim_crew.restype = [ctypes.c_void_p] * 3, None
     library.mlusim_chain.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64]
     library.mlusim_chain.restype = None
     library.mlusim_sizeof.restype = ctypes.c_int64
@@ -225,6 +233,10 @@ class Loaded:
     def run_chain(self, core: int, words: int) -> None:
         """Run the kernel so for one task of a chain after the other."""
         self.library.mlusim_chain(core, words, self._at, self.beside)
+
+    def run_crew(self, core: int, words: int) -> None:
+        """Run the kernel so for tasks of a chain that other threads take, too."""
+        self.library.mlusim_crew(core, words, self._at)
 
     def sums(self, tally: "Tally") -> tuple[int, int]:
         """Return the addresses of the lines and spare bytes of all cores, which the tally reads from now on."""

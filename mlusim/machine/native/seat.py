@@ -4,7 +4,7 @@ import ctypes
 import functools
 import mmap
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.space import Space
 from mlusim.time.log import CHUNK, COLUMNS
-from mlusim.time.quantities import CORE, LAUNCH, OPENING, TASK
+from mlusim.time.quantities import CORE, LAUNCH, OPENING, TASK, TASK_PLACES
 
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
@@ -57,6 +57,7 @@ REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of t
 SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them
 TASK_ID, X, Y, Z, CORE_ID = map(layout.BUILTINS.index, ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
 MET = layout.Core.met.offset
+LOG = layout.Core.log.offset  # behind what changes while a task runs
 ASKED = layout.Core.asked.offset
 NO_SUMS = bytes(OWN_SUMS)
 
@@ -81,6 +82,12 @@ class WordBuffer:
         self.bytes = memoryview(self._words).cast("B")
         self.at = ctypes.addressof(self._words)
 
+    def take(self, other: "WordBuffer") -> None:
+        """Take over the words of *other*."""
+        if len(other.bytes) > len(self.bytes):
+            self._grow(len(other.bytes) // 8)
+        self.bytes[: len(other.bytes)] = other.bytes
+
     def write(self, words: Sequence[int]) -> None:
         """Put *words* at the beginning; `at` may be another address afterwards."""
         if 8 * len(words) > len(self.bytes):
@@ -94,7 +101,7 @@ class Seat:
     def __init__(self) -> None:
         self.c = c = layout.Core()
         self.at = ctypes.addressof(c)
-        self.core: NativeCore | None = None
+        self.called: Callable[[int, int, int], None] | None = None  # what C calls for
         self.bytes = memoryview(c).cast("B")
         self.built_in = self.bytes[SITUATION:][: 4 * len(layout.BUILTINS)].cast("i")
         self.met = self.bytes[MET:][:16].cast("q")  # the number of a meeting, and how many met
@@ -129,12 +136,12 @@ class Seat:
         c.nallocs, c.fuel, c.source, c.pending = 1, layout.FUEL, -1, OPENING
 
     def _call(self) -> None:
-        assert self.core is not None
-        self.core.called(*self.asked)
+        assert self.called is not None
+        self.called(*self.asked)
 
     def take(self, core: "NativeCore", situation: Sequence[int], lines: int, spare: int) -> None:
         """Let *core* sit here: the structure is as at the beginning, but for what *situation* says and where it counts lines."""
-        self.core = core
+        self.called = core.called
         self.bytes[:] = self._empty
         struct.pack_into(f"={len(situation)}i", self.bytes, SITUATION, *situation)
         struct.pack_into("=2Q", self.bytes, REST, lines, spare)
@@ -149,6 +156,31 @@ class Seat:
             place.task_z,
             place.core_id,
         )
+
+    def copy(self, other: "Seat", moved: Sequence[int], lines: int, spare: int) -> None:
+        """Be as *other* is, before a task begins, but for the buffers and where lines are counted; the bytes of allocations lie so many further on."""
+        many = len(moved)
+        self.bytes[:] = self._empty
+        self.bytes[REST:LOG] = other.bytes[REST:LOG]
+        struct.pack_into("=2Q", self.bytes, REST, lines, spare)
+        self.c.nflights, self.c.most_flights = 0, self.most_flights
+        self.allocs[1:many] = other.allocs[1:many]
+        self.allocs[1:many, 0] += np.array(moved[1:], np.int64).view(np.uint64)
+        self.allocs[1:many, LAST] = 0
+        self.places.take(other.places)
+        self.c.globals = self.places.at
+
+    def takes(
+        self, counted: Sequence[int], rows: "Sequence[Any] | np.ndarray[Any, Any]", reads: Sequence[int]
+    ) -> None:
+        """Be as a task has left it that has *counted* so, with its first loads behind that, the *rows* of its log, and what it has read."""
+        struct.pack_into(f"={TASK_PLACES}q", self.bytes, 0, *counted[:TASK_PLACES])
+        self.c.head_transactions, self.c.head_transfers = counted[TASK_PLACES : TASK_PLACES + 2]
+        self.c.nlog = len(rows)
+        if len(rows):
+            self.log[: len(rows)] = rows
+        for number, read in enumerate(reads, 1):
+            self.words[WORDS * number + READ] = read
 
     def hand(self, words: Sequence[int], places: Sequence[int]) -> None:
         """Write down the *words* of the kernel's arguments, and those of variables at file scope, their *places*."""
@@ -325,7 +357,7 @@ def taken() -> Seat:
 
 def give(seat: Seat) -> None:
     """Take the seat of a core that has ended back."""
-    seat.core = None
+    seat.called = None
     kept = _kept()
     if len(kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
         kept.append(seat)

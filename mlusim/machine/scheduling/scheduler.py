@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from hashlib import blake2b
 from types import CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -59,8 +59,7 @@ class UnionToCome:
     make: Callable[[], "list[Core]"]
 
 
-@frozen(eq=False)
-class BlockToCome:
+class BlockToCome(NamedTuple):
     """The Block task at a *place*, whose core is made when it runs."""
 
     place: TaskPlace
@@ -108,9 +107,9 @@ class Scheduler:
         self._admitted = 0
         self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
         self._coming = 0
-        self._groups: _Ahead[list[Core] | UnionToCome | Callable[[], Core]] = _Ahead(iter(()))
+        self._groups: _Ahead[list[Core] | UnionToCome | BlockToCome] = _Ahead(iter(()))
         # The group that is admitted next.
-        self._pending: list[Core] | UnionToCome | Callable[[], Core] | None = None
+        self._pending: list[Core] | UnionToCome | BlockToCome | None = None
         self._room = 0  # groups that may be resident yet
         self._carriers = Carriers(QUIET)
         self._alive: list[Core] = []
@@ -128,7 +127,7 @@ class Scheduler:
         self.chains = False  # whether a task may follow another that nothing has to be done for
         self.ending = False  # something has ended the launch; the tasks that are left clean up
 
-    def run(self, groups: Iterator["list[Core] | UnionToCome | Callable[[], Core]"], room: int) -> None:
+    def run(self, groups: Iterator["list[Core] | UnionToCome | BlockToCome"], room: int) -> None:
         """Run *groups* of cores that must be resident together; *room* groups at once.
 
         A group may be what makes its only core, or its cores, which is done when it runs first; there are no choices then.
@@ -151,7 +150,7 @@ class Scheduler:
             self._admit(self._pending)
             self._pending = next(self._groups, None)
 
-    def _admit(self, cores: "list[Core] | UnionToCome | Callable[[], Core]") -> None:
+    def _admit(self, cores: "list[Core] | UnionToCome | BlockToCome") -> None:
         if not isinstance(cores, list):
             many = cores.many if isinstance(cores, UnionToCome) else 1
             self._ready.append((self._admitted, cores))
@@ -234,7 +233,7 @@ class Scheduler:
         self._spinning.discard(core)
         self.changed()
 
-    def _made(self, number: int, make: "UnionToCome | Callable[[], Core]") -> "Core":
+    def _made(self, number: int, make: "UnionToCome | BlockToCome") -> "Core":
         """Return the core to come that is next; the others of its union are ready behind it."""
         cores = make.make() if isinstance(make, UnionToCome) else [make()]
         self._coming -= len(cores)

@@ -11,6 +11,7 @@ from mlusim import bangc
 from mlusim.engine.native.build import available
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
 from mlusim.machine.native import beside, core, sums
+from mlusim.machine.native.beside import Crew
 from mlusim.machine.native.core import NativeCore
 from mlusim.memory.allocation import POISON, Arena
 from mlusim.observe.coverage import LineCoverage
@@ -81,9 +82,15 @@ def loaded(folder, text):
 
 
 def same(kernel, arguments, threads, **options):
-    """Compare a launch on one thread with one on *threads*; what the latter gave."""
-    alone, first = run(kernel, arguments, NATIVE, board=BOARD, threads=1, **options)
-    beside, second = run(kernel, arguments, NATIVE, board=BOARD, threads=threads, **options)
+    """Compare a launch on one thread with two on *threads*, the second of which knows what tasks begin with; what it gave."""
+    alone = run(kernel, arguments, NATIVE, board=BOARD, threads=1, **options)
+    equal(alone, run(kernel, arguments, NATIVE, board=BOARD, threads=threads, **options))
+    return equal(alone, run(kernel, arguments, NATIVE, board=BOARD, threads=threads, **options))
+
+
+def equal(one, several):
+    """Compare a launch on one thread with one on several; what the latter gave."""
+    (alone, first), (beside, second) = one, several
     assert [a.tobytes() for a in first] == [a.tobytes() for a in second]
     assert type(alone) is type(beside)
     if isinstance(alone, MlusimError):
@@ -95,12 +102,20 @@ def same(kernel, arguments, threads, **options):
         )
         return beside
     assert alone.engine == beside.engine
+    assert declared(alone) == declared(beside)
     assert [str(f) for f in alone.findings] == [str(f) for f in beside.findings]
     assert {m: getattr(alone, m) for m in MEASURES} == {m: getattr(beside, m) for m in MEASURES}
     assert alone.timeline == beside.timeline or list(alone.timeline) == list(beside.timeline)
     key = [(t.task, t.memory_core, t.work, t.log.key, t.reads) for t in beside.tasks]
     assert sorted(key) == sorted((t.task, t.memory_core, t.work, t.log.key, t.reads) for t in alone.tasks)
     return beside
+
+
+def declared(launch):
+    """What the first task of a launch declared."""
+    return [
+        (base, [(a.address, a.nbytes, str(a.declared)) for a in arrays]) for base, arrays in launch.declared
+    ]
 
 
 def compare(folder, seed, observe=()):
@@ -248,6 +263,71 @@ def test_a_limit_ends_every_thread(tmp_path, reach):
     device, kernel, given = copies(tmp_path, reach)
     with pytest.raises(LimitReached, match=r"has run for 0\.2 seconds"):
         device.launch(kernel, 8, args=given, engine="native", limit="seconds=0.2")
+
+
+FREE = """\
+#define PIECE 96
+__mlu_global__ void kernel(float *out, const float *x, int n, int what) {
+  __nram__ float a[PIECE];
+  int at = taskId * PIECE;
+  __memcpy_async(a, x + at, PIECE * 4, GDRAM2NRAM);
+  __sync();
+  if (taskId % 3 == 0 && what != 6) {
+    __nram__ float more[8];
+    out[at] = more[3];
+    more[3] = 1.0f;
+  }
+  if (taskId == 7) {
+    if (what == 1) { __bang_printf("seven"); }
+    if (what == 2) { out[n] = 1.0f; }
+    while (what == 3) { a[0] = a[0] + 1.0f; }
+  }
+  if (what == 4) { out[0] = taskId; }
+  if (what == 5) { __nram__ half other[5]; out[at + 1] = other[3]; }
+  __bang_add(a, a, a, PIECE);
+  __memcpy_async(out + at + 2, a, (PIECE - 2) * 4, NRAM2GDRAM);
+  __sync();
+}
+"""
+
+
+def test_threads_take_the_tasks_that_are_left(tmp_path, calls_of):
+    """Once a launch has shown what tasks declare, their threads are all in C: the same counts, logs, memory and declarations."""
+    kernel, tasks = loaded(tmp_path, FREE), 30
+    n = tasks * PIECE
+    given = (np.zeros(n, np.float32), np.arange(n, dtype=np.float32), n, 0)
+    with calls_of(Crew.run) as shared:
+        launch = same(kernel, given, 2, dim=(5, 3, 2))
+        launch = same(kernel, given, 3, dim=(5, 3, 2), effects="eager")
+    assert [2, 3, 3] == [len(call["self"].notes) for call in shared]
+    assert len(launch.declared[0][1]) == 2
+    fewer = (*given[:3], 6)  # than in the launches before
+    assert len(same(kernel, fewer, 2, dim=(5, 3, 2)).declared[0][1]) == 1
+
+
+@pytest.mark.parametrize("what", [1, 2, 4, 5])
+def test_a_task_that_calls_for_python_ends_what_threads_began(tmp_path, calls_of, what):
+    """A print, a fault, bytes of others and another declaration, met when threads share the tasks: all is as on one thread."""
+    kernel, n = loaded(tmp_path, FREE), 12 * PIECE
+    given = (np.zeros(n, np.float32), np.arange(n, dtype=np.float32), n)
+    for _ in range(2):
+        same(kernel, (*given, 0), 2, dim=(12, 1, 1))
+    with calls_of(Crew.run) as shared:
+        outcome = same(kernel, (*given, what), 2, dim=(12, 1, 1))
+    assert len(shared) == 1
+    assert getattr(outcome, "threads", 1) == (2 if what == 5 else 1)
+    assert same(kernel, (*given, 0), 2, dim=(12, 1, 1)).engine == "native"
+
+
+def test_a_limit_ends_threads_that_share_tasks(tmp_path):
+    """The task without an end is one that another thread has, or the one that launches."""
+    kernel, n = loaded(tmp_path, FREE), 12 * PIECE
+    given = (np.zeros(n, np.float32), np.arange(n, dtype=np.float32), n)
+    for _ in range(2):
+        same(kernel, (*given, 0), 2, dim=(12, 1, 1))
+    outcome, _ = run(kernel, (*given, 3), NATIVE, board=BOARD, threads=2, dim=(12, 1, 1), limit="seconds=0.2")
+    assert isinstance(outcome, LimitReached)
+    assert "has run for 0.2 seconds" in str(outcome)
 
 
 SUMS = """\
@@ -519,4 +599,7 @@ def test_a_kernel_that_does_little_but_add_runs_in_order(tmp_path):
     """To write sums down takes what a second thread saves: the first launch finds that out, and those that follow have one thread."""
     kernel = loaded(tmp_path, MOSTLY_SUMS)
     given = np.zeros(16384, np.float32), np.random.default_rng(3).random(16 * 16384, np.float32) + 0.1
-    assert [same(kernel, given, 2, dim=(16, 1, 1)).threads for _ in range(2)] == [2, 1]
+    alone, *several = (
+        run(kernel, given, NATIVE, board=BOARD, threads=threads, dim=(16, 1, 1)) for threads in (1, 2, 2)
+    )
+    assert [equal(alone, launched).threads for launched in several] == [2, 1]

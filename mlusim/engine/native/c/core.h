@@ -232,7 +232,7 @@ PART void chain_ends_(Core *m, Chain *c) {
   int64_t *done = (int64_t *)c->done + (TASK_PLACES + D_COLUMNS + c->given) * c->at;
   memcpy(done, m->work, sizeof(int64_t) * TASK_PLACES);
   done += TASK_PLACES;
-  done[D_HEAD_TRANSACTIONS] = m->head_transactions; done[D_HEAD_TRANSFERS] = m->head_transfers; done[D_NLOG] = m->nlog;
+  done[D_HEAD_TRANSACTIONS] = m->head_transactions; done[D_HEAD_TRANSFERS] = m->head_transfers; done[D_NLOG] = m->nlog; done[D_MET] = c->met; done[D_WHO] = c->who;
   done += D_COLUMNS;
   const Alloc *a = (const Alloc *)m->allocs;
   for (int64_t k = 0; k < c->given; k++) done[k] = a[k + 1].read;
@@ -270,6 +270,34 @@ VISIBLE void mlusim_chain(Core *m, const uint64_t *words, void (*entry)(Core *, 
     chain_ends_(m, c); c->at++; chain_begins_(m, c);
   }
   if (beside) take_lock_(m);
+}
+/* Run tasks of a chain that several threads take one by one, until none is left, or one of them calls for Python.  The thread that
+   launches waits for the others, for a while in which they may end. */
+enum { CREW_NEXT, CREW_RUNNING, CREW_OVER, CREW_LOOKS = 1 << 12 };
+#define SHARED_(c, place) ((int64_t *)(c)->crew + (place))
+VISIBLE void mlusim_crew(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *)) {
+  Chain *c = (Chain *)m->chain;
+  give_lock_(m);
+  if (c->who) __atomic_add_fetch(SHARED_(c, CREW_RUNNING), 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n(SHARED_(c, CREW_OVER), __ATOMIC_SEQ_CST)) {
+    const int64_t next = __atomic_fetch_add(SHARED_(c, CREW_NEXT), 1, __ATOMIC_SEQ_CST);
+    if (next >= c->many) break;
+    c->at = next;
+    chain_begins_(m, c);
+    entry(m, words);
+    if (c->called || m->nflights || c->nrows + m->nlog > CHAIN_ROWS) {
+      c->called = 1;
+      __atomic_store_n(SHARED_(c, CREW_OVER), 1, __ATOMIC_SEQ_CST);
+      break;
+    }
+    chain_ends_(m, c);
+  }
+  if (c->who) __atomic_sub_fetch(SHARED_(c, CREW_RUNNING), 1, __ATOMIC_SEQ_CST);
+  else if (m->thread) {
+    __atomic_store_n(SHARED_(c, CREW_OVER), 1, __ATOMIC_SEQ_CST); /* who comes from here on finds nothing */
+    for (int k = 0; k < CREW_LOOKS && __atomic_load_n(SHARED_(c, CREW_RUNNING), __ATOMIC_SEQ_CST); k++) sched_yield();
+  }
+  take_lock_(m);
 }
 VISIBLE void mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
 VISIBLE void mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED(m, land_inside_(m)); }

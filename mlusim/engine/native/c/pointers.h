@@ -2,6 +2,7 @@
 #include <string.h>
 #include <setjmp.h>
 #include <math.h>
+extern int sched_yield(void); /* what else is in its header takes a compiler long */
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define SLOW goto slow
