@@ -31,8 +31,8 @@ def looked_up(c: Rendering, form: ir.Function) -> Iterator[str]:
     nodes = walk(form.body)
     stores = changed(nodes)
     read = Counter(local for node in nodes if isinstance(node, ir.Load) for local, _ in _led_to(node.place))
-    # Of parameters that nothing stores to, the record behind them is one and the same in the whole call; for a member
-    # that is read once the test costs more than it saves.
+    # Behind a parameter that nothing stores to, the record is one and the same in the whole call; what is read once is
+    # looked up where it is read.
     given = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
     c.near = tuple(local for local, times in read.items() if times > 1 and local in given)
     for local in c.near:
