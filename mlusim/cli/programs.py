@@ -166,7 +166,7 @@ def judged_program_of(args: argparse.Namespace) -> "scripts.Program":
     case = getattr(args, "named_case", None)
     expectation = None if case is None else case.expectation()
     if expectation is not None and isinstance(program, calls.KernelCall):
-        program.judge = expectation.compared
+        program.expectation = expectation
     return program
 
 

@@ -114,6 +114,17 @@ class SourceRunFacts:
 
 
 @frozen
+class ExpectationFacts:
+    """The expectation of the *outputs*, which has the arrays beside the facts by name, and the largest errors that it accepts."""
+
+    name: str
+    outputs: Mapping[str, str]
+    diff1: float | None
+    diff2: float | None
+    diff3: float | None
+
+
+@frozen
 class KernelCallFacts(SourceRunFacts):
     """A call of a kernel of BANG C sources; the arrays that go in are beside the facts."""
 
@@ -121,6 +132,8 @@ class KernelCallFacts(SourceRunFacts):
     dim: tuple[int, int, int]
     type: str
     arguments: Mapping[str, str]
+    draws: int | None = None
+    expectation: ExpectationFacts | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -242,15 +255,17 @@ def _facts(text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
         raise UsageError(f"a recording of the kind {kind}; this program reads {FORMAT!r}")
     facts: RecordingFacts = typed(RecordingFacts, document, "it", frozenset({"watch", "arrays"}))
     # An unknown kind is read as a script, whose missing fields are then named in the error.
-    program: ProgramFacts = typed(
-        KINDS.get(str(facts.program.get("kind")), ScriptFacts), facts.program, "its program"
-    )
+    schema = KINDS.get(str(facts.program.get("kind")), ScriptFacts)
+    # Recordings of before have neither.
+    program: ProgramFacts = typed(schema, facts.program, "its program", frozenset({"draws", "expectation"}))
     program.check()
     if isinstance(program, KernelCallFacts):
         given = (name for name, value in program.arguments.items() if value.endswith(".npy"))
-        absent = next((name for name in given if f"input.{name}" not in facts.arrays), None)
+        outputs = program.expectation.outputs.values() if program.expectation is not None else ()
+        needed = (*(f"input.{name}" for name in given), *outputs)
+        absent = next((name for name in needed if name not in facts.arrays), None)
         if absent is not None:
-            raise TypeError(f"it lacks the array input.{absent}")
+            raise TypeError(f"it lacks the array {absent}")
     launch, moment, lines = facts.position
     if launch < 1 or not 0 <= moment <= END or lines < 0:
         raise TypeError(f"its position {list(facts.position)} is no place")

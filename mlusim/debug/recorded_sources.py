@@ -7,10 +7,12 @@ from pathlib import Path
 from attrs import frozen
 
 from mlusim.arch.catalog import find_board
-from mlusim.debug.recorded import Arrays, KernelCallFacts, MainFacts, SourceFacts
+from mlusim.debug.recorded import Arrays, ExpectationFacts, KernelCallFacts, MainFacts, SourceFacts
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.parse.sources import digest, read
+from mlusim.operators.spec import Thresholds
+from mlusim.programs.expectation import Expectation
 from mlusim.programs.kernel_call import KernelCall, Sources, kind_of
 from mlusim.programs.native_program import HostProgram
 
@@ -34,8 +36,20 @@ def source_program(
     sources = found_sources(facts.sources, recording).sources
     if isinstance(facts, MainFacts):
         return HostProgram(sources, facts.arguments, facts.checks, facts.seed, facts.effects, facts.engine)
-    how = (facts.checks, facts.seed, facts.effects, facts.engine, arrays)
-    return KernelCall(sources, facts.kernel, facts.dim, kind_of(facts.type), facts.arguments, *how)
+    # The others are what outputs are compared with.
+    given = {key: array for key, array in arrays.items() if key in facts.arguments}
+    how = (facts.checks, facts.seed, facts.effects, facts.engine, given, facts.draws)
+    call = KernelCall(sources, facts.kernel, facts.dim, kind_of(facts.type), facts.arguments, *how)
+    call.expectation = _expectation(facts.expectation, arrays)
+    return call
+
+
+def _expectation(facts: ExpectationFacts | None, arrays: Arrays) -> Expectation | None:
+    """Return the expectation that a recording has, with its arrays."""
+    if facts is None:
+        return None
+    given = {name: arrays[key.removeprefix("input.")] for name, key in facts.outputs.items()}
+    return Expectation(facts.name, None, {}, Thresholds(facts.diff1, facts.diff2, facts.diff3), given)
 
 
 def found_sources(facts: SourceFacts, recording: str) -> FoundSources:

@@ -4,12 +4,12 @@ import contextlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from mlusim.errors import UsageError, said
 from mlusim.files.reading import refuse_no_file
@@ -111,20 +111,34 @@ def module_of(name: str, folder: str | None) -> Any:
 
 @frozen
 class Expectation:
-    """The expected outputs of a call: a *function* of its inputs, *arrays* as ``--arg`` writes them, or both."""
+    """The expected outputs of a call: a *function* of its inputs, *arrays* as ``--arg`` writes them, or both.
+
+    *given* are those of a recording, which has them as they were.
+    """
 
     name: str
     function: Callable[..., Any] | None
     arrays: Mapping[str, str]
     close: Thresholds = CLOSE
+    given: Mapping[str, Array] = field(factory=dict)
 
     def compared(self, call: "KernelCall | TextCall", done: "Called | Came") -> dict[str, Compared]:
         """Compare the outputs by name.
 
         Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
         """
+        return {
+            name: _compared(name, done.outputs[name], array, self.close, self._who(name))
+            for name, array in self.expected(call, tuple(done.outputs)).items()
+        }
+
+    def expected(self, call: "KernelCall | TextCall", outputs: Sequence[str]) -> dict[str, Array]:
+        """Return the arrays that *outputs* of *call* are compared with, by name.
+
+        Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
+        """
         scope = call.scope()
-        expected: dict[str, Any] = {}
+        expected: dict[str, Any] = dict(self.given)
         for name, text in self.arrays.items():
             what = f"what {name} is compared with"
             value = value_of(text, what)
@@ -134,29 +148,26 @@ class Expectation:
             expected[name] = scope.array(name, value, what, legal=ARRAYS)
         if self.function is not None:
             # Both may be given, for different outputs.
-            given = _of_function(self.function, call, done)
+            given = _of_function(self.function, call, outputs)
             twice = next((name for name in given if name in expected), None)
             if twice is not None:
                 raise UsageError(f"expect and reference both give {twice!r}; leave it out of one")
             expected |= given
-        unknown = next((name for name in expected if name not in done.outputs), None)
+        unknown = next((name for name in expected if name not in outputs), None)
         if unknown is not None:
-            legal = ", ".join(done.outputs) or "nothing"
+            legal = ", ".join(outputs) or "nothing"
             raise UsageError(
                 f"{self._who(unknown)} gives {unknown!r}, which does not come back; {legal} does"
             )
-        return {
-            name: _compared(name, done.outputs[name], np.asarray(array), self.close, self._who(name))
-            for name, array in expected.items()
-        }
+        return {name: np.asarray(array) for name, array in expected.items()}
 
     def _who(self, name: str) -> str:
         """Return the words for what gives the output *name*."""
-        return "expect" if name in self.arrays else "the reference"
+        return "expect" if name in self.arrays or name in self.given else "the reference"
 
 
 def _of_function(
-    function: Callable[..., Any], call: "KernelCall | TextCall", done: "Called | Came"
+    function: Callable[..., Any], call: "KernelCall | TextCall", outputs: Sequence[str]
 ) -> Mapping[str, Any]:
     """Return the results of ``function(**inputs and numbers)``: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
@@ -170,9 +181,9 @@ def _of_function(
         ) from error
     if isinstance(expected, Mapping):
         return expected
-    if len(done.outputs) != 1:
+    if len(outputs) != 1:
         raise UsageError("the reference gives one array and several come back; let it return a dict by name")
-    return {next(iter(done.outputs)): expected}
+    return {outputs[0]: expected}
 
 
 def _compared(name: str, output: Array, expected: Array, close: Thresholds, who: str) -> Compared:

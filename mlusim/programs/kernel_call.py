@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -27,6 +27,9 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW
 from mlusim.programs.argument_values import ArgumentScope
+
+if TYPE_CHECKING:
+    from mlusim.programs.expectation import Expectation
 
 Array = np.ndarray[Any, Any]
 
@@ -130,7 +133,7 @@ class KernelCall:
     *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  *given* are arrays
     by the name of a parameter, which stand for those that *arguments* read or draw.  What is drawn depends on *draws*, or
     where that is None on *seed*.  A name that is no parameter stands in formulas of others: of *arguments*, or of *formulas*,
-    the texts that others of their values had.  *judge* compares the outputs at the end of a run.
+    the texts that others of their values had.  The outputs are compared with *expectation* at the end of a run.
     """
 
     sources: Sources
@@ -145,7 +148,7 @@ class KernelCall:
     given: Mapping[str, Array] = field(factory=dict)
     draws: int | None = None
     formulas: tuple[str, ...] = ()
-    judge: "Callable[[KernelCall, Called], Mapping[str, Any]] | None" = None
+    expectation: "Expectation | None" = None
     _module: Module | None = field(default=None, init=False)  # no part of a call with other sources
     _arrays: dict[str, Array] = field(factory=dict, init=False)
     _plain: dict[str, Any] = field(factory=dict, init=False)
@@ -202,10 +205,28 @@ class KernelCall:
             "arguments": dict(self.arguments),
             "checks": list(self.checks),
             "seed": self.seed,
+            "draws": self.draws,
             "effects": self.effects,
             "engine": self.engine,
         }
-        return facts, dict(self._arrays)
+        arrays = dict(self._arrays)
+        if self.expectation is not None:
+            facts["expectation"] = self._expected_facts(self.expectation, arrays)
+        return facts, arrays
+
+    def _expected_facts(self, expectation: "Expectation", arrays: dict[str, Array]) -> dict[str, Any]:
+        """Return the facts of what the outputs are compared with, whose arrays go into *arrays*, but for those that are there already."""
+        scope = self.scope()
+        names = [p.source_name for p in self.formals()]
+        back = [n for n in names if n in self.arguments and scope.value(n, n).comes_back]
+        keys = {}
+        for name, array in expectation.expected(self, back).items():
+            same = (key for key, one in arrays.items() if _same(one, array))
+            keys[name] = next(same, f"expect.{name}")
+            arrays.setdefault(keys[name], array)
+        close = expectation.close
+        errors = {"diff1": close.diff1, "diff2": close.diff2, "diff3": close.diff3}
+        return {"name": expectation.name, "outputs": keys, **errors}
 
     def run(self, observe: Iterable[Any]) -> Called:
         """Launch the kernel once on a new device."""
@@ -230,7 +251,8 @@ class KernelCall:
             if isinstance(tensor, DeviceTensor) and scope.value(name, name).comes_back
         }
         done = Called(back, launch)
-        return done if self.judge is None else Called(back, launch, self.judge(self, done))
+        expected = self.expectation
+        return done if expected is None else Called(back, launch, expected.compared(self, done))
 
     def _schedule_seed(self, scope: ArgumentScope) -> int | None:
         """Return the seed of the schedule; none on the native engine where arguments are drawn, which the seed is then for."""
@@ -381,6 +403,12 @@ def _number(text: str, kind: t.Arithmetic, scope: ArgumentScope, name: str, what
     if kind.kind == "float" and scope.value(name, what).form is not DRAW:
         return _member(text, kind, what)
     return scope.whole(name, what)
+
+
+def _same(one: Array, other: Array) -> bool:
+    """Return whether two arrays have the same bytes, of the same type and shape."""
+    alike = one.dtype == other.dtype and one.shape == other.shape
+    return alike and one.tobytes() == other.tobytes()
 
 
 def kind_of(text: str | None) -> Kind:

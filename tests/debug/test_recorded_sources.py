@@ -9,6 +9,7 @@ from mlusim.debug import Console, DebugSession
 from mlusim.debug.recording import load, program_in, stand
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import BLOCK
+from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import KernelCall, Sources
 from mlusim.programs.native_program import HostProgram
 
@@ -80,6 +81,53 @@ def test_a_kernel_is_replayed_from_its_sources(home):
     (home / "x.npy").unlink()
 
     assert ([], state) == _replayed("here")
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        ({"expect": {"out": "x.npy"}}, "out: diff1 2, diff2 2, FAILED"),
+        ({"reference": "refs:scaled"}, "out: diff1 0, diff2 0, passed"),
+    ],
+)
+def test_what_a_case_expects_goes_with_the_recording(home, expected, told):
+    """Its comparison is told as in the run, without the files; an array that goes in is kept once.  Numbers are drawn as they were."""
+    (home / "refs.py").write_text("def scaled(x, **rest):\n    return x * 3\n")
+    source = KERNEL.replace("const float *x)", "const float *x, int n)").replace("256, GDRAM", "n, GDRAM")
+    (home / "k.mlu").write_text(source)
+    args = {"out": "out:float32:64", "x": "x.npy", "n": "int:256..257"}
+    case = KernelCase(
+        "one",
+        "cases.toml",
+        1,
+        ("k.mlu",),
+        "K",
+        None,
+        None,
+        None,
+        ("headers",),
+        {"SIZE": "256"},
+        args,
+        7,
+        **expected,
+    )
+    call = case.call()
+    call.expectation = case.expectation()
+    session = DebugSession(call)
+    whole = says(Console(session), "break 7", "run", "record here", "continue")
+    session.close()
+    (home / "x.npy").unlink()
+    (home / "refs.py").unlink()
+    recording = load("here", trust=True)
+    again = DebugSession(program_in(recording))
+    notes = stand(again, recording)
+    replayed = says(Console(again), "continue")
+    again.close()
+
+    assert [] == notes
+    assert told in whole
+    assert whole.partition("the program has ended")[2] == replayed.partition("the program has ended")[2]
+    assert 1 + ("reference" in expected) == len(recording.arrays)
 
 
 def test_a_program_with_a_main_is_replayed(home):
