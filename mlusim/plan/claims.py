@@ -292,6 +292,10 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
         name = name.strip()
         if name not in variables:
             raise UsageError(f"{shown(text)} is no claim: its variables are {', '.join(variables)}")
+        if not value.strip():
+            raise UsageError(
+                f"{shown(text)} is no claim: it says nothing behind =; write {name} = NRAM/8, or {name} <= NRAM/8"
+            )
         formula = parse_formula(value, variables, element)
         free = _named((formula,), variables)
         return Value(text, name, formula, over=free[0] if free else None)

@@ -193,7 +193,8 @@ def _map_row(row: Sequence[BarSegment], keys: Mapping[str, str]) -> Text:
 def _label(segment: BarSegment, keys: Mapping[str, str]) -> str:
     room = segment.width - 1
     name = segment.region.name
-    label = name if len(name) <= room else keys[name]
+    # A name of one letter would be read as the key of another region.
+    label = name if len(name) <= room and name not in keys.values() else keys[name]
     if segment.region.rest and room >= len(label) + 2:
         return f" {label} ".center(room, ".")
     return label.center(room)[:room]

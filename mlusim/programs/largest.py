@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from mlusim.arch.catalog import find_board
+from mlusim.arch.catalog import board_constants, find_board
 from mlusim.counted import counted
 from mlusim.errors import (
     Fault,
@@ -346,6 +346,16 @@ class Shapes:
             return max(self.call.scope().whole(name), 1)
         except UsageError as error:
             raise UsageError(f"{error}, for the search to begin at") from None
+
+    def settle(self, words: Iterable[str]) -> None:
+        """Give each macro among *words* the number that the sources give it, so that it is a variable.
+
+        Raises `UsageError` for a macro that the sources define whatever ``-D`` says.
+        """
+        known = board_constants(self.call.board)
+        for word in words:
+            if word not in known:
+                self._settle_macro(word)
 
     def _settle_macro(self, name: str) -> None:
         """Give macro *name* the number that the sources give it, where ``-D`` does not.

@@ -1,6 +1,7 @@
 """Frontiers and claims of a kernel of BANG C, found by running it with sampled values of two variables."""
 
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -277,6 +278,7 @@ def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
 
     Raises `UsageError` for what is no claim over them.
     """
+    shapes.settle(re.findall(r"[A-Za-z_]\w*", text))
     claim = parse_claim(text, {name: Var(name) for name in shapes.variables()})
     *beside, y = claim.named
     admitted = _admitting(shapes, claim)

@@ -87,6 +87,10 @@ def notes(document: Mapping[str, Any]) -> list[str]:
     if document["compared_with"] is not None:
         first = settings_told({"parameters": document["compared_with"]})
         told.append(f"Right is what gives the same as {first}; --reference says what is right by itself.")
+    elif document["reference"] is None and not document["expect"] and any(one["right"] for one in rows):
+        told.append(
+            "Right is what gives the same as the first of its rung; --reference says what is right by itself."
+        )
     elif document["reference"] is None and not document["expect"]:
         told.append("No results were compared: nothing comes back; give outputs as out:TYPE:SIZES.")
     unseen = sum(not one["carved"] for one in good)

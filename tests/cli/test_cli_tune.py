@@ -193,6 +193,7 @@ def test_searches_of_large_spaces(cli, scale):
     first, again, other = (cli(*words, *random, "--seed", seed).json() for seed in (1, 1, 2))
     halving = (*words, "--search", "halving", "--trials", 4, "--rungs", "n=512,2048", "-o", "kept.jsonl")
     halved = cli(*halving).json()["candidates"]
+    told = cli(*(word for word in halving if word != "--json")).out
     kept = Path("kept.jsonl").read_text().splitlines(keepends=True)
     Path("kept.jsonl").write_text("".join(kept[:-1]) + kept[-1][:20])  # killed as the last one came
     resumed = cli(*halving)
@@ -209,6 +210,7 @@ def test_searches_of_large_spaces(cli, scale):
         Path("kept.jsonl").read_text().splitlines(keepends=True),
     )
     assert "reference, limit or search" in another.err
+    assert "Right is what gives the same as the first of its rung;" in " ".join(told.split())
     assert [("pruned", True)] * 2 == [(one["verdict"], "which went on" in one["why"]) for one in halved[2:]]
 
 

@@ -205,6 +205,20 @@ def test_a_claim_that_holds_takes_few_launches_and_ends_with_its_time():
     assert (Verdict.OPEN, False) == (none.verdict, none.holds)
 
 
+def test_a_claim_may_be_about_a_macro_of_the_sources(plan, tmp_path):
+    """Whose number they give where -D does not; one that they define whatever -D says is told, and an empty claim."""
+    (tmp_path / "fixed.mlu").write_text(
+        SOURCE.replace("cols == HOLE", "cols == GAP").replace("#ifndef", "#define GAP 0\n#ifndef")
+    )
+    found = plan(*SOLID, "--claim", "TILE <= 3")
+    fixed = plan("fixed.mlu", *CALL[1:], "--claim", "GAP <= 3")
+    empty = plan(*SOLID, "--claim", "cols =")
+
+    assert (0, "TILE <= 3, K on MLU370-X4: the same as what runs") == (found.code, found.out.splitlines()[0])
+    assert "fixed.mlu:1 defines GAP whatever -D says" in fixed.err
+    assert "is no claim: it says nothing behind =; write cols = NRAM/8" in empty.err
+
+
 def test_a_claim_is_not_decided_by_what_the_search_does_not_wait_for(plan):
     """Arrays of which a launch of the search gets no more are no counterexample."""
     small = (

@@ -21,6 +21,7 @@ from mlusim.plan.render import (
     frontier_view,
     largest_view,
     layout_view,
+    map_text,
     plan_view,
 )
 from mlusim.plan.svg import (
@@ -155,6 +156,14 @@ def test_aliases_have_their_own_lane():
 
     assert [["a"], ["x"]] == [[r.name for r in lane] for lane in lanes(layout.stages[0])]
     assert "x = a" in text(layout_view(layout, plan))
+
+
+def test_a_name_that_is_the_key_of_another_region_has_its_own_key():
+    """Else `a` in the map could be either."""
+    plan = Plan("letters", [Stage("all", [Region("x", 4 * n, float32), Region("a", 4 * n, float32)])])
+    row, *_ = map_text(plan.layout(BOARD, n=5), 40)
+
+    assert ["x", "b"] == [cell.strip() for cell in row.split("|") if cell.strip()]
 
 
 @pytest.mark.parametrize(
