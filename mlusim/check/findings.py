@@ -159,9 +159,9 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
-    """Return the places of the first of *alike*, then those where the others say that what is missing is missing, too.
+    """Return the places of the first of *alike*, then every place that any of them names as suffering from the same cause.
 
-    Counts are summed over all of them.
+    A place that several name is there once, with the sum of their counts.
     """
     below: dict[tuple[str, int, str], RelatedPlace] = {}
     for place in (place for finding in alike for place in finding.places if place.victim):

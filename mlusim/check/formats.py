@@ -145,6 +145,7 @@ def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
 
 
 def _checker(rule: str, checkers: Sequence[str]) -> str:
+    # Known names first: a checker of another package may have a hyphen in its own.
     own = (name for name in checkers if rule == name or rule.startswith(f"{name}-"))
     return next(own, rule.partition("-")[0])
 

@@ -83,14 +83,16 @@ def threads_watched() -> Iterator[None]:
 
 
 def _wait_for_processes(older: frozenset[BaseProcess]) -> None:
-    """Wait for the processes, but *older* ones, that Python would wait for at the end of the script."""
+    """Wait for the processes that the script began (not for *older* ones), as Python would at its end."""
+    # Daemons are ended by Python, not waited for: waiting here would hang where the script does not.
     for process in multiprocessing.active_children():
         if process not in older and not process.daemon:
             process.join()
 
 
 def _wait_for_threads(older: frozenset[threading.Thread]) -> None:
-    """Wait for the threads, but *older* ones, that Python would wait for at the end of the script."""
+    """Wait for the threads that the script began (not for *older* ones), as Python would at its end."""
+    # Daemons are left behind, as above.
     for thread in threading.enumerate():
         if thread not in older and not thread.daemon:
             thread.join()

@@ -256,7 +256,7 @@ def _elements(name: str, found: Array, expected: Array) -> str:
 
 RULE = "schedule-difference"
 TRIES = 300  # runs that the reduction of a difference may take
-REPEATED = 8  # draws in a row of what was tried before: then there are no others worth looking for
+REPEATED = 8  # draws in a row that were all tried before, after which no new one is expected
 SHOWN = 12  # decisions that a finding shows
 
 
@@ -264,7 +264,7 @@ SHOWN = 12  # decisions that a finding shows
 class Schedule:
     """A legal schedule: *seed* picks it (None: tasks in their order), *effects* is "late" or "eager".
 
-    *decisions* are what is left of the seed's departures from the default; None: all of them.
+    *decisions* are those of the seed's departures from the default that are kept; None keeps all of them.
     """
 
     seed: int | None
