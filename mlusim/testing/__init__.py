@@ -1,1 +1,1 @@
-"""For tests of kernels: the plugin of pytest that holds their launches under the checkers."""
+"""The plugin of pytest, which watches the launches of tests with the checkers and runs files of cases."""

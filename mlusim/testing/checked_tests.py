@@ -34,7 +34,7 @@ def limit_of(text: str, option: str) -> Limit:
 
 
 class CheckedTests:
-    """Watches the launches of each phase of each test with the checkers *names*, none longer than *limit*; *mark* says what a test accepts."""
+    """Watches each phase of each test with the checkers *names*, and ends launches beyond *limit*; *mark* is the marker by which a test accepts findings."""
 
     def __init__(self, names: tuple[str, ...], limit: Limit, mark: str) -> None:
         self.names, self.limit, self.mark = names, limit, mark

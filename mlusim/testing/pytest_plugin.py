@@ -64,13 +64,15 @@ def keep_compiled(pluginmanager: pytest.PytestPluginManager, *packages: str) -> 
     """
     hook = pluginmanager.rewrite_hook
     marked, known = getattr(hook, "_must_rewrite", None), getattr(hook, "_marked_for_rewrite_cache", None)
-    if isinstance(marked, set) and isinstance(known, dict):  # nothing that pytest promises
+    if isinstance(marked, set) and isinstance(
+        known, dict
+    ):  # pytest promises neither; without them loading is slow, not wrong
         marked.difference_update(packages)
         known.clear()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests | None":
-    """Collect the cases of a TOML file that is named as one."""
+    """Collect the cases of a TOML file that the command line or the configuration names as a file of cases."""
     if file_path.suffix != ".toml":
         return None
     named = parent.session.isinitpath(file_path)
