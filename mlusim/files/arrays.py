@@ -23,7 +23,7 @@ WRITE = "write it with numpy.savez"
 
 
 class ArrayFile:
-    """The arrays of an open ``.npz`` file *name* by their names; `read` unpacks one, and nothing else does."""
+    """The arrays of an open ``.npz`` file *name*, by their names; none is unpacked before `read` asks for it."""
 
     def __init__(self, name: str, archive: zipfile.ZipFile, kind: str, hint: str) -> None:
         self.name = name
@@ -105,7 +105,7 @@ def read_array(name: str, wanted: str) -> Array:
 
 
 def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
-    """Return the array in *file* of *size* bytes, whose head must say what there is."""
+    """Return the array in *file* of *size* bytes; its header must describe no more than that."""
     version = npy.read_magic(file)
     head = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran, dtype = head(file)

@@ -38,7 +38,7 @@ def write_text(name: str, text: str, *, keep: bool = False) -> None:
 
 
 def check_writable(*names: str | None) -> None:
-    """Raise `UsageError` now for a file that could not be written later; None is no file."""
+    """Raise `UsageError` now for a file that could not be written later; None stands for no file."""
     for name in names:
         target = None if name is None else _regular(name)
         if target is not None:
@@ -156,7 +156,7 @@ def _folders() -> Iterable[str]:
 
 # -- locks: one process at a time reads, changes and writes a file, or holds it while it works -----------
 
-PATIENCE = 60.0  # seconds: a change takes milliseconds
+PATIENCE = 60.0  # seconds, where a change takes milliseconds: its holder hangs
 PAUSE = 0.02
 
 
