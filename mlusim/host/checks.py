@@ -50,6 +50,7 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
     `UsageError` for what a C compiler would not take: something else than a handle, a descriptor
     or device memory.
     """
+    # Without a handle there is no last_error to keep a sentence in: the status is all that the caller gets.
     if handle is None:
         return BAD_PARAM
     if not isinstance(handle, Handle):
@@ -109,7 +110,7 @@ def _flat(checks: Checks) -> Sequence[Check]:
 
 
 def demand(holds: Callable[[Any], bool], sentence: str, status: Status = BAD_PARAM) -> Check:
-    """Return a check of any condition over the arguments; *sentence* says what is wrong and what is legal."""
+    """Make the check of any condition over the arguments; *sentence* says what is wrong and what is legal."""
     return Check(lambda a: None if holds(a) else sentence, status)
 
 
@@ -179,7 +180,7 @@ def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status =
 
 
 def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
-    """Make the check that two tensors have the same shape; with *either* nothing before says that *other* is the right one."""
+    """Make the check that two tensors have the same shape; with *either* the sentence leaves open which of them is wrong."""
 
     def says(a: object) -> str | None:
         found, wanted = list(getattr(a, name).shape), list(getattr(a, other).shape)
@@ -199,7 +200,7 @@ def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
 
 
 def same_dtype(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
-    """Make the check that two tensors have the same dtype; with *either* nothing before says that *other* is the right one."""
+    """Make the check that two tensors have the same dtype; with *either* the sentence leaves open which of them is wrong."""
 
     def says(a: object) -> str | None:
         found, wanted = str(getattr(a, name).dtype), str(getattr(a, other).dtype)
@@ -230,6 +231,7 @@ def contiguous(*names: str) -> tuple[Check, ...]:
 
     def check(name: str) -> Check:
         def says(a: object) -> str | None:
+            # A null descriptor is the matter of `not_null`, whose sentence says more.
             desc: TensorDescriptor | None = getattr(a, name)
             return (
                 None if desc is None or desc.contiguous else f"{name} is strided; make the tensor contiguous"

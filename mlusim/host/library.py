@@ -31,7 +31,8 @@ class Status(IntEnum):
         return self.name
 
 
-LARGE_TENSOR = 1 << 31  # elements from which a tensor is "large"
+LARGE_TENSOR = 1 << 31  # elements that an int of C no longer counts: the vendor calls such a tensor large
+# Without their prefix, MLUOP_LAYOUT_.
 LAYOUTS = ("ARRAY", "NHWC", "NCHW", "HWCN", "NDHWC", "NCDHW", "NTC", "TNC", "NLC", "NC")
 
 
@@ -108,6 +109,7 @@ class TensorDescriptor:
             return True
         expected = 1
         for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            # A dimension of size 1 is never stepped along, so that its stride may be anything.
             if size != 1 and stride != expected:
                 return False
             expected *= size
