@@ -24,12 +24,9 @@ _FILTER = 2  # the mode of seccomp that takes a program
 _STARTING = {"x86_64": (0xC000003E, (57, 58), 56, 435), "aarch64": (0xC00000B7, (), 220, 435)}
 _THREAD = 0x10000  # CLONE_THREAD
 _OTHER_NUMBERS = 0x40000000  # from here on the calls of x32, which are the same under other numbers
-_CREATE, _ADD, _RESTRICT = (
-    444,
-    445,
-    446,
-)  # the system calls of Landlock, the same on every architecture
-_VERSION = 1  # a flag: asks which version there is
+# The system calls of Landlock, the same on every architecture.
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_VERSION = 1  # the flag that asks for the version of Landlock
 _BENEATH = 1  # a rule about what lies beneath a folder
 _PATH = os.O_RDONLY | getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0)
 # The rights of Landlock that change files, by the version that has them first: bits 1 (write) and 4 to 12, then 13 and 14.
@@ -45,7 +42,8 @@ OPEN_FILES = 256
 class Confinement:
     """The limits of a candidate.
 
-    No network, no changes of ``files`` outside of its folder, no access to other ``processes``, and no process that it ``starts``.
+    Each is True where it holds: no network, no changes of ``files`` outside of its folder, no access to other ``processes``, no
+    process that it ``starts``.
     """
 
     network: bool = False
@@ -74,7 +72,7 @@ def _libc() -> Any:
 
 
 def without_network() -> bool:
-    """Take the network from this process and those that it starts; whether the system permits that.
+    """Take the network from this process and those that it starts; return whether the system permits that.
 
     For a process with one thread, before it imports what starts others.
     """
@@ -91,7 +89,9 @@ def without_network() -> bool:
         ("uid_map", f"{user} {user} 1"),
         ("gid_map", f"{group} {group} 1"),
     ):
-        with contextlib.suppress(OSError):  # the numbers of users only show
+        with contextlib.suppress(
+            OSError
+        ):  # without these the process runs as nobody, which changes only what it sees of itself
             Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
     return True
 
@@ -103,7 +103,7 @@ def adopt_orphans() -> None:
 
 
 def confined(folder: str, *, network: bool) -> Confinement:
-    """Let this process and its children write beneath *folder* alone; what the system permits of that.
+    """Let this process and its children write beneath *folder* alone; return what the system permits of that.
 
     *network* says whether the network was taken already.
     """

@@ -97,7 +97,7 @@ class Server:
         return {name: self._setup[name] for name in ("board", "seconds", "include", "define")} | dict(request)
 
     def _probe(self) -> dict[str, Any]:
-        """Find out in a child which powers the system lets one take from a child."""
+        """Try in a child which powers can be taken from a process on this system."""
         reads, writes = os.pipe()
         with tempfile.TemporaryDirectory(prefix="mlusim-judge-") as folder:
             child = os.fork()
