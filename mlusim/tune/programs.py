@@ -115,7 +115,7 @@ def program_task(
 
 
 def _why(printed: str) -> str:
-    """Return the line of *printed* that says why a program failed: the first error of the driver's, or else the last line."""
+    """Return the line of *printed* that says why a program failed: the first error of the driver, or else the last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     said_first = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
     return f": {said_first or lines[-1]}" if lines else ""

@@ -20,7 +20,7 @@ TIME, IO, COMPUTE = "time", "io", "compute"
 OBJECTIVES = MappingProxyType({TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"})
 """What each objective ranks by: the least time, or the largest efficiency."""
 PRUNED = "pruned"
-NAMED = 4  # candidates that are out for one reason
+NAMED = 4  # candidates that a row names of those that are out for one reason
 EQUAL = "Of equal rank: the bands of the model meet, so that it does not tell which is faster."
 BESIDE = "Differences from the best are means of the cores that work; pipes work side by side, so that they do not add up."
 
@@ -38,6 +38,7 @@ def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str,
     name = OBJECTIVES[objective]
     good = sorted(filter(able, found), key=lambda one: one[name] if objective == TIME else -one[name])
     rows: list[dict[str, Any]] = []
+    # Compared with the first of the group, not with the neighbour: bands that meet in a chain would make all candidates equal.
     leader: Mapping[str, Any] | None = None
     rank = 1
     for number, one in enumerate(good, 1):
@@ -53,6 +54,7 @@ def _band(one: Mapping[str, Any], name: str) -> tuple[float, float]:
     low, high = one["time_band"]
     if name == OBJECTIVES[TIME]:
         return low, high
+    # An efficiency is work over time: its low end belongs to the longest time.
     value, time = one[name], one["time_us"]
     return value * time / high, value * time / low
 
@@ -96,7 +98,7 @@ def notes(document: Mapping[str, Any]) -> list[str]:
     unseen = sum(not one["carved"] for one in good)
     if unseen:
         told.append(
-            f"Of {counted(unseen, 'candidate')} the parts of on-chip arrays were not looked at, which takes too long."
+            f"How {counted(unseen, 'candidate')} divide{'s' if unseen == 1 else ''} on-chip arrays was not examined: it would take too long."
         )
     return told
 
@@ -117,8 +119,8 @@ def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
 
 LAUNCH, BARRIERS, MEMORY, BALANCE = "launch", "waits at barriers", "waits for memory", "balance"
 MECHANISMS = (*PIPES, BARRIERS, MEMORY, BALANCE, LAUNCH)
-MOST_NAMED = 3  # that a sentence names
-LEAST = 0.01  # of the time, below which a difference is not worth a word
+MOST_NAMED = 3  # mechanisms in a sentence
+LEAST = 0.01  # share of the time; a smaller difference is not told
 
 
 def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:

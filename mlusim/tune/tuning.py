@@ -190,6 +190,7 @@ def task_of(
 
 def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
     """Return the digests of the files that the first of *wanted* that compiles consists of."""
+    # One is enough: settings change macros, and the files are the same; but some settings may not compile.
     first: SourceError | None = None
     for settings in wanted:
         try:
@@ -208,6 +209,7 @@ def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criter
     for text in [*dict.fromkeys(texts), *([code.co_filename] if code else [])]:
         value = text.removeprefix("inout:")
         path = Path(f"{value.partition('.npz:')[0]}.npz" if ".npz:" in value else value)
+        # By its contents: results that a file keeps hold for the arrays that they were made of, whatever these are called.
         if path.suffix in (".npy", ".npz", ".py") and path.is_file():
             found.update(hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()[:16]
@@ -450,12 +452,12 @@ def _check(job: TuneJob, document: Mapping[str, Any], where: str) -> None:
 # -- searches: random draws, successive halving, and Optuna's model of what is fast --------------------
 
 RANDOM, HALVING, TPE = "random", "halving", "tpe"
-KEPT = 3  # of so many candidates one goes on to the next rung
+KEPT = 3  # one of so many candidates goes on to the next rung
 TOGETHER = 4  # candidates that Optuna proposes before it hears of their results
-PATIENCE = 50  # proposals in a row that are no new ones, after which a search has seen what it wants to see
+PATIENCE = 50  # proposals in a row that were tried before, after which the search ends
 
 Run = Callable[[Sequence[Settings]], list[dict[str, Any]]]
-"""Tries candidates and returns their documents in order."""
+"""A function that tries candidates and returns their documents in order."""
 
 
 def drawn(parameters: Sequence[TuneParameter], number: int, seed: int) -> list[Settings]:
@@ -482,6 +484,7 @@ def halved(
     What does not go on has the verdict `PRUNED` and says where it stood.
     """
     out: list[dict[str, Any]] = []
+    # The cheap call orders candidates well enough to drop most of them, and only the best pay for the large one.
     alive = list(wanted)
     for number, value in enumerate(rungs.values, 1):
         found = run([(*settings, Setting(rungs.name, rungs.role, value)) for settings in alive])
