@@ -41,7 +41,7 @@ class KeptCall:
 
 @frozen
 class CorpusState:
-    """How far a search has come: a word for all that it depends on, its seed, and calls that were tried."""
+    """How far a search has come: a digest of all that it depends on, its seed, and how many calls were tried."""
 
     word: str
     seed: int
@@ -57,6 +57,7 @@ class Corpus:
     def place(self, call: KeptCall, arrays: Mapping[str, Array]) -> Path:
         """Return the folder for *call*, named after its kernel and a digest of what it is given."""
         facts = {name: value for name, value in asdict(call).items() if name not in ("command", "found")}
+        # By contents, so that a call that is found again goes to the folder that it has.
         word = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
         for name in sorted(arrays):
             word.update(arrays[name].tobytes())

@@ -208,7 +208,7 @@ class Workplace:
 
 
 def faults_in(done: Checked) -> tuple[FoundFault, ...]:
-    """Return what failed in a run, what the checkers found first."""
+    """Return what failed in a run: findings of the checkers, then a wrong result."""
     found = [FoundFault(f.id, f.message, f.file, f.line) for f in done.findings if f.level != NOTE]
     return *found, *([FoundFault(WRONG, done.problem)] if done.problem else [])
 
@@ -225,12 +225,13 @@ class Tried:
 
 
 _ONE = threading.Lock()
-"""Held by the draw that runs: a worker of Dask may have several threads, and all launches of a process are watched."""
+"""The lock of the draw that runs: a worker of Dask may have several threads, and all launches of a process are watched."""
 
 
 @functools.lru_cache(maxsize=1)
 def _workplace(task: FuzzTask, search_of: str = "") -> Workplace:
-    """Return the equipment of the search *search_of*: another one has told already what it reached."""
+    """Return the workplace of *task*, which is made anew for each search, known by *search_of*."""
+    # Only a key of the cache: a workplace tells each line once, and an older search has heard of some already.
     del search_of
     return Workplace(task)
 
@@ -267,8 +268,9 @@ def search(
     processes, or on *executor*.  *typed* makes the command of a call.  Raises `UsageError` for draws that the subject cannot take.
     """
     watch = Stopwatch()
-    search_of = secrets.token_hex(8)  # a process may have told another search what it reached
+    search_of = secrets.token_hex(8)
     place = _workplace(task, search_of)
+    # Kept calls first: a fault that was not mended is told at once.
     known, kept = _first_kept(place, corpus, typed)
     if known is not None:
         return FuzzResult(known, 0, 0, kept, took=Took(watch.seconds, watch.cpu))
@@ -340,6 +342,7 @@ class _Drawn:
         self.refusal = self.refusal or tried.refused
         if tried.fault is not None:
             self.failed.add(number)
+        # A later draw may have failed first; the lowest number is what one process alone would have found.
         while self.reached in self._ended and self.reached not in self.failed:
             self._ended.discard(self.reached)
             self.reached += 1
@@ -389,6 +392,7 @@ def _smallest(
     place: Workplace, corpus: Corpus, number: int, typed: Callable[[KeptCall, Path], str]
 ) -> FailingCall:
     """Make the failing draw *number* small, and keep it."""
+    # Run again here: the draw may have been run by another process, which sent back its outcome without the arrays.
     trial = place.trial(number)
     wanted = {_kind(one) for one in faults_in(place.run(*place.call(trial), plans=trial.plans).checked)}
     if not wanted:
@@ -398,6 +402,7 @@ def _smallest(
 
     def faults(candidate: Trial) -> tuple[FoundFault, ...]:
         found = faults_in(place.run(*place.call(candidate), plans=candidate.plans).checked)
+        # A launch that was cut off may fail for that alone, and would take the limit's whole time at each try.
         return () if any(one.id == CUT_OFF for one in found) else found
 
     smallest, runs = shrunk(
@@ -471,6 +476,7 @@ def shrunk(
     """Return the smallest call found for which *fails*, as it does for *trial*, and how many runs that took."""
     search = _Smallest(draws, trial, fails, runs)
     changed = True
+    # In rounds: a smaller number may let a simpler grid or value fail that did not fail before.
     while changed and search.left > 0:
         before = search.best
         for candidate in _surroundings(search.best, draws.draw):

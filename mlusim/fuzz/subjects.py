@@ -367,7 +367,7 @@ def _mentions(expr: Any, name: str) -> bool:
 
 
 def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
-    """Return the value of a parameter of an operator.  Raises `UsageError` for a text that is none."""
+    """Return the value of a parameter of an operator.  Raises `UsageError` for a text that does not name one."""
     what = f"--arg {parameter.name}"
     if parameter.type is str:
         return text
@@ -442,7 +442,7 @@ class FuzzedFunction(_OfSources):
         return words if self.reference is None else [*words, "--reference", self.reference]
 
     def opened(self) -> "OpenText":
-        """Return it for this process."""
+        """Return what calls the function in this process."""
 
         def made(board: str) -> HostFunctionCall:
             found = find_board(board)
