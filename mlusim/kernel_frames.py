@@ -11,7 +11,7 @@ from types import CodeType, FrameType, TracebackType
 from mlusim.errors import MlusimError
 
 OWN = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
-OPERATORS = OWN + "ops" + os.sep  # of an installed mlusim; their kernels are as the user's
+OPERATORS = OWN + "ops" + os.sep  # in an installed mlusim, whose operators' kernels are treated as the user's
 _GENERATED = ("<mlusim", OWN)
 FROZEN = "<frozen "  # begins the files of modules that are within Python, as its importer
 LIBRARIES = (

@@ -20,5 +20,5 @@ class LazyModule(ModuleType):
 
 
 def lazy(*names: str) -> tuple[LazyModule, ...]:
-    """Return what stands for the modules of these *names*."""
+    """Return a `LazyModule` for each of *names*."""
     return tuple(LazyModule(name) for name in names)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-SHORT = 6  # characters: a shorter name is misspelt behind its first letter
-PART = 3  # characters from which a part of a name stands for it
+SHORT = 6  # characters; of a shorter name the first letter must be right
+PART = 3  # characters that a part of a name must have to stand for it
 
 
 def near(name: str, known: Iterable[str], most: int = 3, *, beside: str = "") -> list[str]:

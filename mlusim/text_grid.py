@@ -92,7 +92,7 @@ class Grid:
         """Yield a row whose cells take a line each."""
         cells, style = row
         base = console.get_style(style) if style else None
-        plain = ""  # what has no style goes on together
+        plain = ""  # text without a style, gathered into one segment
         for column, cell, width, size in zip(self.columns, cells, widths, sizes, strict=True):
             blanks = " " * (width - size.most)
             plain += blanks if column.right else ""
