@@ -72,7 +72,7 @@ def exit_code(records: Sequence[CallRecord]) -> int:
 
 
 def studies_of(records: Sequence[CallRecord], workers: int | None) -> list[WhatIfStudy]:
-    """Return the studies of *records* on every board, from the board of the first record on."""
+    """Return what the cases of *records* do on every board, compared with the board of the first record."""
     if not records:
         return []
     base = records[0].board

@@ -39,8 +39,8 @@ SAMPLED = (
     "as they are given; some below the largest run as well, and values in between were not run."
 )
 TRACED = (
-    "Found by sampling: for each value of the first variable the second is doubled, or looked for around where its neighbours "
-    "let expect it, then the interval is bisected, and each runs once with the other arguments as they are given; values in "
+    "Found by sampling: for each value of the first variable the second is doubled, or searched for near the result of its "
+    "neighbours, then the interval is bisected; each value runs once, with the other arguments as they are given, and values in "
     "between were not run."
 )
 UNWATCHED = "whether parts of arrays overlap there was not found out in the time of the search"

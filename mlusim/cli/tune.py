@@ -331,7 +331,8 @@ def _collected(
 
 def _criterion(args: argparse.Namespace) -> tuning.Criterion:
     """Return the criterion of right results: what was typed, or else the case of a file."""
-    programs.expectation_of(args)  # raises in the words of the command line
+    # Only for its refusals, which name --reference and --expect; the task finds the functions in each process again.
+    programs.expectation_of(args)
     case = getattr(args, "named_case", None)
     close = CLOSE if case is None else case.close
     if case is None or args.reference or args.expect:
