@@ -76,7 +76,7 @@ def specified(texts: Mapping[str, str]) -> tuple[DrawnArgument, ...]:
 
 def _option(text: str, what: str) -> ArgumentDraw:
     found = re.match(rf"((?:host:)?(?:inout:)?){REAL}:", text)
-    # The prefixes say where an array comes back to, and stand before every form.
+    # host: and inout: say where an array lies and whether it comes back; they stand before any form of it.
     back = "" if found is None else found[1]
     word, _, rest = text.removeprefix(back).partition(":")
     if word != REAL:
@@ -95,12 +95,7 @@ def _option(text: str, what: str) -> ArgumentDraw:
 
 # -- whole numbers where faults live: ends of ranges, tails, primes, sizes of memories, constants of sources
 
-ALIGNED = (
-    16,
-    32,
-    64,
-    128,
-)  # elements of 4 and of 1 byte in 64 and 128 bytes: counts to which instructions are aligned
+ALIGNED = (16, 32, 64, 128)  # elements of 1, 2 and 4 bytes in 64 and 128 bytes
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 2039, 4093, 8191, 16381, 32749, 65521, 131071)
 # Past these a count does not fit a type, or a float counts no more.
 NARROW = (1 << 15, 1 << 16, 1 << 24, 1 << 31, 1 << 32)

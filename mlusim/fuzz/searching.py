@@ -157,6 +157,7 @@ class Workplace:
         """Return the source of calls; the subject on the first board says what is known of it."""
         board = self.task.draw.boards[0]
         subject = self.subject
+        # One source for all boards, so that draw N is the same call wherever it is asked for.
         return TrialDraws(
             self.task.draw,
             self.task.subject.macros,
@@ -202,6 +203,7 @@ class Workplace:
         for file, tests in reached.branches.items():
             for place, outcomes in tests.items():
                 now |= {(file, *place, outcome): bool(came) for outcome, came in outcomes.items()}
+        # News alone goes to the process that searches: after a few draws most lines have been told.
         found = {met: came for met, came in now.items() if self._told.get(met) != came}
         self._told.update(found)
         return found
@@ -230,7 +232,7 @@ _ONE = threading.Lock()
 
 @functools.lru_cache(maxsize=1)
 def _workplace(task: FuzzTask, search_of: str = "") -> Workplace:
-    """Return the workplace of *task*, which is made anew for each search, known by *search_of*."""
+    """Return the workplace of *task*, which each search, known by *search_of*, has of its own."""
     # Only a key of the cache: a workplace tells each line once, and an older search has heard of some already.
     del search_of
     return Workplace(task)

@@ -125,9 +125,8 @@ class TrialDraws:
             for name, here in self.options(trial).items():
                 if here.is_filled:
                     names, fill = self.names(here, name), fills.get(name)
-                    if (
-                        fill is None or fill.pattern not in names
-                    ):  # of another alternative, or of another type
+                    # It may be of another alternative, or of another type.
+                    if fill is None or fill.pattern not in names:
                         fills[name] = FillDraw(names[0], 0)
             trial = evolve(trial, fills=fills)
             return self._with_numbers(trial, self._kept(trial))
@@ -140,6 +139,7 @@ class TrialDraws:
         Raises `UsageError` where no draw has arrays that are possible: sizes of 0 and more, `MOST_BYTES` in all, at least one number
         in each range.
         """
+        # By its number, not by the draws before it: any process can make it again alone.
         random = Random(f"{seed}/{number}")  # noqa: S311 - to be drawn again
         for attempt in range(TRIES):
             try:
@@ -241,6 +241,7 @@ class TrialDraws:
             prefix = value.prefix
             if here.is_number:
                 texts[name] = repr(trial.numbers[name])
+            # A formula is told as its value: the names in it need not be parameters, which the command has alone.
             elif name in parameters and value.form == NUMBER and not _is_written(value.text):
                 texts[name] = str(scope.whole(name))
             elif here.is_filled:

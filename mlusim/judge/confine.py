@@ -89,9 +89,7 @@ def without_network() -> bool:
         ("uid_map", f"{user} {user} 1"),
         ("gid_map", f"{group} {group} 1"),
     ):
-        with contextlib.suppress(
-            OSError
-        ):  # without these the process runs as nobody, which changes only what it sees of itself
+        with contextlib.suppress(OSError):  # a map only changes which user the process takes itself for
             Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
     return True
 

@@ -234,7 +234,7 @@ def program_parameters(
             raise UsageError(f"--param {name}: no word of {program.name} has {{{name}}}; {BEHIND}")
         made.append(TuneParameter(name, role, word.values))
     macros = {one.name: one.values[0] for one in made if one.role == MACRO}
-    # A macro that nothing in the sources reads would give equal candidates, and a table without a difference.
+    # A macro that no source uses would give equal candidates, and a table without a difference.
     if isinstance(program, HostProgram) and macros:
         compiled = with_macros(program, macros)
         for name in macros:

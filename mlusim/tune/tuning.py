@@ -190,7 +190,7 @@ def task_of(
 
 def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
     """Return the digests of the files that the first of *wanted* that compiles consists of."""
-    # One is enough: settings change macros, and the files are the same; but some settings may not compile.
+    # Settings that do not compile are candidates, too, but cannot say which files they include.
     first: SourceError | None = None
     for settings in wanted:
         try:
