@@ -116,7 +116,7 @@ def _refuse_on_device(value: ArgumentValue, what: str) -> None:
 
 
 def _refuse_unwritten(name: str, value: ArgumentValue, what: str) -> None:
-    """Raise `UsageError` for an array that only comes back, where nothing can write it."""
+    """Raise `UsageError` for an output array behind a pointer to const, which the kernel cannot write."""
     if value.form is forms.OUT:
         raise _unread(
             what,
@@ -214,7 +214,7 @@ class ArgumentScope:
             ) from None
 
     def sizes(self, value: ArgumentValue, what: str) -> tuple[int, ...]:
-        """Return the shape that *value* asks for.  Raises `UsageError` for sizes that are no whole numbers of 0 or more."""
+        """Return the shape that *value* asks for.  Raises `UsageError` for a size that is negative or no whole number."""
         for word in re.findall(r"\w+", value.sizes or ""):
             hexadecimal = _HEXADECIMAL.search(word) if word not in self._names() else None
             if hexadecimal is not None:  # which int() reads, and which is sizes with x between them too
@@ -391,7 +391,7 @@ class ArgumentScope:
         return ",".join(_between(word, known) or [word])
 
     def _names(self) -> dict[str, None]:
-        """Return the names for formulas: arguments that are numbers, and macros that are."""
+        """Return the names that formulas may use: the arguments and macros whose values are numbers."""
         numbers = (forms.NUMBER, forms.DRAW)
         known = {n: None for n, text in self.macros.items() if text is not None and _is_whole(text)}
         known |= {n: None for n in self.texts if self.value(n, f"--arg {n}").form in numbers}
@@ -512,7 +512,7 @@ def misspelt(
 def _named_by(
     word: str, unknown: Mapping[str, str], values: Mapping[str, Sequence[ArgumentValue | str]]
 ) -> str:
-    """Return the words for the argument whose formula has *word*; none where it is no word of a formula."""
+    """Return the end of an error sentence: which argument's formula names *word*; "" where none does."""
     user = unknown.get(word)
     return "" if user is None else f", which --arg {user}={shown(_text(values[user], word))} names"
 

@@ -285,7 +285,7 @@ class Extents(Checker):
         return self._numbers[number]
 
     def tell(self, by: ArrayPart, of: ArrayPart, site: Site, read: Site, task: int, count: int) -> None:
-        """Report that *by* wrote *count* bytes of *of* at *site*, which *task* reads at *read*."""
+        """Report an overlap: at *site* the part *by* overwrote *count* bytes of the part *of*, which *task* reads later, at *read*."""
         lower, upper = sorted((by, of), key=lambda part: part.offset)
 
         def make() -> Finding:

@@ -38,7 +38,7 @@ TABLE = "case"
 
 @frozen
 class KernelCase:
-    """A named call of a kernel, as the file *path* writes it at *line*; everything that a command line would say of it."""
+    """A named call of a kernel, with all that a command line would say of it; it stands in the file *path* at *line*."""
 
     name: str
     path: str

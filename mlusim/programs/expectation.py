@@ -198,5 +198,5 @@ def _compared(name: str, output: Array, expected: Array, close: Thresholds, who:
     worst = accuracy.worst_index
     if worst is None:
         return Compared(accuracy)
-    # As Python's numbers, which JSON and formats take.
+    # Numbers of Python, for JSON takes none of NumPy's.
     return Compared(accuracy, output[worst].item(), expected[worst].item())

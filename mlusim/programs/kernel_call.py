@@ -182,11 +182,11 @@ class KernelCall:
         return self._arrays
 
     def plain(self) -> dict[str, Any]:
-        """Return the arguments of the last run that are no tensors, by name: numbers, tuples of them for structures, None."""
+        """Return the arguments of the last run other than tensors, by name: a number, a tuple for a structure, or None."""
         return self._plain
 
     def scope(self) -> ArgumentScope:
-        """Return the arguments, read together.  Raises `UsageError` for a name that is misspelt."""
+        """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
         seed = self.seed if self.draws is None else self.draws
         found = ArgumentScope(self.arguments, self.sources.define, self.sources.board, seed or 0)
         names = [p.source_name for p in self.formals()]

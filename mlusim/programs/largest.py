@@ -117,9 +117,9 @@ class Binding:
 
 @frozen
 class Passed:
-    """Values that the checks of a host function accept though they fail: the smallest and the largest that were tried.
+    """A gap in the checks of a host function: the smallest and the largest value tried that they accept and that then fails.
 
-    ``refused`` is what is refused above the largest, None where nothing was seen to be.
+    ``refused`` is the first refusal above the largest, None where none was seen.
     """
 
     first: Failure
@@ -282,7 +282,7 @@ class Shapes:
 
     call: "SearchedCall"
     tried: list[Mapping[str, int]] = field(factory=list)
-    unwatched: bool = False  # whether to look for overlaps took longer than the search waits for
+    unwatched: bool = False  # whether overlaps are no longer looked for, since that took too long
     until: float = math.inf  # of `time.monotonic`, when the whole search ends
     _faults: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
     _many: dict[tuple[tuple[str, int], ...], int] = field(factory=dict)  # instructions of a call of a kernel

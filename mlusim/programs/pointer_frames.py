@@ -145,7 +145,7 @@ class Frames:
     def _chains(
         self, root: Root, stack: Sequence[FunctionCall], depth: int, length: int = 0
     ) -> Iterator[Chain]:
-        """Yield every way from *root*, of the frame at *depth*, to an array."""
+        """Yield each chain of variables that leads from *root*, a variable of the frame at *depth*, to a declared array."""
         if root.local is None or length > DEEPEST:
             yield ()
             return
