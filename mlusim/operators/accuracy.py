@@ -294,8 +294,8 @@ def judge_dynamic(
 ) -> Accuracy:
     """Judge *output* by its distance from *exact*, the result in float64.
 
-    *device* computes the other device's output, and is called only where the static threshold is missed;
-    *reference* what the vendor's cpu mode compares with, only where the dynamic one is missed too.
+    *device* computes the other device's output; it is called only where the static threshold is missed.
+    *reference* computes what the vendor's cpu mode compares with; it is called only where the dynamic one is missed, too.
     """
     floor = dynamic.half if output.dtype.itemsize <= 2 else dynamic.single
     found = judge(output, exact, Thresholds(diff1=floor, diff2=floor, diff4=dynamic.diff4))

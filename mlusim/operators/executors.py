@@ -22,7 +22,7 @@ from mlusim.machine.limits import Limit, limit_of, limiting
 
 LOOK = 5.0  # seconds after which an executor that may complain is asked
 WAITING = 4096  # jobs that a given executor has at a time
-GRACE = 0.5  # seconds that the processes of an interrupted pool have to say where they were; a loop says so at once
+GRACE = 0.5  # seconds in which the processes of an interrupted pool may say where they were; a loop does so at once
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -71,9 +71,9 @@ def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Fu
 def _given(
     work: Callable[[J], R], jobs: Sequence[J], executor: Executor, workers: int
 ) -> Generator[tuple[int, "Future[R]"], None, None]:
-    """Run on a given executor; what is lost with it, when a process of it dies, runs in processes of our own.
+    """Run on a given executor; jobs that are lost because one of its processes dies run again in processes of our own.
 
-    It has `WAITING` jobs at a time, so that jobs may be as many as a search without end has.
+    It holds `WAITING` jobs at a time, so that a search without end may give it jobs.
     """
     running: dict[Future[R], int] = {}
     lost = []

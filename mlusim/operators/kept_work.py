@@ -369,7 +369,7 @@ def word_of(packages: frozenset[str]) -> str:
 
 
 def _packages(operator: Operator) -> set[str]:
-    """Return the packages, or modules outside of packages, of what *operator* brings along."""
+    """Return the packages that the functions of *operator* come from; a module that is in no package counts as one."""
     parts = [operator.call, operator.reference, operator.shapes, operator.theory]
     parts += [case.make for case in operator.cases] + [policy.rule for policy in operator.policies]
     inner = [getattr(part, "func", part) for part in parts]  # that of a functools.partial
@@ -378,7 +378,7 @@ def _packages(operator: Operator) -> set[str]:
 
 
 def _files(package: str) -> Iterator[tuple[str, Path]]:
-    """Yield the source files of *package* by the names that they have in it, in their order; none for a typed-in module."""
+    """Yield the source files of *package*, sorted, with their names in it; nothing for a module that was typed in."""
     module = shipped.package() if package == shipped.INSTALLED else sys.modules.get(package)
     for folder in getattr(module, "__path__", ()):
         for path in sorted(Path(folder).rglob("*.py")):

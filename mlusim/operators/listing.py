@@ -117,7 +117,7 @@ class DocumentListing:
 
 @mutable
 class _Entry:
-    """One or more lines of the file, with the kind that they are."""
+    """One or more lines of the file that belong together: prose, or code."""
 
     line: int
     lines: list[str] = field(factory=list)
@@ -400,7 +400,7 @@ def _numbers(
 
 
 def _belongs(line: str) -> bool:
-    """Return whether a line is shown with the statement below: a comment of its own, or the brace that ends the block above."""
+    """Return whether a line is shown with the statement below it, as a comment on a line of its own and a closing brace are."""
     return line.lstrip().startswith(("//", "/*", "#")) or _is_brace(line)
 
 

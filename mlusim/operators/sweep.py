@@ -118,7 +118,7 @@ def _work(operators: tuple[str, ...], sources: str, job: Job) -> WorkerAnswer:
 
 
 def _checked(job: Job) -> Job:
-    """*job* with the board's full name.  Raises `UsageError` for whatever it names that there is not."""
+    """Return *job* with the board's full name.  Raises `UsageError` for an operator, case, board, checker or policy that is unknown."""
     operator = find_operator(job.operator)
     find_case(operator, job.case)
     observers_of(job.check)

@@ -108,7 +108,7 @@ def what_if(
 
 @frozen(eq=False)
 class _Recorded:
-    """A run on a board, and what the host interface launched there; None where that cannot be known before."""
+    """A run on a board, and what its host function chose to launch there; None where only the run itself shows that."""
 
     board: Board
     choices: Choices | None
@@ -164,7 +164,7 @@ class _Study:
         return run, tuple(handle.choices)
 
     def _difference(self, board: Board, choices: Choices | None) -> str:
-        """Return why the work on *board* is another than on the boards before it."""
+        """Return why the work on *board* differs from that on the boards before it."""
         if not self.known:
             return FIRST
         first = next((known for known in self.known if known.board.arch.name == board.arch.name), None)
