@@ -62,7 +62,7 @@ class ScaleLimit:
 
 @frozen
 class Value:
-    """A stated tile size: *variable* is *value*.  *over* names the variable that *value* depends on."""
+    """A stated tile size: *variable* has the *value* of a formula, in which *over* is the variable that varies."""
 
     name: str
     variable: str
@@ -93,8 +93,7 @@ class Verdict(Enum):
 class Disagreement:
     """Shapes on which statement and plan differ: *variable* from *first* to *last* by *step*.
 
-    *at* is the value of the other variable, if there is one, *until* its last value and *rows* how
-    many values that is.  *used* is what the plan needs at the last of these shapes, in bytes.
+    Where there is another variable, they hold for its values from *at* to *until*, which are *rows* values.  *used* is what the plan needs at the last of these shapes, in bytes.
     """
 
     at: Mapping[str, int]
@@ -128,8 +127,8 @@ class Disagreement:
 class Comparison:
     """A claim held against the plan on one board.
 
-    *generous*: admitted by the claim, not fitting.  *strict*: fitting, refused by the claim.
-    *relations*: what holds between their formulas for all values.
+    *generous* are shapes that the claim admits and that do not fit, *strict* those that fit and that it refuses.
+    *relations* say what holds between the formulas of both for all values.
     """
 
     plan: str

@@ -21,7 +21,7 @@ class PlacedRegion:
     """A region with numbers: *elements* of *dtype*, *offset* and *bytes* in bytes.
 
     *alignment* is the largest power of two that divides the offset; *kept* says that an earlier
-    stage filled it; *reuses* are the declared aliases.  A *rest* is what no region of an array takes.
+    stage filled it; *reuses* are the declared aliases.  A *rest* is the part of an array that no region takes.
     """
 
     name: str
@@ -187,7 +187,7 @@ _BANG = re.compile(r"__(?:nram|wram)__\s[^;=({]*?(\w+)\s*(?:\[[^;,]*)?[;=]")
 
 
 def _written(file: str, line: int) -> str:
-    """Return the name of the only variable that a line declares, as it is written there; "" for several."""
+    """Return the variable that a line of source declares; "" where it declares none, or several."""
     text = linecache.getline(file, line)
     found = (_PYTHON if file.endswith(".py") else _BANG).match(text.lstrip())
     return found[1] if found else ""

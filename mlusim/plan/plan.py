@@ -179,7 +179,7 @@ class Plan(Presented):
     """The regions of a kernel in stages, and everything that can be asked about them.
 
     *capacity* is what all stages must fit into, in bytes.  *requires* are further limits of the
-    operator; one that mentions a variable without a value is not applied.  *claims* are limits that
+    operator; a limit that mentions a variable without a value is not applied.  *claims* are limits that
     documents state.  *example* are values to show the plan with when none are given.  *grow* orders
     the tile variables for `complete`; without it they grow in the order in which they appear.
     *drawings* are the partitions that documents give where they differ from this one: not used by

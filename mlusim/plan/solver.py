@@ -279,7 +279,7 @@ class Frontier:
 
 @frozen
 class _Grid:
-    """The question for all x at once: *left* and *right* of every constraint as vector code."""
+    """The question for all x at once, with both sides of every constraint as vector code."""
 
     code: Compiled
     env: Mapping[str, Any]
@@ -441,7 +441,7 @@ def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[in
 
 
 def _below(across: Search, along: Search, whole: "_Box", ranges: Mapping[str, Interval]) -> "_Box":
-    """Return the part of *whole* in which the answer lies: up to where the constraints that tighten in x alone leave room."""
+    """Cut *whole* off behind the last x that the constraints which tighten with x allow; the answer lies in the rest."""
     found = ways(across.problem, across.name, ranges)
     if found is None:
         return whole

@@ -64,7 +64,7 @@ def memories_svg(layouts: Sequence[Layout], title: str = "", told: Sequence[str]
 
 
 def _maps(layout: Layout, y: float, word: str = "", *, named: bool = True) -> tuple[list[str], float]:
-    """Return the maps of the stages of *layout* from *y* on, each called a *word*, and where they end.
+    """Return the maps of the stages of *layout*, drawn downwards from *y*, and the y at which they end; *word* precedes each name.
 
     With *named* what is too small for its name has it below the map.
     """
