@@ -1,7 +1,8 @@
 """Launches as a trace-event file, which Perfetto and chrome://tracing show: a track per core and pipe, arrows for waits.
 
-The spans are those of the launch's timeline: what the timing model finds, no more and no less; a span has its line with
-the path, the call as it is written there, and of a copy direction and bytes.  The file depends on the launches alone.
+The spans are those of the launch's timeline: what the timing model finds, no more and no less.  A span has its line with
+the path and the call as it is written there; that of a copy has its direction and bytes, too.  Nothing but the launches
+decides what is written, so that files of two runs can be compared.
 """
 
 import json

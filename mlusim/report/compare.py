@@ -379,7 +379,7 @@ class BaselineComparison:
 
     @property
     def passed(self) -> bool:
-        """True where nothing got worse past the threshold without a gain in time, and the comparison is complete."""
+        """True where the comparison is complete, and whatever got worse past the threshold was paid for by a gain in time."""
         return not self.regressions and not self.incomplete
 
 
@@ -524,7 +524,7 @@ def headline(found: BaselineComparison, version: str) -> str:
 
 
 def lines(found: BaselineComparison) -> Iterator[tuple[str, str]]:
-    """Return what moved as (kind, sentence): regressions first, then what is only worth a note."""
+    """Yield what moved as (kind, sentence): regressions, trades, improvements, then what only one side has."""
     for kind in ("regression", "trade", "improvement"):
         for one in getattr(found, f"{kind}s"):
             yield kind, str(one)

@@ -11,7 +11,7 @@ CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
 
 def plain(value: object) -> Any:
-    """Return *value* out of dicts, lists, strings, numbers, booleans and None.
+    """Return *value* rebuilt from what JSON has: dicts, lists, strings, numbers, booleans and None.
 
     A number that JSON lacks becomes the string "nan", "inf" or "-inf"; an enum member its name; any
     other object its text.

@@ -83,7 +83,7 @@ def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
 def launches_view(
     numbered: Sequence[tuple[int, Launch]], *, lines: bool = False, every: bool = False
 ) -> RenderableType:
-    """Return a table of all launches where there are several, and each by itself; of many, unless *every*, the dearest."""
+    """Return a table of all launches where there are several, then each by itself: all with *every*, else the slowest few."""
     parts: list[RenderableType] = []
     shown = list(numbered)
     if len(numbered) > 1:

@@ -117,7 +117,7 @@ COLUMNS = (
 
 
 def markdown_text(records: Sequence[CallRecord], version: str) -> str:
-    """Return the vendor's performance table for each board, then accuracy, then what is below the bar and why."""
+    """Return the vendor's performance table for each board, the table of accuracy, and why calls are below the bar."""
     parts = [f"**{headline(verdicts(records))}**"]
     for board in boards_of(records):
         own = [record for record in records if record.board == board]

@@ -127,7 +127,7 @@ def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:
 
 
 def general(row: WhatIfRow) -> str:
-    """Return the sentence of a failure in words that other boards of the architecture may share."""
+    """Return the sentence of a failure without the board's name, so that alike failures of several boards are told once."""
     return row.failure.replace(row.board, "the board")
 
 

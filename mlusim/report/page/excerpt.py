@@ -86,7 +86,7 @@ class Excerpt:
 
 @frozen
 class _Piece:
-    """Spans and arrows of several scenes, numbered through; ``core`` of each span; ``cores`` those shown, in order."""
+    """Spans and arrows of several scenes, numbered as one; ``core`` has the core of each span, ``cores`` those shown, in order."""
 
     spans: tuple[TimeSpan, ...]
     arrows: tuple[Arrow, ...]
