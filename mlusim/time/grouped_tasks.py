@@ -67,7 +67,7 @@ def uses_sram(log: CoreLog) -> bool:
 
 
 class Paces:
-    """The paces of the cores of *board*, with every constant at *bound*."""
+    """The paces of the cores of *board*, with every constant at one end of its band, or at its usual value, as *bound* says."""
 
     def __init__(self, board: Board, bound: Bound = Bound.USUAL) -> None:
         self._board = board

@@ -132,7 +132,7 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
 
 
 def _add(sums: dict[int, _LineSums], table: Table, cores: Sequence[_Core], alike: _Alike) -> None:
-    """Add the cores of groups that do the same; what they waited for the memory goes to what uses it, in proportion."""
+    """Add the *cores* of groups that do the same.  Their waits for the shared memory go to the lines that use it, in proportion."""
     busy, wait, times = (
         alike.number * sum(getattr(core, name) for core in cores) for name in ("busy", "wait", "times")
     )

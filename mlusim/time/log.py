@@ -223,7 +223,7 @@ class At(NamedTuple):
 
 
 class LoggedStep(NamedTuple):
-    """A distinct step: where, instructions issued (0: the rest of one), its bytes, and a row as in the log."""
+    """A distinct step: its place, how many instructions it issues (0: the rest of one), its bytes, and its row of the log."""
 
     at: At
     issued: int
@@ -233,7 +233,7 @@ class LoggedStep(NamedTuple):
 
 @define(eq=False)
 class Table:
-    """The distinct steps and the places of a launch; ``room`` is how many steps in turn may still be kept.
+    """The distinct steps and the places of a launch; ``room`` is how many more steps of cores may be kept.
 
     ``intrinsics`` are the spellings of the instructions, by their numbers.
     """

@@ -33,7 +33,7 @@ class CoreUse:
     """One core of the board: its cluster and number, its tasks, and times in us.
 
     ``active_us`` is how long at least one of its pipes is busy, ``end_us`` when its last task ends, from
-    the start of the first task of the launch on.  A memory core has the number behind the IPU cores'.
+    the start of the first task of the launch on.  The memory core of a cluster is numbered behind its IPU cores.
     """
 
     cluster: int

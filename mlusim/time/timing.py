@@ -235,7 +235,7 @@ class _Sharing:
         self._slots = min(slots, 1 + int(within / apart)) if apart else slots
 
     def durations(self, active: Sequence[int]) -> dict[int, float]:
-        """Return the duration of each of *active* from beginning to end, all of them being there."""
+        """Return how long each of *active* takes where all of them run together from beginning to end."""
         ordered = sorted(active, key=lambda g: self._needs[g][1])
         found, below = {}, 0.0
         for nth, g in enumerate(ordered):
