@@ -31,8 +31,8 @@ class Checker(Observer):
     """The base of mlusim's own checkers.
 
     ``findings`` are those of the last launch, each once with its count; with *notes*, remarks that fail
-    no run are among them.  ``allowed`` are those that the kernel's own comments allow, and ``beyond``
-    counts what was found after the two hundredth different finding.
+    no run are among them.  ``allowed`` are those that the kernel's own comments allow.  The first 200 different findings are kept; ``beyond``
+    counts the others.
     """
 
     name = "checker"
@@ -116,7 +116,7 @@ class Checker(Observer):
         times: int = 1,
         where: object = None,
     ) -> None:
-        """Put what happens *about* another place below the finding that *key* names, *times* more.
+        """Add a related place, which happened *times* more, to the finding of *key*; *about* tells it from other places.
 
         *make* tells it the first time; *where* tells places of the same *about* apart.
         """

@@ -1,4 +1,4 @@
-"""`Finding`: what a person should not have done, where, and what to do about it."""
+"""`Finding`: a mistake in a kernel, where it is, and what to do about it."""
 
 import linecache
 import re
@@ -25,7 +25,7 @@ ERROR, NOTE = "error", "note"
 class RelatedPlace:
     """A line of a kernel that has to do with a finding, and what happened there.
 
-    A *victim* has no part in the cause: what is missing is missing there, too.  ``count`` says how often it happened
+    A *victim* suffers from the same mistake elsewhere and has no part in its cause.  ``count`` says how often it happened
     in the launch, and ``about`` tells what happened without the bytes and tasks, which differ between launches.
     """
 

@@ -173,7 +173,9 @@ class InitCheck(Checker):
         self._compiled = False
         self._loaded: dict[Core, UndefinedScalar] = {}  # what the statement in progress has loaded
         self._again: dict[tuple[Step, Core], UndefinedScalar] = {}  # loaded while nothing has been written
-        self._handed: dict[Core, tuple[str, Any]] = {}  # and what the next instruction of a name is given
+        self._handed: dict[
+            Core, tuple[str, Any]
+        ] = {}  # an instruction's name, and the scalar that its next execution is given
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
 
     # -- memory comes and goes -----------------------------------------------------------------
@@ -448,7 +450,7 @@ class InitCheck(Checker):
         return True
 
     def _takes_handed(self, effect: Effect) -> bool:
-        """Return whether *effect* is the one that is given a scalar without a value; what it writes has none then."""
+        """Return whether *effect* is the one that takes a scalar without a value; then what it writes has no value, either."""
         name, scalar = self._handed[effect.core]
         if effect.name != name:
             return False

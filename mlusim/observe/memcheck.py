@@ -54,7 +54,7 @@ RULE_OF: tuple[tuple[type[Fault], str], ...] = (
 
 
 class MemCheck(Checker):
-    """Reports what the memory or the instruction set forbids, and misaligned scalar accesses."""
+    """Reports accesses and operands that the memory or the instruction set forbids, and misaligned scalar accesses."""
 
     name = "memcheck"
     screens = Screened.MEMORY

@@ -44,7 +44,7 @@ class PlanCheck(Checker):
         return bool(self._layouts)
 
     def repeats(self, kernel: "Kernel") -> bool:
-        """Return whether there was no plan, of which more than findings is kept."""
+        """Return whether no plan was given or checked; of a plan more is kept than findings."""
         return self._given is None and not self.checked and super().repeats(kernel)
 
     def launch_begin(self, launch: "Launch") -> None:

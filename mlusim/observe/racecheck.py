@@ -447,7 +447,7 @@ def _word(first: Party, second: Party) -> bool:
 
 
 def _told_below(clash: Clash) -> RelatedPlace:
-    """Return a clash that the wait of another finding would put in order, too."""
+    """Return the place of *clash*, for the finding whose wait would put it in order, too."""
     where = f"bytes [{clash.low}, {clash.high}) of {clash.access.allocation.site}"
     who = f"{spelled(clash.first.name)} at {clash.first.site.told_from(clash.second.site)}"
     tells = TELLS[clash.kind].format(where=where, first=who)

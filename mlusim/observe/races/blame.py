@@ -403,7 +403,7 @@ class Blame:
         return cut is not None
 
     def _charge(self, recorded: Recorded, left: list[Accused]) -> None:
-        """Find for *left* as few barriers as will do, and tell each once for a memory; then what no barrier helps."""
+        """Put *left* in order with as few barriers as will do, each told once for a memory, and advise on what no barrier helps."""
         for candidates in (recorded.candidates, recorded.elsewhere, recorded.twice):
             helps = [
                 (cut, found)
