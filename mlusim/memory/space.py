@@ -38,7 +38,13 @@ SPACES: tuple[Space, ...] = (GDRAM, LDRAM, NRAM, WRAM, SRAM)
 GDRAM_BASE = 0x10_0000_0000
 LDRAM_BASE = 0x4000_0000
 CODE_BASE = 0xF_0000_0000  # of functions whose address is taken; also inferred, nothing is loaded from there
+CODE_BYTES = 16  # from one function whose address is taken to the next
 LDRAM_SIZE = 16 << 20  # bytes a core; inferred, the driver's stack limit is larger
+
+
+def code_address(number: int) -> int:
+    """Return the address of the *number*-th function of a kernel whose address is taken."""
+    return CODE_BASE + CODE_BYTES * number
 
 
 # -- the copy directions of BANG C, in the vendor's order and with the vendor's numbers ----------------

@@ -14,9 +14,9 @@ from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
 from mlusim.frontend.bangc.native.rendering import Rendering, Signature
-from mlusim.frontend.bangc.runtime.core import code_address
 from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA
+from mlusim.memory.space import code_address
 from mlusim.time.log import FOR_ALL
 
 

@@ -53,7 +53,7 @@ from mlusim.machine.core import Core
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.observed import Follower, Site, ValueChange
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import CODE_BASE, DIRECTIONS, GDRAM, LDRAM, direction_of
+from mlusim.memory.space import CODE_BASE, CODE_BYTES, DIRECTIONS, GDRAM, LDRAM, code_address, direction_of
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
@@ -68,14 +68,6 @@ _BUILTINS = (
     "clusterDim", "coreId", "coreDim",
 )  # fmt: skip
 _OF_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId")  # those that differ between Block tasks
-
-
-CODE_BYTES = 16  # from one function whose address is taken to the next
-
-
-def code_address(number: int) -> int:
-    """Return the address of the *number*-th function of a kernel whose address is taken."""
-    return CODE_BASE + CODE_BYTES * number
 
 
 @functools.cache
