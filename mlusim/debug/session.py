@@ -14,7 +14,7 @@ from mlusim.counted import counted
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.ahead import finds_nothing, first_stop, reaching
 from mlusim.debug.run.launches import DEFAULT_HISTORY, Edit, KeptLaunch
-from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, LAUNCH, ProgramRun
+from mlusim.debug.run.program_run import ENDED, FAILED, LAUNCH, ProgramRun
 from mlusim.debug.run.runs import LOOKBACK, LaunchRun, RunMaker
 from mlusim.debug.source.frames import Owned, failed_text, line_of, name_of
 from mlusim.debug.source.functions import UserFunction
@@ -22,6 +22,7 @@ from mlusim.debug.stop.steppers import Interrupt
 from mlusim.debug.stop.stops import (
     END,
     FAULT,
+    INTERRUPTED,
     LAUNCH_BEGIN,
     LAUNCH_END,
     TRAPPED,

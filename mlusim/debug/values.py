@@ -15,7 +15,6 @@ from mlusim.debug.look.c_shown import shown_variables
 from mlusim.debug.look.describe import Parted, effect_text, elements, value_text
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import names_of
-from mlusim.debug.look.regions import RegionState as Region
 from mlusim.debug.source.frames import cluster_name, line_of, name_at, name_of, parameters_of, place_of
 from mlusim.debug.stop.stops import ISSUE, Op
 from mlusim.engine.contract import Flight
@@ -23,6 +22,7 @@ from mlusim.machine.cluster import SCOPES, Half, Meeting
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
+    from mlusim.debug.look.regions import RegionState as Region
     from mlusim.debug.session import DebugSession
     from mlusim.machine.core import Core
 
@@ -169,7 +169,7 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     return tuple(scope for scope in found if scope.variables)
 
 
-def on_chip(session: "DebugSession") -> list[Region]:
+def on_chip(session: "DebugSession") -> "list[Region]":
     """Return the regions of the plan of the task in focus; where it has none, its declarations."""
     paused, core = session.look(), session.core()
     return regions.plan_regions(paused, core) or regions.declarations(paused, core)
@@ -257,7 +257,7 @@ def _type(value: object) -> str:
     return str(value.dtype) if isinstance(value, np.generic) else type(value).__name__
 
 
-def _region(region: Region, pointer: Ptr) -> Variable:
+def _region(region: "Region", pointer: Ptr) -> Variable:
     kind = f"{region.dtype}[{region.elements}] {region.memory}+{region.offset:#x}"
     return Variable(region.name, region.first, kind, pointer, region.name, region.name)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from attrs import define
 
 from mlusim.errors import shown_file
-from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
     from mlusim.memory.allocation import Allocation, Arena, StackVariable
+    from mlusim.memory.footprint import Access
     from mlusim.memory.regions import Placement
     from mlusim.memory.space import Space
 
@@ -218,8 +218,8 @@ class Step:
     row: "Intrinsic | None"
     pipe: "Pipe"
     flow: "Flow"
-    reads: tuple[Access, ...]
-    writes: tuple[Access, ...]
+    reads: "tuple[Access, ...]"
+    writes: "tuple[Access, ...]"
     site: Site
 
 
@@ -262,12 +262,12 @@ class Effect:
         return self.step.pipe
 
     @property
-    def reads(self) -> tuple[Access, ...]:
+    def reads(self) -> "tuple[Access, ...]":
         """The bytes that it reads."""
         return self.step.reads
 
     @property
-    def writes(self) -> tuple[Access, ...]:
+    def writes(self) -> "tuple[Access, ...]":
         """The bytes that it writes."""
         return self.step.writes
 

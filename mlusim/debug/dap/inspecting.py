@@ -11,7 +11,6 @@ from mlusim.counted import plural
 from mlusim.debug import editing, values
 from mlusim.debug.asking import cause_of, search_from
 from mlusim.debug.console.command import find_command
-from mlusim.debug.dap.moving import moved
 from mlusim.debug.dap.state import (
     ENDED_THREAD,
     Arguments,
@@ -23,6 +22,7 @@ from mlusim.debug.dap.state import (
     child_of,
     found_by,
     memory_reference,
+    moved,
     name_in,
     progressing,
     source_of,

@@ -3,20 +3,16 @@
 The editor is answered first and gets the stop afterwards, so that it can interrupt in between.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 from attrs import frozen
 
 from mlusim.debug import verbs
-from mlusim.debug.dap.state import Arguments, Body, Handler, State, progressing, thread_name
+from mlusim.debug.dap.state import Arguments, Body, Handler, State, moved, thread_name
 from mlusim.debug.source.functions import find_line
 from mlusim.debug.stop.stops import LineLocation, Position
-from mlusim.errors import MlusimError, UsageError
-
-_TITLES: Mapping[str, str] = MappingProxyType({"step": "stepping", "goto": "going there"})
-Move = Callable[[State], Any]
+from mlusim.errors import UsageError
 
 
 @frozen
@@ -27,29 +23,6 @@ class Target:
     line: int
     back: bool
     task: str | None
-
-
-def moved(state: State, move: Move, reason: str) -> None:
-    """Move, and tell the editor of the stop; where that fails, tell it the reason, and that it stands where it stood."""
-    text = ""
-    try:
-        with progressing(state, _TITLES.get(reason, "running")):
-            move(state)
-    except KeyboardInterrupt:
-        reason = "pause"
-    except MlusimError as error:
-        text = " ".join(str(error).split())
-        state.connection.event("output", {"category": "important", "output": f"{text}\n"})
-    else:
-        _pass_faults(state)
-    state.announce(reason, text)
-
-
-def _pass_faults(state: State) -> None:
-    """Go on after faults where the editor does not want to stop at them."""
-    # An editor that has the exception filter switched off wants the program as it runs without a debugger.
-    while not state.faults and state.session.stop.error is not None and not state.session.ended:
-        verbs.resume(state.session)
 
 
 def _stepping(

@@ -12,7 +12,7 @@ from mlusim.debug import verbs
 from mlusim.debug.console.console import Console
 from mlusim.debug.dap import inspecting, moving, stopping
 from mlusim.debug.dap.protocol import Connection, EditorStream, Message
-from mlusim.debug.dap.state import Arguments, Body, Handler, State, progressing
+from mlusim.debug.dap.state import Arguments, Body, Handler, State, moved, progressing
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.worker import Worker
 from mlusim.errors import MlusimError, UsageError, said
@@ -102,7 +102,7 @@ class Adapter:
             # By the protocol this event asks for the breakpoints: only now are the kernels known in which they lie.
             self.state.connection.event("initialized")
         elif name == "configurationDone":
-            moving.moved(self.state, self._begin, "entry")
+            moved(self.state, self._begin, "entry")
         elif follows is not None:
             follows(self.state, arguments)
 

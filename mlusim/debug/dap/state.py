@@ -4,10 +4,12 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
+from mlusim.debug import verbs
 from mlusim.debug.dap.protocol import Connection
 from mlusim.debug.look.describe import outcome_text
 from mlusim.debug.look.places import resolve
@@ -344,3 +346,30 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
     if owner is not None and owner.startswith("task") and session.look().core(owner) is not None:
         session.focus = owner
     return ByteSpan(space, low, low + 1, reference, None, owner)
+
+
+Move = Callable[[State], Any]
+_TITLES: Mapping[str, str] = MappingProxyType({"step": "stepping", "goto": "going there"})
+
+
+def moved(state: State, move: Move, reason: str) -> None:
+    """Move, and tell the editor of the stop; where that fails, tell it the reason, and that it stands where it stood."""
+    text = ""
+    try:
+        with progressing(state, _TITLES.get(reason, "running")):
+            move(state)
+    except KeyboardInterrupt:
+        reason = "pause"
+    except MlusimError as error:
+        text = " ".join(str(error).split())
+        state.connection.event("output", {"category": "important", "output": f"{text}\n"})
+    else:
+        _pass_faults(state)
+    state.announce(reason, text)
+
+
+def _pass_faults(state: State) -> None:
+    """Go on after faults where the editor does not want to stop at them."""
+    # An editor that has the exception filter switched off wants the program as it runs without a debugger.
+    while not state.faults and state.session.stop.error is not None and not state.session.ended:
+        verbs.resume(state.session)

@@ -9,13 +9,13 @@ import numpy as np
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.counted import plural
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.run.program_run import INTERRUPTED
 from mlusim.debug.source.frames import full_name, line_of, place_of, source_line
 from mlusim.debug.stop.stops import (
     BEGIN,
     CONTROL,
     FAULT,
     FINISH,
+    INTERRUPTED,
     ISSUE,
     LANDING,
     LAUNCH_BEGIN,

@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, frozen
 
 from mlusim.arch.dtypes import DType
-from mlusim.debug.run.launches import KeptLaunch
-from mlusim.debug.run.moments import RunObserver
-from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.frames import cluster_name, name_of, stack_of
-from mlusim.debug.stop.stops import Op, Stop
+from mlusim.debug.stop.stops import Op, Stop, Tracing
 from mlusim.errors import UsageError
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
@@ -24,6 +21,8 @@ from mlusim.memory.regions import Placement
 from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM_BASE, NRAM, SRAM, WRAM, Space
 
 if TYPE_CHECKING:
+    from mlusim.debug.run.launches import KeptLaunch
+    from mlusim.debug.run.moments import RunObserver
     from mlusim.machine.core import Core
     from mlusim.machine.session import Session
 
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 class PausedRun:
     """One launch at one place: its session, its cores that have begun and not ended, and why it stands."""
 
-    recorded: KeptLaunch
+    recorded: "KeptLaunch"
     session: "Session"
-    observed: RunObserver
+    observed: "RunObserver"
     stop: Stop
 
     @property
@@ -45,12 +44,12 @@ class PausedRun:
     @property
     def recent(self) -> tuple[Op, ...]:
         """The last operations, oldest first; none where nothing observed it."""
-        return tuple(self.observed.recent) if isinstance(self.observed, Tracer) else ()
+        return tuple(self.observed.recent) if isinstance(self.observed, Tracing) else ()
 
     @property
     def watched(self) -> bool:
         """True where every instruction was announced, so that it is known which are in flight."""
-        return isinstance(self.observed, Tracer)
+        return isinstance(self.observed, Tracing)
 
     def core(self, name: str) -> "Core | None":
         """Return the core called *name*, if it has begun and not ended."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mlusim.debug.run.launches import DEFAULT_HISTORY, Holder, KeptLaunch, trim
 from mlusim.debug.run.moments import RunObserver, Snapshot, counts_tell, elapsed, issues, mark_here, whole
 from mlusim.debug.run.output import Ear, ShownOutput
+from mlusim.debug.stop.stops import INTERRUPTED
 from mlusim.machine.scheduling.carrier import Strand
 from mlusim.memory.allocation import Allocation, Bytes
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Session
     from mlusim.programs.program import Program
 
-LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
+LAUNCH, FAILED, ENDED = "at a launch", "in a fault", "ended"
 
 
 NOTED = 512  # rare events that are noted before every other one is left out

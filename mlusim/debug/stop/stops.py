@@ -38,6 +38,8 @@ SOME = 1 << 40
 BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
 TRAPPED = "the kernel calls breakpoint()"
 LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
+INTERRUPTED = "interrupted"
+"""The stop that Ctrl-C makes, and the state of a program that it has stopped outside of a launch."""
 
 
 def parse_time(text: str) -> float | None:
@@ -111,6 +113,11 @@ class Tracing(ABC):
     launch: int
     cores: "list[Core]"
     collect: Callable[[Stop], None] | None
+
+    @property
+    @abstractmethod
+    def recent(self) -> "list[Op]":
+        """The last operations, oldest first."""
 
     @abstractmethod
     def trace(self) -> None:
