@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import functools
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -23,6 +24,7 @@ from mlusim.engine.native.build import load
 from mlusim.engine.preference import on_threads
 from mlusim.machine.device import Device
 from mlusim.machine.native.beside import Threads
+from mlusim.machine.native.run import Loaded
 
 MANY = 2
 WANTED = 1.8  # times as fast on two cores
@@ -80,6 +82,7 @@ def _measured() -> Iterator[Spent]:
     """Note what the launches in the block take."""
     spent = Spent()
     launch, work = Device.launch_with, Threads._work  # noqa: SLF001 - what a thread does is timed
+    crew = Loaded.run_crew
 
     def launched(device: Device, *given: Any) -> Any:
         wall, own = time.perf_counter(), time.thread_time()
@@ -94,7 +97,17 @@ def _measured() -> Iterator[Spent]:
         work(threads, place)
         spent.tasks[place] += time.thread_time() - own
 
-    with mock.patch.object(Device, "launch_with", launched), mock.patch.object(Threads, "_work", worked):
+    def shared(loaded: Loaded, *given: Any) -> None:
+        own = time.thread_time()
+        crew(loaded, *given)
+        launches = threading.current_thread() is threading.main_thread()
+        spent.tasks[0 if launches else 1] += time.thread_time() - own
+
+    with (
+        mock.patch.object(Device, "launch_with", launched),
+        mock.patch.object(Threads, "_work", worked),
+        mock.patch.object(Loaded, "run_crew", shared),
+    ):
         yield spent
 
 

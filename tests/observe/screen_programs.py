@@ -117,7 +117,9 @@ def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS), co
     """What checkers say of two launches of *ops* on the same memory, the bytes that they leave, what ran where it is *covered*, and what else a user sees."""
     device = mlusim.Device("MLU370-X4")
     out = device.empty(ARGUMENTS, np.float32) if dirty else device.put(np.zeros(ARGUMENTS, np.float32))
-    given = out, device.put(np.arange(ARGUMENTS, dtype=np.float32) / 64), device.share(ops), len(ops)
+    # A launch that is given little has one thread.
+    held = ops if threads == 1 else np.vstack((ops, np.zeros((1 << 19, ops.shape[1]), ops.dtype)))
+    given = out, device.put(np.arange(ARGUMENTS, dtype=np.float32) / 64), device.share(held), len(ops)
     checkers = [CHECKERS[name]() for name in observe]
     counting = [LineCoverage()] * covered
     how = {"observe": [*checkers, *counting], "engine": engine, "threads": threads}

@@ -29,7 +29,6 @@ from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
 from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
-from mlusim.engine.preference import NATIVE, asked_of
 from mlusim.isa.table import ISA
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
@@ -57,7 +56,7 @@ else:  # for launches on threads
 
 Noted = TypeVar("Noted")  # what notes the tasks of one thread
 READ = (1 << 64) - 1  # the number of what is only read: -1 in C
-# Bytes that a launch is given, from which on "auto" takes more than one thread.  One of less is over in a few milliseconds, of which a
+# Bytes that a launch is given, from which on it has more than one thread.  One of less is over in a few milliseconds, of which a
 # second thread takes three to begin the cores of a union.
 WORTH_THREADS = 8 << 20
 MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
@@ -466,7 +465,7 @@ def threads_for(
 ) -> int:
     """Return on how many of the threads that are *asked* for the tasks of a launch may run; what that takes is compiled here, *covered* or not.
 
-    "auto" leaves launches that are given little to one thread.
+    Launches that are given little have one thread.
     """
     if asked < 2 or native is None:
         return 1
@@ -474,8 +473,7 @@ def threads_for(
     many = min(asked, groups_of(request, arch))
     if many < 2 or arch.name in _left.get(form, ()):
         return 1
-    named = asked_of(request.options.engine) == NATIVE
-    if not named and bytes_given(request) < WORTH_THREADS:
+    if bytes_given(request) < WORTH_THREADS:
         return 1
     with contextlib.suppress(BuildError):
         if form.loaded(arch, available(), Mode.BESIDE, covered=covered) is not None:

@@ -309,12 +309,11 @@ class ThreadScreen(Screen):
 
 
 def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: int) -> int:
-    """Return on how many of the threads that are *asked* for the tasks of a screened launch may run; "auto" is one that is given much."""
+    """Return on how many of the threads that are *asked* for the tasks of a screened launch may run: one, where it is given little."""
     many = min(asked, groups_of(request, arch))
     if many < 2 or looks & Screened.PARTS or arch.name in _left_beside.get(request.kernel.native, ()):
         return 1
-    large = asked_of(request.options.engine) == NATIVE or bytes_given(request) >= WORTH_THREADS
-    return many if large else 1
+    return many if bytes_given(request) >= WORTH_THREADS else 1
 
 
 def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[[], None]) -> bool:

@@ -20,6 +20,9 @@ pytestmark = pytest.mark.skipif(available() is None, reason="needs a C compiler"
 
 BOARD = "MLU590-H8"
 PIECE = 96  # elements of a task
+MUCH = (
+    2 << 20
+)  # words of 8 MB, from which on a launch has more than one thread; the tasks touch a few of them
 CHECKS = ("initcheck", "memcheck", "racecheck", "synccheck")
 HEAD = f"""\
 #define PIECE {PIECE}
@@ -126,7 +129,7 @@ def compare(folder, seed, observe=()):
     tasks = 16
     n = tasks * PIECE
     data = np.random.default_rng(seed).normal(size=(3, n)).astype(np.float32)
-    given = (*data, np.zeros(4, np.int32), n, rng.choice((0, 8, 40, 91, 2 * PIECE)))
+    given = (*data, np.zeros(MUCH, np.int32), n, rng.choice((0, 8, 40, 91, 2 * PIECE)))
     options = {
         "dim": (tasks, 1, 1),
         "kind": mlusim.UNION1 if union else mlusim.BLOCK,
@@ -217,16 +220,19 @@ def copies(folder, reach=8):
         device.put(np.ones(n, np.float32)),
         device.put(np.zeros(n, np.float32)),
     )
-    return device, loaded(folder, COPY), (*tensors, device.put(np.zeros(4, np.int32)), n, reach)
+    return device, loaded(folder, COPY), (*tensors, device.put(np.zeros(MUCH, np.int32)), n, reach)
 
 
 def test_the_device_says_how_many(tmp_path):
-    """Threads of a device are those of its launches, which may name others; where little is given, with the native engine by name."""
+    """Threads of a device are those of its launches, which may name others; where little is given, there is one, whatever engine is named."""
     device, kernel, given = copies(tmp_path)
     assert device.launch(kernel, 8, args=given, engine="native").threads == 2
     assert device.launch(kernel, 8, args=given, engine="native", threads=3).threads == 3
     assert device.launch(kernel, 1, args=given, engine="native").threads == 1  # no second task
-    assert device.launch(kernel, 8, args=given).threads == 1  # a few hundred bytes
+    assert device.launch(kernel, 8, args=given).threads == 2
+    few = (*given[:3], device.put(np.zeros(4, np.int32)), *given[4:])
+    assert device.launch(kernel, 8, args=few).threads == 1
+    assert device.launch(kernel, 8, args=few, engine="native").threads == 1
     assert device.launch(kernel, 8, args=given, engine="python").threads == 1
 
 
@@ -279,7 +285,7 @@ __mlu_global__ void kernel(float *out, const float *x, int n, int what) {
   }
   if (taskId == 7) {
     if (what == 1) { __bang_printf("seven"); }
-    if (what == 2) { out[n] = 1.0f; }
+    if (what == 2) { out[-n] = 1.0f; }
     while (what == 3) { a[0] = a[0] + 1.0f; }
   }
   if (what == 4) { out[0] = taskId; }
@@ -295,7 +301,7 @@ def test_threads_take_the_tasks_that_are_left(tmp_path, calls_of):
     """Once a launch has shown what tasks declare, their threads are all in C: the same counts, logs, memory and declarations."""
     kernel, tasks = loaded(tmp_path, FREE), 30
     n = tasks * PIECE
-    given = (np.zeros(n, np.float32), np.arange(n, dtype=np.float32), n, 0)
+    given = (np.zeros(MUCH, np.float32), np.arange(n, dtype=np.float32), n, 0)
     with calls_of(Crew.run) as shared:
         launch = same(kernel, given, 2, dim=(5, 3, 2))
         launch = same(kernel, given, 3, dim=(5, 3, 2), effects="eager")
@@ -309,7 +315,7 @@ def test_threads_take_the_tasks_that_are_left(tmp_path, calls_of):
 def test_a_task_that_calls_for_python_ends_what_threads_began(tmp_path, calls_of, what):
     """A print, a fault, bytes of others and another declaration, met when threads share the tasks: all is as on one thread."""
     kernel, n = loaded(tmp_path, FREE), 12 * PIECE
-    given = (np.zeros(n, np.float32), np.arange(n, dtype=np.float32), n)
+    given = (np.zeros(MUCH, np.float32), np.arange(n, dtype=np.float32), n)
     for _ in range(2):
         same(kernel, (*given, 0), 2, dim=(12, 1, 1))
     with calls_of(Crew.run) as shared:
@@ -322,7 +328,7 @@ def test_a_task_that_calls_for_python_ends_what_threads_began(tmp_path, calls_of
 def test_a_limit_ends_threads_that_share_tasks(tmp_path):
     """The task without an end is one that another thread has, or the one that launches."""
     kernel, n = loaded(tmp_path, FREE), 12 * PIECE
-    given = (np.zeros(n, np.float32), np.arange(n, dtype=np.float32), n)
+    given = (np.zeros(MUCH, np.float32), np.arange(n, dtype=np.float32), n)
     for _ in range(2):
         same(kernel, (*given, 0), 2, dim=(12, 1, 1))
     outcome, _ = run(kernel, (*given, 3), NATIVE, board=BOARD, threads=2, dim=(12, 1, 1), limit="seconds=0.2")
@@ -372,7 +378,7 @@ def test_sums_are_made_in_the_order_of_tasks(tmp_path, monkeypatch, union):
     floats[:, ::11], floats[0, 5], floats[1, :9] = -0.0, np.nan, -0.0
     whole = generator.integers(-(1 << 30), 1 << 30, (2, n + 700), np.int32)
     half = floats[:, : n + 700].astype(np.float16)
-    given = (floats[0], half[0], whole[0], floats[1], half[1], whole[1], np.zeros(16 * tasks, np.float32), n)
+    given = (floats[0], half[0], whole[0], floats[1], half[1], whole[1], np.zeros(MUCH, np.float32), n)
     options = {"dim": (tasks, 1, 1), "kind": mlusim.UNION1 if union else mlusim.BLOCK}
 
     def threads(what, many=2):
@@ -429,7 +435,7 @@ __mlu_global__ void kernel(float *out, int n) {
 @pytest.mark.parametrize("wrong", [-1, 15])
 def test_a_further_task_declares_what_it_would_as_the_first(tmp_path, monkeypatch, calls_of, wrong):
     """Arrays of functions, some of them declared by some tasks only: their addresses, places and poison, and what a fault says."""
-    kernel, given = loaded(tmp_path, LOCALS), (np.zeros(16 * 32, np.float32), wrong)
+    kernel, given = loaded(tmp_path, LOCALS), (np.zeros(MUCH, np.float32), wrong)
     declared, declare = {}, NativeCore.declare_local
 
     def declares(core, *given, **options):
@@ -598,7 +604,7 @@ __mlu_global__ void kernel(float *out, const float *given) {
 def test_a_kernel_that_does_little_but_add_runs_in_order(tmp_path):
     """To write sums down takes what a second thread saves: the first launch finds that out, and those that follow have one thread."""
     kernel = loaded(tmp_path, MOSTLY_SUMS)
-    given = np.zeros(16384, np.float32), np.random.default_rng(3).random(16 * 16384, np.float32) + 0.1
+    given = np.zeros(MUCH, np.float32), np.random.default_rng(3).random(16 * 16384, np.float32) + 0.1
     alone, *several = (
         run(kernel, given, NATIVE, board=BOARD, threads=threads, dim=(16, 1, 1)) for threads in (1, 2, 2)
     )
