@@ -126,6 +126,7 @@ def test_types(stopped, text, kind):
         ("a[", "is no expression"),
         ("(float *)n", "int is not cast to float *"),
         ("buffer[4000]", "past its end"),
+        ("buffer[1030]", "past its end"),
         ("*(Nothing *)p", "no expression of C"),
     ],
 )

@@ -12,7 +12,7 @@ from mlusim.debug import editing
 from mlusim.debug.console.command import MEMORY, Command, declared_as
 from mlusim.debug.look.c_shown import FORM_LETTERS, bits_of, elements_from, in_form, shown_of
 from mlusim.debug.look.describe import Parted, elements, pointer_text, value_text
-from mlusim.debug.look.evaluate import c_scope, evaluate, parse, typed, unknown_names
+from mlusim.debug.look.evaluate import BeyondMemory, c_scope, evaluate, parse, typed, unknown_names
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, names_of, resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
@@ -83,6 +83,8 @@ def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
         value = shown_of(expression, session.frame(), session.core(), known, whole=bool(letter))
         if letter:
             bits = bits_of(expression, session.frame(), session.core(), known)
+    except BeyondMemory:
+        raise  # the bytes that lie there are another's: `x` shows them
     except UsageError:
         value = _elements(session, words)
         if value is None:

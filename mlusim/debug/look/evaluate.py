@@ -16,7 +16,7 @@ from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
-from mlusim.errors import Fault, MlusimError, UsageError, said
+from mlusim.errors import Fault, MlusimError, OutOfBounds, UsageError, said
 from mlusim.formula.parse import unwarned
 from mlusim.frontend.bangc.c_syntax import (
     Foreign,
@@ -255,6 +255,10 @@ def _no(*_: object) -> None:
     raise UsageError("an expression of the debugger changes nothing in the machine")
 
 
+class BeyondMemory(UsageError):
+    """The error of an expression that reads beyond the memory of its pointer, as no load of a kernel can."""
+
+
 class NoValueYet(UsageError):
     """The error of an expression that names a variable which is not in scope now, but may be at another moment."""
 
@@ -420,6 +424,8 @@ def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
     except MlusimError as error:
         if isinstance(error, Fault):  # the expression's own fault is at no line of the kernel
             error.file = error.task = None
+        if isinstance(error, OutOfBounds):
+            raise BeyondMemory(str(error)) from None
         raise UsageError(str(error)) from None
     except NameError as error:
         raise UsageError(f"{error}; `info locals` lists what there is") from None
