@@ -15,7 +15,7 @@ from attrs import evolve
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import Cost, Intrinsic, Offsets, Tile, TileOrValue, Value, demand, intrinsic
-from mlusim.isa.elementwise import EXTREMES, ZEROS, maximum, minimum
+from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 from mlusim.memory.space import GDRAM
 
 FLOATS = (half, bfloat16, float32)

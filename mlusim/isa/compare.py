@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, demand, intrinsic
-from mlusim.isa.elementwise import binary, with_scalar
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, binary, demand, intrinsic, with_scalar
 
 bang_eq = binary(
     "__bang_eq",

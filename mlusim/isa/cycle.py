@@ -10,8 +10,18 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, Tile, intrinsic, multiple_of
-from mlusim.isa.elementwise import EXTREMES, PREDICATES, ZEROS, maximum, minimum, nan_maximum, nan_minimum
+from mlusim.isa.declare import (
+    FLOATS,
+    INTS,
+    NUMBERS,
+    PREDICATES,
+    Flow,
+    Intrinsic,
+    Tile,
+    intrinsic,
+    multiple_of,
+)
+from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.rounding import narrow, odd_sum
 
 

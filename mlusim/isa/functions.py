@@ -12,8 +12,8 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half
-from mlusim.isa.declare import FLOATS, Approximation, Intrinsic, Passes, Tile, Value, alias, intrinsic
-from mlusim.isa.elementwise import nan_maximum, nan_minimum, unary
+from mlusim.isa.declare import FLOATS, Approximation, Intrinsic, Passes, Tile, Value, alias, intrinsic, unary
+from mlusim.isa.extremes import nan_maximum, nan_minimum
 
 BOTH = (half, float32)
 FLOAT = (float32,)

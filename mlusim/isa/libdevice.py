@@ -7,9 +7,8 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, float32, half, int32, uint64
-from mlusim.isa.declare import Flow, Intrinsic, Refused, Tile, Value, intrinsic
+from mlusim.isa.declare import Flow, Intrinsic, Refused, Tile, Value, intrinsic, number
 from mlusim.isa.rounding import saturate
-from mlusim.isa.scalar import number
 
 SOURCE = "vendor declaration header, arithmetic"
 

@@ -10,8 +10,19 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import int8, uint8, uint32
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Intrinsic, Tile, Value, between, intrinsic
-from mlusim.isa.elementwise import binary, unary, with_scalar
+from mlusim.isa.declare import (
+    FLOATS,
+    INTS,
+    NUMBERS,
+    Intrinsic,
+    Tile,
+    Value,
+    between,
+    binary,
+    intrinsic,
+    unary,
+    with_scalar,
+)
 
 BYTES = (int8, uint8)  # all that MLU2xx has bitwise rows for
 

@@ -1,8 +1,8 @@
 """Elementwise maximum and minimum, with both behaviours toward NaN."""
 
 from mlusim.arch.dtypes import float32, half, int32
-from mlusim.isa.declare import FLOATS
-from mlusim.isa.elementwise import ZEROS, binary, maximum, minimum, nan_maximum, nan_minimum, with_scalar
+from mlusim.isa.declare import FLOATS, binary, with_scalar
+from mlusim.isa.extremes import ZEROS, maximum, minimum, nan_maximum, nan_minimum
 
 ORDERED = (*FLOATS, int32)  # MLU2xx orders floats only
 _NUMBER = f"A NaN loses against a number (inferred); {ZEROS}"

@@ -18,7 +18,7 @@ from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, float32, half, int16, int32, uint16, uint32
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow, FuseOp, Intrinsic, Refused, Tile, TileOrValue, Unsigned, Value, intrinsic
-from mlusim.isa.elementwise import ZEROS, maximum, minimum
+from mlusim.isa.extremes import ZEROS, maximum, minimum
 
 MOST = 5  # operations of one fused instruction, as many as any kernel has and one more
 _SINCE: dict[str, Any] = {

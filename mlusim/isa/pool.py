@@ -15,7 +15,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Overlap, Refused, Tile, at_least, demand, intrinsic
-from mlusim.isa.elementwise import EXTREMES, ZEROS, maximum, minimum
+from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 
 # max(1, ...): the extents are computed before a rule can refuse a stride or a window of 0.
 _HIGH = "((height - kernel_height) // max(1, stride_h or kernel_height) + 1)"

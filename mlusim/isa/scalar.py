@@ -10,20 +10,9 @@ from attrs import evolve
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
-from mlusim.isa.declare import ANY, Flow, Intrinsic, Pointer, Refused, Tile, Value, alias, intrinsic
+from mlusim.isa.declare import ANY, Flow, Intrinsic, Pointer, Refused, Tile, Value, alias, intrinsic, number
 from mlusim.isa.rounding import WORDS, narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
-
-
-def number(value: Any, dtype: DType) -> Any:
-    """*value* as a number of *dtype*, as C passes an argument."""
-    try:
-        if isinstance(value, (int, float, np.generic)):
-            return dtype.dtype.type(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise Refused(f"value is {value!r}", operand="value", legal=f"a number that {dtype} can hold")
-
 
 # -- conversions -----------------------------------------------------------------------------------
 

@@ -18,9 +18,11 @@ from mlusim.isa.declare import (
     Tile,
     TileOrValue,
     alias,
+    binary,
     intrinsic,
+    unary,
+    with_scalar,
 )
-from mlusim.isa.elementwise import binary, unary, with_scalar
 from mlusim.isa.rounding import narrow, odd_sum
 
 # Integer overloads and bfloat16 came with the third generation.

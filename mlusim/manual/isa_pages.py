@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
-from mlusim.engine.native.rows import is_native
+from mlusim.engine.native.door import is_native
 from mlusim.formula.expr import ONE
 from mlusim.formula.render import to_python
 from mlusim.isa.declare import Intrinsic, Operand

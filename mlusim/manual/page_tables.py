@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.rows import REGISTERS, is_native
+from mlusim.engine.native.door import REGISTERS, is_native
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA

@@ -11,7 +11,7 @@ from isa_rows import counts_of
 from mlusim.arch.catalog import find_board
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import available
-from mlusim.engine.native.rows import is_native
+from mlusim.engine.native.door import is_native
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.isa.tensor import FILTERS
 from mlusim.machine.native.core import _UPS, NativeCore

@@ -11,7 +11,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
 from mlusim.engine.native.build import available
-from mlusim.engine.native.rows import is_native
+from mlusim.engine.native.door import is_native
 from mlusim.errors import MlusimError
 from mlusim.isa.prototypes import prototypes
 from mlusim.isa.table import FAMILIES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlusim.arch.dtypes import bfloat16, float32, half
-from mlusim.isa.elementwise import maximum, minimum, nan_maximum, nan_minimum
+from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.table import ISA
 
 LARGER, SMALLER = (maximum, nan_maximum), (minimum, nan_minimum)

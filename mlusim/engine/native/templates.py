@@ -16,7 +16,7 @@ from mlusim.arch.dtypes import DType, half
 from mlusim.engine.native.tensors import TENSORS
 from mlusim.engine.native.transcendentals import TRANSCENDENTALS, mapped
 from mlusim.isa.declare import CallStyle, Intrinsic
-from mlusim.isa.elementwise import maximum, minimum, nan_maximum, nan_minimum
+from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
 
 SUFFIX: Mapping[str, str] = MappingProxyType(
     {

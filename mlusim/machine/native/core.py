@@ -17,7 +17,7 @@ from mlusim.arch.dtypes import MEMORY_TYPES, DType, uint8
 from mlusim.engine.contract import Flight
 from mlusim.engine.issue import has_no_effect
 from mlusim.engine.native import layout
-from mlusim.engine.native.rows import barrier, is_native
+from mlusim.engine.native.door import barrier, is_native
 from mlusim.engine.native.screen import Suspicion
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA

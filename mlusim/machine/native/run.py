@@ -13,9 +13,8 @@ from mlusim.arch.dtypes import DType
 from mlusim.engine.native import layout, sums
 from mlusim.engine.native.build import BuildError, available, load
 from mlusim.engine.native.copies import copies, costs
-from mlusim.engine.native.door import IDS, NUMBERS, Use, door
+from mlusim.engine.native.door import IDS, MEETS, NUMBERS, Use, barrier, door
 from mlusim.engine.native.layout import preamble
-from mlusim.engine.native.rows import MEETS, barrier
 from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
 from mlusim.engine.native.stack import end_of_stack
 from mlusim.engine.native.tensors import MARK, header

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mlusim.counted import plural
-from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
+from mlusim.engine.native.door import MEETS, NUMBERS, REGISTERS, WAITS, NativeArgument, Use, door
 from mlusim.engine.native.layout import MOST_ARGUMENTS
-from mlusim.engine.native.rows import MEETS, REGISTERS, WAITS
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t

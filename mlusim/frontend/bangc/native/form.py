@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
+from mlusim.engine.native.door import REGISTERS
 from mlusim.engine.native.layout import CELL_BYTES, LITERAL, MOST_CELLS
-from mlusim.engine.native.rows import REGISTERS
 from mlusim.engine.native.screen import Mode
 from mlusim.engine.native.stack import CIRCLES, FRAMES
 from mlusim.errors import Fault, LaunchError

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlusim.errors import RuleFault
 from mlusim.frontend.bangc.runtime.layouts import become
-from mlusim.isa.elementwise import maximum, minimum
+from mlusim.isa.extremes import maximum, minimum
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
