@@ -84,6 +84,8 @@ def _family(module: ModuleType) -> Family:
 
 FAMILIES: tuple[Family, ...] = tuple(_family(module) for module in MODULES)
 ISA: Mapping[str, Intrinsic] = MappingProxyType({row.name: row for family in FAMILIES for row in family.rows})
+NUMBERS: Mapping[str, int] = MappingProxyType({name: n for n, name in enumerate(ISA)})
+"""The place of each row in the table, by which C counts."""
 
 
 def is_intrinsic(name: str) -> bool:

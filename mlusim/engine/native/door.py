@@ -23,14 +23,13 @@ from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.formula.render import c_leaf, to_c
 from mlusim.isa.declare import Intrinsic, Operand, Parameter, Passes
-from mlusim.isa.table import ISA
+from mlusim.isa.table import ISA, NUMBERS
 from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 from mlusim.time.work import IN_SRAM, READS, TENSOR_SETUP, WRITES, macs
 
 MOST = 1 << 24  # counts from here on are left to Python, and
 MOST_PRODUCT = "1e15"  # products of more than two of them, so that no formula overflows
 IDS: Mapping[DType, int] = {d: n for n, d in enumerate(MEMORY_TYPES)}
-NUMBERS: Mapping[str, int] = {name: n for n, name in enumerate(ISA)}
 _RESERVED = {"new": "new_", "register": "register_", "m": "m_"}  # words of C, and the core
 
 

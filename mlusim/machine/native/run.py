@@ -13,14 +13,14 @@ from mlusim.arch.dtypes import DType
 from mlusim.engine.native import layout, sums
 from mlusim.engine.native.build import BuildError, available, load
 from mlusim.engine.native.copies import copies, costs
-from mlusim.engine.native.door import IDS, MEETS, NUMBERS, Use, barrier, door
+from mlusim.engine.native.door import IDS, MEETS, Use, barrier, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
 from mlusim.engine.native.stack import end_of_stack
 from mlusim.engine.native.tensors import MARK, header
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
-from mlusim.isa.table import ISA
+from mlusim.isa.table import ISA, NUMBERS
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
 from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction, Space

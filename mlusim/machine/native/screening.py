@@ -13,7 +13,6 @@ from attrs import define
 
 from mlusim.arch.board import Arch, Board, Pipe
 from mlusim.engine.native.build import BuildError, available
-from mlusim.engine.native.door import NUMBERS
 from mlusim.engine.native.screen import (
     CHANGES,
     HEAD,
@@ -31,6 +30,7 @@ from mlusim.engine.native.screen import (
 )
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.isa.declare import Intrinsic
+from mlusim.isa.table import NUMBERS
 from mlusim.machine.announcer import accesses_of
 from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mlusim.counted import plural
-from mlusim.engine.native.door import MEETS, NUMBERS, REGISTERS, WAITS, NativeArgument, Use, door
+from mlusim.engine.native.door import MEETS, REGISTERS, WAITS, NativeArgument, Use, door
 from mlusim.engine.native.layout import MOST_ARGUMENTS
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
@@ -14,7 +14,7 @@ from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
 from mlusim.frontend.bangc.native.rendering import Rendering, Signature
 from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
-from mlusim.isa.table import ISA
+from mlusim.isa.table import ISA, NUMBERS
 from mlusim.memory.space import code_address
 from mlusim.time.log import FOR_ALL
 
