@@ -89,12 +89,13 @@ class IssuingCore(Port, Protocol):
     source: Any
     source_at: int
     log: Any  # the log of its work, row by row; None where time is not predicted
-    polls: Polls  # the record of its loads of shared memory
     # SRAM of other clusters, by the core's view of its own and their number.
     away: dict[tuple[View, int], View]
     cluster: Any  # None for a Block task
     union: Any
 
+    @property
+    def polls(self) -> Polls: ...  # the record of its loads of shared memory
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr: ...
     def fly(self, flight: Flight, load: CopyLoad) -> None: ...
     def settle(self, pipe: Pipe) -> None: ...
@@ -110,7 +111,7 @@ class Mlu(Protocol):
     spare: list[int]
     traffic: list[int]
     watch: Any  # the `machine.announcer.Announcer` of the core's instructions; None while nothing listens
-    directions: Any  # the copies that the core has, as `engine.routes.Routes`
+    directions: Any  # the copies that the core has, as `engine.copies.Routes`
 
     @property
     def core(self) -> IssuingCore: ...

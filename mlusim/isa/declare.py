@@ -499,7 +499,7 @@ class RowDeclaration:
     aligned: tuple[str, ...] | bool = True
     approximation: Approximation | None = None
     overload: tuple[str, str] | None = None
-    # Types of C that no annotation says (`isa.parameters`).
+    # Types of C that no annotation of a parameter says.
     c: Mapping[str, str | tuple[str, ...]] | None = None
     elements: tuple[DType, ...] = ()  # of a row without operands
     offsets: Offsets | None = None  # of a row with an operand that lies where data say

@@ -1,5 +1,6 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters, the mutexes that it takes."""
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -7,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.engine.contract import Flight
+from mlusim.engine.contract import Flight, Polls
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported, shown_file
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.hub import Hub
 from mlusim.machine.observed import Launch, Site, Step, Sync, TaskPlace
-from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
+from mlusim.machine.scheduling.renewal import Placements, begin, forget, renew, run
 from mlusim.machine.scheduling.scheduler import frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
@@ -117,7 +118,16 @@ class Core:
         self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
 
     run, renew, begin = run, renew, begin  # methods, written beside what they are about
-    polls, placements = cached_property(polls), cached_property(placements)  # made when they are first needed
+
+    @cached_property
+    def polls(self) -> Polls:
+        """The record of the shared memory that it polls, made when it polls first."""
+        return Polls(functools.partial(self.session.scheduler.spin, self))
+
+    @cached_property
+    def placements(self) -> Placements:
+        """The plans of its buffers, from the first one on."""
+        return Placements(self.session, self)
 
     # -- where the kernel is -------------------------------------------------------------------
 

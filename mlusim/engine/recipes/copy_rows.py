@@ -150,7 +150,7 @@ CopyStep = (
 
 @frozen
 class CopyForm:
-    """One form of a copy: the directions that it has, by their name in `engine.routes.Routes`; what must hold; what is done.
+    """One form of a copy: the directions that it has, by their name in `engine.copies.Routes`; what must hold; what is done.
 
     ``shaped``: the numbers `STRIDES` follow the direction; None: they may.  A form for which something does not hold goes to the
     general copy, or where there is none that could take it, is explained.

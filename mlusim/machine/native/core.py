@@ -98,7 +98,7 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
 
 
 class NativePolls:
-    """`machine.polls.Polls` over the C structure, for what Python executes on the kernel's behalf."""
+    """`engine.contract.Polls` over the C structure, for what Python executes on the kernel's behalf."""
 
     __slots__ = ("_c", "_library")
 

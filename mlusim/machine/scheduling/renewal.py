@@ -1,12 +1,10 @@
 """Cores that run one Block task after another, and one union after another: what each task gets fresh, what the core keeps, and the plans of its buffers."""
 
-import functools
 import sys
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
 from mlusim.arch.board import Board
-from mlusim.engine.contract import Polls
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import Placement, RegionMap
@@ -133,16 +131,6 @@ def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
         core.prepared = kernel.prepared(core.mlu, arguments)
     core.prepared()
     core.renewable = repeats(core)
-
-
-def polls(core: Any) -> Polls:
-    """Return the record of the memory that *core* polls; it is made when the core polls first."""
-    return Polls(functools.partial(core.session.scheduler.spin, core))
-
-
-def placements(core: Any) -> Placements:
-    """Return the plans of the buffers of *core*, from the first one on."""
-    return Placements(core.session, core)
 
 
 def forget(core: Any) -> None:
