@@ -228,7 +228,7 @@ class Union:
 
     @functools.cached_property
     def splits(self) -> SplitBarriers:
-        """Its barriers in two halves."""
+        """Its barriers in two halves: a core arrives at one, and waits for the others later."""
         return SplitBarriers()
 
     def participants(self, core: "Core", scope: str) -> tuple["Core", ...]:
@@ -260,7 +260,7 @@ class Union:
             expected = self._members.get(key)
             if expected is None:
                 expected = self._members[key] = participants(core, scope)
-            # Who ends from here on is found when it ends.
+            # Cores that end while the meeting waits are taken out of it as they end; these ended before it began.
             left = [c for c in expected if c.ended]
             meeting = self._meetings[key] = Meeting(name, scope, expected, left=left)
         if core in meeting.arrived:  # it caught the fault of this barrier and comes again

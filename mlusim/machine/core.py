@@ -349,7 +349,7 @@ class Core:
     def wait(
         self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
     ) -> None:
-        """Wait for *pipes*, or for all when none is named; *waiting* are those that wait, where not all do.
+        """Wait for *pipes*, or for all when none is named; *waiting* are the pipes that wait, where not all do.
 
         *route* tells the observers of a wait that is for copies between two spaces only.
         """
@@ -407,7 +407,7 @@ class Core:
                 self.fence = self.log is None or self.log.fence()
 
     def met(self, number: int, cores: int) -> None:
-        """Note the *number*-th meeting of the union, of *cores* and what this one does there (`time.log`)."""
+        """Note in the log that the core takes part in meeting *number* of its union; *cores* says with whom, and how (`time.log`)."""
         self._note(MEET, number, CopyLoad(cores))
 
     def _note(self, kind: int, argument: int, load: CopyLoad = NOTHING) -> None:

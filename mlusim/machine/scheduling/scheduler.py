@@ -119,7 +119,7 @@ class Scheduler:
         # States of spinning tasks at an earlier look; nothing shared has changed since.
         self._states: dict[Core, bytes] = {}
         self._stuck: set[Core] = set()  # tasks that were in the same state twice since then
-        self._asked: set[Core] = set()  # who tells its state when it spins next
+        self._asked: set[Core] = set()  # tasks whose state is compared when they spin next
         self._looks = 0  # since then
         self.running: Core | None = None
         self.last: Core | None = None  # who ran last
