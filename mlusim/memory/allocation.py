@@ -235,7 +235,7 @@ class Pool:
     def take(self, space: Space, nbytes: int) -> Bytes:
         """Return a byte array of *nbytes* bytes with unspecified contents."""
         free = self._free.get((space, nbytes))
-        # With what the core before left there: `Arena.allocate` poisons each declaration.
+        # The bytes are as the last core left them: `Arena.allocate` poisons each declaration.
         return free.pop() if free else fresh_bytes(nbytes)
 
     def give(self, space: Space, raw: Bytes) -> None:
@@ -277,7 +277,10 @@ class Heap:
         return allocation
 
     def place_of(self, nbytes: int, most: int) -> int:
-        """Return the first byte, from the base on, of the next allocation; it ends before byte *most*, and fits."""
+        """Return the offset from the base at which the next allocation of *nbytes* bytes will begin.
+
+        Raises `OutOfMemory` where it would end behind byte *most*, or exceed the capacity.
+        """
         self.reserve(nbytes)
         start = self._next - self.base
         if start + nbytes > most:

@@ -260,7 +260,7 @@ def _reach(steps: Steps) -> tuple[int, int]:
 
 
 def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bool:
-    """Return whether combs of runs of *size* bytes, which reach into each other, lie in each other's gaps."""
+    """Return whether two combs of runs of *size* bytes share no byte although they reach into each other: the runs of each lie in gaps of the other."""
     (near, few), (far, many) = inner, outer
     # The distance of each outer start from the inner run before it and, where there is one, from the run behind it.
     rest = np.arange(1, many) * far
@@ -271,7 +271,7 @@ def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bo
 
 
 def _first_in_common(a: Ints, size_a: int, b: Ints, size_b: int) -> tuple[int, int] | None:
-    """Return the first overlap of runs at *a* with runs at *b*; equal sizes within each, sorted starts."""
+    """Return the first bytes that a run at *a* shares with one at *b*; the starts are sorted, and all runs of a side have its size."""
     behind = np.searchsorted(b, a + size_a)  # runs of b that begin before the end of each run of a
     last = np.where(behind > 0, b[np.maximum(behind - 1, 0)], np.iinfo(np.int64).min // 2) if len(b) else b
     hits = np.flatnonzero((behind > 0) & (last + size_b > a)) if len(b) else NO_INTS

@@ -42,7 +42,7 @@ class Placement:
 
     @property
     def end(self) -> int:
-        """The byte of the allocation behind the plan's last."""
+        """The offset, in bytes, at which the plan ends in the allocation."""
         return self.start + self.layout.high_water
 
     def regions_at(self, offset: int) -> tuple[tuple[str, Any], ...]:
