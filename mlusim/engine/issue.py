@@ -84,7 +84,7 @@ def _text(writer: Writer) -> str:
 
 
 def _outer(made: Recipe, method: Method) -> Method:
-    """*method* with what the launch's policy puts before it, the last step first."""
+    """Return *method* with what the launch's policy puts before it; the last step is put first, so that the first one runs first."""
     for step in reversed(made.steps):
         match step:
             case steps.Note():
@@ -128,7 +128,7 @@ def _refused(row: Intrinsic) -> Method:
 
 
 def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
-    """*method*, the intrinsic of *number*, which tells the core's log when and where it begins."""
+    """Return *method*, the intrinsic of *number*, as one that tells the core's log when and where it begins."""
     place = step.lanes
 
     @functools.wraps(method)

@@ -22,7 +22,7 @@ class Padded(int):
     unpadded: int
 
     def __new__(cls, value: int, unpadded: int) -> Self:
-        """*value*, which was *unpadded* once."""
+        """Make the count *value*, which was *unpadded* before it was rounded up."""
         made = int.__new__(cls, value)
         made.plain = int(value)
         made.unpadded = unpadded
@@ -67,7 +67,7 @@ def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
 def padded_count(
     mlu: "Mlu", row: "Intrinsic", name: str, value: object, before: Mapping[str, int] | None
 ) -> tuple[int, Mapping[str, int] | None]:
-    """*value* as `count_of` gives it, and *before* with what it was before it was padded, if it was."""
+    """Return *value* as `count_of` does, and *before* with what *name* was before it was padded, if it was."""
     if value.__class__ is Padded:
         return value.plain, {**(before or {}), name: value.unpadded}
     return count_of(mlu, row, name, value), before

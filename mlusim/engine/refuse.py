@@ -100,7 +100,7 @@ def unsupported(mlu: "Mlu", row: "Intrinsic") -> Fault:
 
 
 def count_of(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> int:
-    """*value* as a Python integer; raises a fault for what is no integer."""
+    """Return *value* as a Python integer; raises a fault for what is no integer."""
     try:
         return value.__index__()  # type: ignore[no-any-return]
     except (AttributeError, TypeError):
