@@ -11,7 +11,7 @@ from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
     import difflib
-else:  # for a name that there is not
+else:  # needed only to guess what a name that no board has may mean
     (difflib,) = lazy("difflib")
 
 MIB = 1024 * KIB

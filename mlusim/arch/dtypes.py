@@ -84,7 +84,8 @@ class DType:
         object.__setattr__(self, "size", self.dtype.itemsize)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _named, (self.name,)  # of another process, too, it is the one object
+        # By name: a type that comes from another process becomes this process's one object.
+        return _named, (self.name,)
 
     def __repr__(self) -> str:
         return self.name
@@ -151,7 +152,7 @@ DTYPES: tuple[DType, ...] = (
 )
 
 float64 = DType("double", np.dtype(np.float64), "float", "double")  # of scalars alone: no instruction has it
-MEMORY_TYPES = (*DTYPES, float64)  # as which scalar loads and stores of C see memory
+MEMORY_TYPES = (*DTYPES, float64)  # the types of scalar loads and stores in C
 
 _BY_NAME: Mapping[str, DType] = MappingProxyType(
     {d.name: d for d in DTYPES}

@@ -481,7 +481,7 @@ class Logic(Expr):
         return self.args
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        """Return the part that decides."""
+        """Return the value of the first part that settles the result, as Python does: of ``or`` the first true one, of ``and`` the first false one."""
         value: Any = 0
         # A part behind the one that decides is not evaluated: it may have no value there, as a stride that was left out.
         for arg in self.args:

@@ -48,7 +48,7 @@ def _wide(values: "Tile") -> "Tile":
 
 
 def sums_type(values: "Tile", weight: "Tile", terms: int) -> Any:
-    """Return the type in which sums of *terms* products are as the tensor unit has them: exact for integers."""
+    """Return the type whose sums of *terms* products equal the tensor unit's: for integers one that is wide enough to be exact."""
     if values.dtype.kind not in "iu":
         return np.float32
     if not values.size or not weight.size or _largest(values) * _largest(weight) * terms <= EXACT:

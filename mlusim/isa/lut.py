@@ -22,7 +22,7 @@ _DOC = (
 
 
 def _refuse_beyond(src: Tile, ones: Tile, table_length: int) -> None:
-    """Refuse an index behind the end of the table, but for one of all *ones*."""
+    """Refuse an index behind the end of the table; indices whose bits are all ones, marked in *ones*, are let through."""
     beyond = np.flatnonzero((src >= table_length) & ~ones)
     if beyond.size:
         at = int(beyond[0])
