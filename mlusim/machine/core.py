@@ -407,7 +407,7 @@ class Core:
                 self.fence = self.log is None or self.log.fence()
 
     def met(self, number: int, cores: int) -> None:
-        """Note in the log that the core takes part in meeting *number* of its union; *cores* says with whom, and how (`time.log`)."""
+        """Note in the log that the core takes part in meeting *number* of its union; *cores* is how many meet, plus `time.log.ROLE` times what this one does there."""
         self._note(MEET, number, CopyLoad(cores))
 
     def _note(self, kind: int, argument: int, load: CopyLoad = NOTHING) -> None:
