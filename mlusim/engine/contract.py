@@ -89,9 +89,7 @@ class IssuingCore(Port, Protocol):
     source: Any
     source_at: int
     log: Any  # the log of its work, row by row; None where time is not predicted
-    away: dict[
-        tuple[View, int], View
-    ]  # SRAM of other clusters, by the view of the core's own and their number
+    away: dict[tuple[View, int], View]  # SRAM of other clusters, by the view of its own and their number
     cluster: Any  # None for a Block task
     union: Any
 
