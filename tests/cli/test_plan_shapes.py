@@ -135,7 +135,7 @@ class Product(Shapes):
     """A kernel that runs where the product of two variables is at most 512; its time is over after so many launches."""
 
     def __init__(self, most):
-        super().__init__(SimpleNamespace(called="K", board=find_board("MLU370-X4"), arguments={}))
+        super().__init__(SimpleNamespace(called="K", board=find_board("MLU370-X4"), arguments={}, macros={}))
         self.runs, self.most = [], most
 
     @property
