@@ -23,7 +23,7 @@ class Kernel:
 
     A kernel is also callable, so that one kernel may use another as a device function.  ``compiled`` says that it
     comes from BANG C: it may declare all of a memory, and what one kind of core cannot do has no effect on it, as
-    the vendor's compiler has it (see decision 0016 and `engine.dropped_calls`).
+    the vendor's compiler has it (see decision 0016 and `engine.issue`).
     """
 
     compiled = False

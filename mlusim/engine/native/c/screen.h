@@ -254,7 +254,7 @@ PART void keeps_(Core *m, int site, int local, Ptr v, Ptr before) {
   else if (t->keep[k].first != v) t->keep[k].moved |= number_(t->keep[k].first) == number_(v) ? MOVED_ : ELSEWHERE_;
   if (before != v) t->keep[k].moved |= APART_;
 }
-/* The same in C as `memory.written_bytes`: who wrote each byte last, whose it was before, and where; of row *k* of what is touched.
+/* The same in C as `memory.footprint`: who wrote each byte last, whose it was before, and where; of row *k* of what is touched.
    Python looks at what is read of bytes that another part wrote. */
 PART void written_(Core *m, int64_t k, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int kind, int site) {
   Parts_ *t = PARTS(m);
