@@ -23,8 +23,8 @@ from mlusim import bangc
 from mlusim.engine.native.build import load
 from mlusim.engine.preference import on_threads
 from mlusim.machine.device import Device
-from mlusim.machine.native.beside import Threads
 from mlusim.machine.native.run import Loaded
+from mlusim.machine.native.threads import Threads
 
 MANY = 2
 WANTED = 1.8  # times as fast on two cores

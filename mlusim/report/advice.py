@@ -13,10 +13,9 @@ from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count
 from mlusim.text_grid import table
 from mlusim.time import changed_work as work
-from mlusim.time.grouped_tasks import GroupedTasks
 from mlusim.time.lines import Line
 from mlusim.time.log import KIND, MEET, TaskWork
-from mlusim.time.timing import launch_us, predict
+from mlusim.time.timing import GroupedTasks, launch_us, predict
 from mlusim.time.work import READS, WRITES
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from attrs import define, field
 
 from mlusim.time import quantities as q
 from mlusim.time.copy_costs import START, UNIT
-from mlusim.time.grouped_tasks import groups_of
 from mlusim.time.log import (
     ARGUMENT,
     COLUMNS,
@@ -37,6 +36,7 @@ from mlusim.time.log import (
 )
 from mlusim.time.pace import OFF_CHIP
 from mlusim.time.quantities import CopyLoad
+from mlusim.time.timing import groups_of
 from mlusim.time.work import VECTOR_BYTES
 
 LONG_COPY = 4096

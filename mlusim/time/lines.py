@@ -8,11 +8,10 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.time.grouped_tasks import groups_of, neighbours, timed_group
 from mlusim.time.log import IO_FLIGHT, KIND, LEAVE, CoreSteps, Table, TaskWork
 from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Times, parts_of
 from mlusim.time.row_times import WAITING, Track, pieces, tracks
-from mlusim.time.timing import PIPES, TaskSpan
+from mlusim.time.timing import PIPES, TaskSpan, groups_of, neighbours, timed_group
 
 
 @frozen

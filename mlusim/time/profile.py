@@ -8,7 +8,6 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time.grouped_tasks import GroupedTasks, Paces
 from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, TaskWork
 from mlusim.time.pace import FRONT
 from mlusim.time.row_times import (
@@ -25,7 +24,7 @@ from mlusim.time.row_times import (
     joined,
     tracks,
 )
-from mlusim.time.timing import PIPES, TaskSpan
+from mlusim.time.timing import PIPES, GroupedTasks, Paces, TaskSpan
 
 
 @frozen

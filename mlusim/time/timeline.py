@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.memory.space import DIRECTIONS
-from mlusim.time.grouped_tasks import GroupedTasks, groups_of, neighbours, timed_group
 from mlusim.time.log import (
     ARGUMENT,
     ARRIVES,
@@ -53,7 +52,17 @@ from mlusim.time.row_times import (
     pieces,
     tracks,
 )
-from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, predict
+from mlusim.time.timing import (
+    PIPES,
+    UNTIMED,
+    GroupedTasks,
+    Prediction,
+    TaskSpan,
+    groups_of,
+    neighbours,
+    predict,
+    timed_group,
+)
 
 # -- the time on the board, where cores share the off-chip memory --------------------------------------
 #

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import mlusim
 from mlusim.machine.hub import EveryStep
 from mlusim.time import log as notes
-from mlusim.time.grouped_tasks import groups_of, timed_group
 from mlusim.time.row_times import ON_IO, ON_STORE, WAITING, pieces, tracks
+from mlusim.time.timing import groups_of, timed_group
 
 NEAR = 1e-9  # us
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlusim
-from mlusim.time.grouped_tasks import groups_of, timed_group
 from mlusim.time.replay import replay
 from mlusim.time.row_times import LAST, tracks
-from mlusim.time.timing import launch_us
+from mlusim.time.timing import groups_of, launch_us, timed_group
 
 
 @settings(deadline=None, max_examples=60)

@@ -20,9 +20,8 @@ from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.observed import Effect
-from mlusim.time.grouped_tasks import GroupedTasks
 from mlusim.time.timeline import CoreSpan, Timeline, TimeSpan
-from mlusim.time.timing import predict
+from mlusim.time.timing import GroupedTasks, predict
 
 ISSUES = 1_000_000  # instructions whose moments are kept
 Key = tuple[str, str, str, int]  # the core, the instruction, and its line

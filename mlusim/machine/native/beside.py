@@ -3,8 +3,8 @@
 Their order cannot matter where what one of them writes off chip no other reads or writes.  That is known at the end only, from the
 record of what each touched; until then the pages of GDRAM that change are kept.  Sums of atomics without a result are made in the order
 of tasks, so that several tasks may add to the same bytes, if none does anything else there (`machine.native.sums`).
-Where that does not hold, and where anything
-else is amiss (a fault, a print, a lock, memory that no record knows of), the bytes are restored, and the tasks run in order.
+Where that does not hold, and where anything else is amiss (a fault, a print, a lock, memory that no record knows of), the bytes are
+restored, and the tasks run in order.
 
 Where an earlier launch has shown what Block tasks declare, threads take them from a counter, all in C: one has the core that Python
 prepares, the others twins of it.  To make a session, a core and its first task in Python takes each thread 0.5 ms under the lock that
@@ -16,15 +16,14 @@ import contextlib
 import ctypes
 import functools
 import itertools
-import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.board import Arch, Board
+from mlusim.arch.board import Board
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
@@ -32,8 +31,9 @@ from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
 from mlusim.isa.table import ISA
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
+from mlusim.machine.native import threads
 from mlusim.machine.native.chain import Chain
-from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, KIND, LOW, SEGMENT, Rows, joined
+from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, LOW, Rows, apart, joined
 from mlusim.machine.native.seat import Seat, shared_counters
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
 from mlusim.machine.tensor import allocation_of, bytes_given
@@ -54,20 +54,10 @@ if TYPE_CHECKING:
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")
 
-Noted = TypeVar("Noted")  # what notes the tasks of one thread
 READ = (1 << 64) - 1  # the number of what is only read: -1 in C
-# Bytes that a launch is given, from which on it has more than one thread.  One of less is over in a few milliseconds, of which a
-# second thread takes three to begin the cores of a union.
-WORTH_THREADS = 8 << 20
 MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
 MANY_TOUCHES = 1 << 16  # of a thread, from which on they are joined where they meet
 MOST_JOINED = 1 << 19  # that may be left then; more take longer than the tasks
-# Bytes of copies of pages that a process keeps for its next launches: the system takes long to provide them.
-KEPT_BYTES = 64 << 20
-MOST_THREADS = 64
-MOMENT = 0.05  # seconds after which the launch's own thread looks after its alarm
-# Rows by which the order of tasks is seen: output, locks, the dumps that end a launch.
-IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scalar", "breakdump_vector"})
 
 ADDS = tuple(number for number, row in enumerate(ISA.values()) if adds(row))
 DEAR = 8  # of so many instructions one is a sum: to write that down and add it later costs what a second thread saves
@@ -81,45 +71,19 @@ _mixing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary(
 """Of kernels that read or write what they add to, the architectures."""
 
 
-@functools.cache
-def _pool() -> "futures.ThreadPoolExecutor":
-    """Return the threads of the process, which begin as they are needed, and stay."""
-    return futures.ThreadPoolExecutor(MOST_THREADS, "mlusim-tasks")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of them
-
-_rooms: list[Bytes] = []  # for copies of pages
-
-
-def give_room(room: Bytes) -> None:
-    """Let a later launch have *room*."""
-    if sum(one.size for one in _rooms) + room.size <= KEPT_BYTES:
-        _rooms.append(room)
-
-
-def room_for(nbytes: int) -> Bytes:
-    """Return room for *nbytes* bytes of copies: what an earlier launch has had, where there is such."""
-    for place, room in enumerate(_rooms):
-        if room.size == nbytes:
-            return _rooms.pop(place)
-    return fresh_bytes(nbytes)
-
-
 class _Kept:
     """The pages of an allocation before they changed, as `beside.h` has them."""
 
     def __init__(self, allocation: Allocation) -> None:
         self.allocation = allocation
-        self._copy = room_for(allocation.nbytes)
+        self._copy = threads.room_for(allocation.nbytes)
         self._state = np.zeros(8 + -(-allocation.nbytes // KEPT_PAGE), np.uint8)
         self._state[:8].view(np.uint64)[0] = self._copy.ctypes.data
         self.at = int(self._state.ctypes.data)
 
     def end(self) -> None:
         """Let a later launch have the room."""
-        give_room(self._copy)
+        threads.give_room(self._copy)
 
     def restore(self) -> None:
         """Write back what was kept."""
@@ -127,23 +91,6 @@ class _Kept:
         for page in np.flatnonzero(self._state[8:]).tolist():
             start, stop = page * KEPT_PAGE, min((page + 1) * KEPT_PAGE, nbytes)
             raw[start:stop] = self._copy[start:stop]
-
-
-class Ending:
-    """The end of the threads of a launch, which is ``stopped`` where one of them has to; C looks after it now and then."""
-
-    def __init__(self) -> None:
-        self.stopped = False
-        self._look = self._look_up
-
-    def watched_by(self, core: "NativeCore | Twin") -> None:
-        """Let *core* end where the others have ended."""
-        core.c.look = id(self._look)
-
-    def _look_up(self) -> None:
-        """End the thread where the others have ended; Python handles signals on the way."""
-        if self.stopped:
-            raise Suspicion
 
 
 class _Memory:
@@ -155,9 +102,9 @@ class _Memory:
     def __init__(self, given: Sequence[Allocation], read: Collection[Allocation]) -> None:
         self.keys = {a: READ if a in read else key for key, a in enumerate(given)}
         self.numbers = {a: key for a, key in self.keys.items() if key != READ}
-        self._fresh = [a for a in given if a.writable and is_fresh(a)]
+        self._fresh = [a for a in given if a.writable and threads.is_fresh(a)]
         changing = [a for a in given if a.writable and a.nbytes and a not in read]
-        self.kept = {a: _Kept(a) for a in changing if not is_fresh(a)}
+        self.kept = {a: _Kept(a) for a in changing if not threads.is_fresh(a)}
 
     def targets(self) -> "np.ndarray[Any, Any]":
         """Return the address, the bytes, and where pages are kept, of the memory of each number."""
@@ -206,19 +153,12 @@ def _allocations_in(argument: object) -> Iterator[Allocation]:
             yield found
 
 
-def is_fresh(allocation: Allocation) -> bool:
-    """Return whether the bytes are poison, as the device has made them, and need not be kept."""
-    heap = allocation.heap
-    given = allocation.filled or allocation.given or allocation.launches
-    return not given and heap is not None and allocation.address not in heap.kept
-
-
 class Notes:
     """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen.  Its *sums* are beside it."""
 
     knows_declarations = False
 
-    def __init__(self, memory: _Memory, ending: Ending, sums: Sums) -> None:
+    def __init__(self, memory: _Memory, ending: threads.Ending, sums: Sums) -> None:
         self._memory, self._ending, self._sums = memory, ending, sums
         self._table = np.empty((MOST_TOUCHES + 1, COLUMNS), np.int64)
         self._table[0] = 0, MOST_TOUCHES, -1, 0, 0
@@ -231,7 +171,7 @@ class Notes:
         core.c.segment = core.union.number
         core.c.sums = self._sums.at
         self._sums.begin(core.union.number)
-        self._ending.watched_by(core)
+        self._ending.watched_by(core.c)
 
     def again(self, core: "NativeCore") -> None:
         """*core* keeps its declarations from task to task."""
@@ -253,7 +193,7 @@ class Notes:
     def row(self, _core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*."""
         del native
-        if row.name in IN_ORDER or not self.allows(given):
+        if row.name in threads.IN_ORDER or not self.allows(given):
             raise Suspicion
 
     def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
@@ -288,29 +228,6 @@ class Notes:
         return np.concatenate((*self._pieces, self._table[1 : 1 + int(self._table[0, 0])]))
 
 
-def apart(rows: Rows) -> bool:
-    """Return whether what one task writes, no other reads or writes."""
-    rows = rows[np.lexsort((rows[:, LOW], rows[:, KEY]))]
-    if not np.any((rows[1:, KEY] == rows[:-1, KEY]) & (rows[1:, LOW] < rows[:-1, HIGH])):
-        return True  # no byte is in two pieces
-    rows = joined(rows)
-    for key in np.unique(rows[rows[:, KIND] == 1, KEY]).tolist():
-        own = rows[rows[:, KEY] == key]
-        writes, reads = own[own[:, KIND] == 1], own[own[:, KIND] == 0]
-        writes = writes[np.argsort(writes[:, LOW], kind="stable")]
-        if np.any(writes[1:, LOW] < writes[:-1, HIGH]):
-            return False
-        first = np.searchsorted(writes[:, HIGH], reads[:, LOW], "right")
-        end = np.searchsorted(writes[:, LOW], reads[:, HIGH], "left")
-        met = first < end
-        task = writes[:, SEGMENT]
-        changes = np.concatenate(([0], np.cumsum(task[1:] != task[:-1])))
-        low, high = first[met], end[met] - 1
-        if np.any((task[low] != reads[met, SEGMENT]) | (changes[low] != changes[high])):
-            return False
-    return True
-
-
 # -- Block tasks that threads take one by one, all in C ------------------------------------------------
 
 MOST_SHARED = 4096  # of a launch, each of which has a row of counters
@@ -342,7 +259,7 @@ class Twin:
         core: "NativeCore",
         chain: Chain,
         notes: "Notes",
-        ending: "Ending",
+        ending: "threads.Ending",
         who: int,
         words: Rows,
     ) -> None:
@@ -366,7 +283,7 @@ class Twin:
         self._chain.who, self._chain.crew = who, words.ctypes.data
         self.c.chain = ctypes.addressof(self._chain)
         notes.records(self)
-        ending.watched_by(self)
+        ending.watched_by(self.c)
 
     @property
     def at(self) -> int:
@@ -404,7 +321,7 @@ class Crew:
         many: int,
         tasks: Rows,
         notes: "Callable[[], Notes]",
-        ending: "Ending",
+        ending: "threads.Ending",
     ) -> None:
         self._pool, self._many, self._make, self._ending = pool, many, notes, ending
         self.tasks = tasks
@@ -432,7 +349,7 @@ class Crew:
         others = [self._pool.submit(work, twin) for twin in twins]
         try:
             loaded.run_crew(core.seat.at, given)
-            while words[RUNNING] and futures.wait(others, MOMENT).not_done:
+            while words[RUNNING] and futures.wait(others, threads.MOMENT).not_done:
                 pass
         except BaseException:
             self._end(words, others)
@@ -470,22 +387,16 @@ def threads_for(
     if asked < 2 or native is None:
         return 1
     form, arch = request.kernel.native, board.arch
-    many = min(asked, groups_of(request, arch))
+    many = min(asked, threads.groups_of(request, arch))
     if many < 2 or arch.name in _left.get(form, ()):
         return 1
-    if bytes_given(request) < WORTH_THREADS:
+    if bytes_given(request) < threads.WORTH_THREADS:
         return 1
     with contextlib.suppress(BuildError):
         if form.loaded(arch, available(), Mode.BESIDE, covered=covered) is not None:
             return many
     _left.setdefault(form, set()).add(arch.name)
     return 1
-
-
-def groups_of(request: "Request", arch: Arch) -> int:
-    """Return how many groups of tasks there are: Block tasks, or unions."""
-    x, y, z = request.dim
-    return x * y * z // max(1, request.kind.unions * arch.cores_per_cluster)
 
 
 def run_beside(session: "Session", many: int) -> bool:
@@ -524,7 +435,7 @@ class _Launch:
         self._session, self._many = session, many
         self._form, self._arch = session.request.kernel.native, session.board.arch
         self._loaded = self._compiled()
-        self._groups = groups_of(session.request, self._arch)
+        self._groups = threads.groups_of(session.request, self._arch)
         self.mixes = self._loaded.program.adds
 
     def _compiled(self) -> "Loaded":
@@ -546,9 +457,9 @@ class _Launch:
             or name in _not_together.get(self._form, ())
         ):
             return False
-        ending, sums = Ending(), Sums({}, self._many, IN_THE_RECORD)
+        ending, sums = threads.Ending(), Sums({}, self._many, IN_THE_RECORD)
         tasks = session.block_tasks()
-        crew = Crew(_pool(), self._many, tasks, lambda: Notes(self.memory, ending, sums), ending)
+        crew = Crew(threads.pool(), self._many, tasks, lambda: Notes(self.memory, ending, sums), ending)
         made = session.beside(self._loaded, crew.notes[0])
         made.crew = crew
         try:
@@ -571,7 +482,7 @@ class _Launch:
     def add_at_once(self) -> bool:
         """Run all tasks; sums are reads and writes like others."""
         sums = [Sums({}, self._many, IN_THE_RECORD) for _ in range(self._many)]
-        rows = self._wave(sums, functools.partial(every_so_many, self._many, self._groups))
+        rows = self._wave(sums, functools.partial(threads.every_so_many, self._many, self._groups))
         return self._judged(rows is not None and apart(rows))
 
     def add_in_order(self) -> bool:
@@ -612,7 +523,7 @@ class _Launch:
             most = max(one.nbytes for one in sums) * self._many
             self.dear = self._mostly_adds()
             wide = min(self._groups, max(wide, (end - first) * KEPT * self._many // max(most, 1)))
-            add_up(self._loaded.library, targets, sums, _pool())
+            add_up(self._loaded.library, targets, sums, threads.pool())
             first = end
         return np.concatenate(found)
 
@@ -629,22 +540,17 @@ class _Launch:
     def _wave(self, sums: Sequence[Sums], groups: "Callable[[int], Iterable[int]]") -> "Rows | None":
         """Run the groups of tasks that *groups* has for each thread; the record of what they touched."""
 
-        def part(ending: Ending, place: int) -> "tuple[Session, Notes]":
+        def part(ending: threads.Ending, place: int) -> "tuple[Session, Notes]":
             notes = Notes(self.memory, ending, sums[place])
             made = self._session.beside(self._compiled(), notes)
             made.scheduler.chains &= sums[place].manner == IN_THE_RECORD  # what is written down is of a task
             return made, notes
 
-        parts = Threads(self._session, self._many, part, groups).run()
+        parts = threads.Threads(self._session, self._many, part, groups).run()
         if parts is None:
             return None
         self.tallies += [tally for tally, _ in parts]
         return np.concatenate([notes.touched() for _, notes in parts])
-
-
-def every_so_many(many: int, groups: int, place: int) -> Iterable[int]:
-    """Return the numbers of every *many*-th of so many *groups*, from that at *place* on."""
-    return range(place, groups, many)
 
 
 def _from_both_ends(left: "deque[int]", place: int) -> Iterator[int]:
@@ -653,58 +559,3 @@ def _from_both_ends(left: "deque[int]", place: int) -> Iterator[int]:
     with contextlib.suppress(IndexError):
         while True:
             yield take()
-
-
-class Threads(Generic[Noted]):
-    """The *many* threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it.
-
-    *part* makes the session of one of them, by its place, and what notes its tasks, which are those of *groups*.
-    """
-
-    def __init__(
-        self,
-        session: "Session",
-        many: int,
-        part: "Callable[[Ending, int], tuple[Session, Noted]]",
-        groups: "Callable[[int], Iterable[int]]",
-    ) -> None:
-        self._session, self._many, self._part, self._groups = session, many, part, groups
-        self._ending = Ending()
-        self._done: dict[int, tuple[Tally, Noted]] = {}
-        self._first: Session | None = None  # the session of the thread that launches
-
-    def run(self) -> "list[tuple[Tally, Noted]] | None":
-        """Run the tasks; the sums and the notes of each thread in their order, None where something has ended one of them."""
-        others = [_pool().submit(self._work, n) for n in range(1, self._many)]
-        try:
-            self._work(0)
-            while futures.wait(others, MOMENT).not_done:
-                pass
-        except BaseException as error:
-            self._ending.stopped = True
-            # The alarm comes again before a thread has ended that the system gives no time.
-            while futures.wait(others, 0).not_done:
-                with contextlib.suppress(Overdue):
-                    futures.wait(others)
-            if isinstance(error, Overdue):
-                raise (self._first or self._session).late(error) from None
-            raise
-        if len(self._done) == self._many:
-            return [self._done[place] for place in range(self._many)]
-        if self._session.meter is not None:
-            self._session.meter.begin_again()
-        return None
-
-    def _work(self, place: int) -> None:
-        """Run the tasks or unions of the thread at *place*, in a session of its own."""
-        meter = self._session.meter
-        try:
-            part, notes = self._part(self._ending, place)
-            if place == 0:
-                self._first = part
-            part.run_some(self._groups(place))
-            self._done[place] = part.tally, notes
-        except Exception:
-            self._ending.stopped = True
-            if place == 0 and meter is not None and meter.over:
-                raise

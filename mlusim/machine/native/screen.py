@@ -766,3 +766,26 @@ def joined(rows: Rows) -> Rows:
     made = rows[starts].copy()
     made[:, HIGH] = np.maximum.reduceat(rows[:, HIGH], starts)
     return made
+
+
+def apart(rows: Rows) -> bool:
+    """Return whether what one task writes, no other reads or writes."""
+    rows = rows[np.lexsort((rows[:, LOW], rows[:, KEY]))]
+    if not np.any((rows[1:, KEY] == rows[:-1, KEY]) & (rows[1:, LOW] < rows[:-1, HIGH])):
+        return True  # no byte is in two pieces
+    rows = joined(rows)
+    for key in np.unique(rows[rows[:, KIND] == 1, KEY]).tolist():
+        own = rows[rows[:, KEY] == key]
+        writes, reads = own[own[:, KIND] == 1], own[own[:, KIND] == 0]
+        writes = writes[np.argsort(writes[:, LOW], kind="stable")]
+        if np.any(writes[1:, LOW] < writes[:-1, HIGH]):
+            return False
+        first = np.searchsorted(writes[:, HIGH], reads[:, LOW], "right")
+        end = np.searchsorted(writes[:, LOW], reads[:, HIGH], "left")
+        met = first < end
+        task = writes[:, SEGMENT]
+        changes = np.concatenate(([0], np.cumsum(task[1:] != task[:-1])))
+        low, high = first[met], end[met] - 1
+        if np.any((task[low] != reads[met, SEGMENT]) | (changes[low] != changes[high])):
+            return False
+    return True

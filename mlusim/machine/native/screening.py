@@ -34,20 +34,9 @@ from mlusim.isa.table import NUMBERS
 from mlusim.machine.announcer import accesses_of
 from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
-from mlusim.machine.native.beside import (
-    IN_ORDER,
-    WORTH_THREADS,
-    Ending,
-    Threads,
-    apart,
-    every_so_many,
-    give_room,
-    groups_of,
-    is_fresh,
-    room_for,
-)
+from mlusim.machine.native import threads
 from mlusim.machine.native.choose import compiles, debugged
-from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, note
+from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, note
 from mlusim.machine.tensor import allocations, bytes_given
 from mlusim.memory.allocation import POISON
 from mlusim.memory.footprint import Access
@@ -193,8 +182,8 @@ class _Before:
 
     def __init__(self, request: "Request") -> None:
         changing = [a for a in allocations(request) if a.writable]
-        self._fresh = [a for a in changing if is_fresh(a)]
-        self._kept = [(a, room_for(a.nbytes)) for a in changing if not is_fresh(a)]
+        self._fresh = [a for a in changing if threads.is_fresh(a)]
+        self._kept = [(a, threads.room_for(a.nbytes)) for a in changing if not threads.is_fresh(a)]
         for allocation, room in self._kept:
             room[:] = allocation.raw
 
@@ -208,7 +197,7 @@ class _Before:
     def end(self) -> None:
         """Let later launches have the room."""
         for _, room in self._kept:
-            give_room(room)
+            threads.give_room(room)
         self._kept = []
 
 
@@ -290,7 +279,7 @@ _left_beside: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictio
 class ThreadScreen(Screen):
     """The screen of one thread, for what *whole* looks for; what is shared is always in it."""
 
-    def __init__(self, whole: Screen, ending: Ending) -> None:
+    def __init__(self, whole: Screen, ending: threads.Ending) -> None:
         # With RACE it keeps the accesses that `apart` compares.
         super().__init__(whole.looks | Screened.RACE, whole.watch)
         self.flags.update(whole.flags)
@@ -299,21 +288,21 @@ class ThreadScreen(Screen):
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*."""
         super().begin(core)
-        self._ending.watched_by(core)
+        self._ending.watched_by(core.c)
 
     def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*; raises `Suspicion` for what tasks do in their order."""
-        if row.name in IN_ORDER:
+        if row.name in threads.IN_ORDER:
             raise Suspicion
         super().row(core, row, given, native=native)
 
 
 def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: int) -> int:
     """Return on how many of the threads that are *asked* for the tasks of a screened launch may run: one, where it is given little."""
-    many = min(asked, groups_of(request, arch))
+    many = min(asked, threads.groups_of(request, arch))
     if many < 2 or looks & Screened.PARTS or arch.name in _left_beside.get(request.kernel.native, ()):
         return 1
-    return many if bytes_given(request) >= WORTH_THREADS else 1
+    return many if bytes_given(request) >= threads.WORTH_THREADS else 1
 
 
 def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[[], None]) -> bool:
@@ -326,15 +315,17 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
 
-    def part(ending: Ending, place: int) -> "tuple[Session, ThreadScreen]":
+    def part(ending: threads.Ending, place: int) -> "tuple[Session, ThreadScreen]":
         del place
         own = ThreadScreen(screen, ending)
         loaded: Loaded = session.native.again()
         loaded.beside = True
         return session.beside(loaded, own, (own,)), own
 
-    groups = functools.partial(every_so_many, many, groups_of(session.request, session.board.arch))
-    parts = Threads(session, many, part, groups).run()
+    groups = functools.partial(
+        threads.every_so_many, many, threads.groups_of(session.request, session.board.arch)
+    )
+    parts = threads.Threads(session, many, part, groups).run()
     if parts is None or not apart(
         np.concatenate([_touched(screen, own, n) for n, (_, own) in enumerate(parts)])
     ):

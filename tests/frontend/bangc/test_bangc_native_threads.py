@@ -10,7 +10,8 @@ import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import available
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
-from mlusim.machine.native import beside, core, sums
+from mlusim.machine.native import beside as at_once
+from mlusim.machine.native import core, screen, sums
 from mlusim.machine.native.beside import Crew
 from mlusim.machine.native.core import NativeCore
 from mlusim.memory.allocation import POISON, Arena
@@ -391,7 +392,7 @@ def test_sums_are_made_in_the_order_of_tasks(tmp_path, monkeypatch, union):
         kernel = loaded(tmp_path, SUMS)  # of which nothing is known
         assert threads(what) == 1, what
     kernel = loaded(tmp_path, SUMS)
-    monkeypatch.setattr(beside, "_from_both_ends", lambda left, place: left if place else ())
+    monkeypatch.setattr(at_once, "_from_both_ends", lambda left, place: left if place else ())
     assert threads(0) == 2  # all of it is written down, in waves of four tasks and of all others,
     monkeypatch.setattr(sums, "ROOM", 1 << 13)  # of the rooms that the launches before have left
     assert threads(0) == 1
@@ -505,8 +506,8 @@ def rows(*given):
 )
 def test_apart(given, alone):
     """What one task writes no other touches."""
-    assert beside.apart(rows(*given)) is alone
-    assert beside.apart(rows(*given)[::-1]) is alone
+    assert screen.apart(rows(*given)) is alone
+    assert screen.apart(rows(*given)[::-1]) is alone
 
 
 def test_pieces_that_meet_are_one():
@@ -519,7 +520,7 @@ def test_pieces_that_meet_are_one():
         (0, 8, 0, 0, 0),
         (8, 9, 1, 1, 0),
     )
-    assert beside.joined(given).tolist() == [
+    assert screen.joined(given).tolist() == [
         [0, 8, 0, 0, 0],
         [0, 16, 1, 0, 0],
         [17, 18, 1, 0, 0],

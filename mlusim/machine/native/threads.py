@@ -1,0 +1,149 @@
+"""The threads of a launch in C: the one that launches and others, an end that all hear of, and room for the bytes from before."""
+
+import contextlib
+import ctypes
+import functools
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from mlusim.arch.board import Arch
+from mlusim.engine.native.screen import Suspicion
+from mlusim.lazy import lazy
+from mlusim.machine.limits import Overdue
+from mlusim.memory.allocation import Allocation, Bytes, fresh_bytes
+
+if TYPE_CHECKING:
+    from concurrent import futures
+
+    from mlusim.machine.session import Request, Session
+    from mlusim.machine.tally import Tally
+else:  # for launches on threads
+    (futures,) = lazy("concurrent.futures")
+
+Noted = TypeVar("Noted")  # what notes the tasks of one thread
+# Bytes that a launch is given, from which on it has more than one thread.  One of less is over in a few milliseconds, of which a
+# second thread takes three to begin the cores of a union.
+WORTH_THREADS = 8 << 20
+# Bytes of copies of pages that a process keeps for its next launches: the system takes long to provide them.
+KEPT_BYTES = 64 << 20
+MOST_THREADS = 64
+MOMENT = 0.05  # seconds after which the launch's own thread looks after its alarm
+# Rows by which the order of tasks is seen: output, locks, the dumps that end a launch.
+IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scalar", "breakdump_vector"})
+
+
+@functools.cache
+def pool() -> "futures.ThreadPoolExecutor":
+    """Return the threads of the process, which begin as they are needed, and stay."""
+    return futures.ThreadPoolExecutor(MOST_THREADS, "mlusim-tasks")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)  # a child has none of them
+
+_rooms: list[Bytes] = []  # for copies of pages
+
+
+def give_room(room: Bytes) -> None:
+    """Let a later launch have *room*."""
+    if sum(one.size for one in _rooms) + room.size <= KEPT_BYTES:
+        _rooms.append(room)
+
+
+def room_for(nbytes: int) -> Bytes:
+    """Return room for *nbytes* bytes of copies: what an earlier launch has had, where there is such."""
+    for place, room in enumerate(_rooms):
+        if room.size == nbytes:
+            return _rooms.pop(place)
+    return fresh_bytes(nbytes)
+
+
+class Ending:
+    """The end of the threads of a launch, which is ``stopped`` where one of them has to; C looks after it now and then."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._look = self._look_up
+
+    def watched_by(self, c: ctypes.Structure) -> None:
+        """Let the core with structure *c* end where the others have ended."""
+        c.look = id(self._look)
+
+    def _look_up(self) -> None:
+        """End the thread where the others have ended; Python handles signals on the way."""
+        if self.stopped:
+            raise Suspicion
+
+
+def is_fresh(allocation: Allocation) -> bool:
+    """Return whether the bytes are poison, as the device has made them, and need not be kept."""
+    heap = allocation.heap
+    given = allocation.filled or allocation.given or allocation.launches
+    return not given and heap is not None and allocation.address not in heap.kept
+
+
+def groups_of(request: "Request", arch: Arch) -> int:
+    """Return how many groups of tasks there are: Block tasks, or unions."""
+    x, y, z = request.dim
+    return x * y * z // max(1, request.kind.unions * arch.cores_per_cluster)
+
+
+def every_so_many(many: int, groups: int, place: int) -> Iterable[int]:
+    """Return the numbers of every *many*-th of so many *groups*, from that at *place* on."""
+    return range(place, groups, many)
+
+
+class Threads(Generic[Noted]):
+    """The *many* threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it.
+
+    *part* makes the session of one of them, by its place, and what notes its tasks, which are those of *groups*.
+    """
+
+    def __init__(
+        self,
+        session: "Session",
+        many: int,
+        part: "Callable[[Ending, int], tuple[Session, Noted]]",
+        groups: "Callable[[int], Iterable[int]]",
+    ) -> None:
+        self._session, self._many, self._part, self._groups = session, many, part, groups
+        self._ending = Ending()
+        self._done: dict[int, tuple[Tally, Noted]] = {}
+        self._first: Session | None = None  # the session of the thread that launches
+
+    def run(self) -> "list[tuple[Tally, Noted]] | None":
+        """Run the tasks; the sums and the notes of each thread in their order, None where something has ended one of them."""
+        others = [pool().submit(self._work, n) for n in range(1, self._many)]
+        try:
+            self._work(0)
+            while futures.wait(others, MOMENT).not_done:
+                pass
+        except BaseException as error:
+            self._ending.stopped = True
+            # The alarm comes again before a thread has ended that the system gives no time.
+            while futures.wait(others, 0).not_done:
+                with contextlib.suppress(Overdue):
+                    futures.wait(others)
+            if isinstance(error, Overdue):
+                raise (self._first or self._session).late(error) from None
+            raise
+        if len(self._done) == self._many:
+            return [self._done[place] for place in range(self._many)]
+        if self._session.meter is not None:
+            self._session.meter.begin_again()
+        return None
+
+    def _work(self, place: int) -> None:
+        """Run the tasks or unions of the thread at *place*, in a session of its own."""
+        meter = self._session.meter
+        try:
+            part, notes = self._part(self._ending, place)
+            if place == 0:
+                self._first = part
+            part.run_some(self._groups(place))
+            self._done[place] = part.tally, notes
+        except Exception:
+            self._ending.stopped = True
+            if place == 0 and meter is not None and meter.over:
+                raise
