@@ -6,6 +6,7 @@ remark behind it, or a sentence that begins with "inferred".  Construction check
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
+from functools import cached_property
 from typing import Any, TypeVar
 
 from attrs import Attribute, field, fields, frozen
@@ -224,7 +225,7 @@ class Arch:
         if "other" not in self.vector_ops:
             raise UsageError(f"vector_ops of arch {self.name!r} has no entry 'other'; give one")
 
-    @property
+    @cached_property  # a copy asks for it
     def generation(self) -> int:
         """2 for 2xx, 3 for 3xx, 5 for 5xx."""
         return self.bang_arch // 100
