@@ -54,6 +54,7 @@ class Owner(Launch, Protocol):
 
 
 NOTHING = CopyLoad()
+NO_LOADS, NO_STORES = LOADS.zeros(), STORES.zeros()
 
 
 class Core:
@@ -75,7 +76,7 @@ class Core:
         # Other clusters' SRAM, by our view of it and their number.
         self.away: dict[tuple[View, int], View] = {}
         self.shared_count = 0
-        self.loads, self.stores = LOADS.zeros(), STORES.zeros()
+        self.loads, self.stores = NO_LOADS.copy(), NO_STORES.copy()
         self.arguments: list[Any] | None = None
         self.renewable = False  # whether it may run another task when it has ended
         self.prepared: Callable[[], None] | None = None  # what runs the kernel for each task in turn
@@ -185,7 +186,7 @@ class Core:
     ) -> Ptr:
         """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler."""
         self.refuse_elsewhere()
-        dtype = as_dtype(dtype)
+        dtype = dtype if isinstance(dtype, DType) else as_dtype(dtype)
         count = self._or_blame(elements, space, count)
         arena = self.arenas.get(space)
         declared = MemoryDeclaration(space, dtype, count, *self.site(), stack=stack)
@@ -217,7 +218,7 @@ class Core:
     def declare_shared(self, dtype: object, count: int) -> Ptr:
         """Return the cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()
-        dtype = as_dtype(dtype)
+        dtype = dtype if isinstance(dtype, DType) else as_dtype(dtype)
         count = self._or_blame(elements, SRAM, count)
         self.cluster = self.cluster or self.session.lone_cluster(self)
         if self.cluster is None:

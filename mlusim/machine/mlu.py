@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
     from mlusim.memory.pointer import Ptr
 
+NO_WORK = WORK.zeros()
+
 
 class _Described(type):
     """The class of `Mlu`: asked for an intrinsic, it answers with a function that carries its documentation.
@@ -92,7 +94,7 @@ class Mlu(metaclass=_Described):
             self.MAX_NRAM_SIZE, self.MAX_WRAM_SIZE, self.MAX_SRAM_SIZE, self.BANG_ARCH,
         ) = built_ins  # fmt: skip
         self.counts, self.traffic = counters
-        self.work = WORK.zeros()
+        self.work = NO_WORK.copy()
         self.lines, self.spare = sums
         self.directions = directions
         self.watch: Announcer | None = None

@@ -26,13 +26,12 @@ from mlusim.machine.observed import TaskPlace
 from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
-from mlusim.machine.tally import CoverCounts, Tally
+from mlusim.machine.tally import NO_TRAFFIC, NOTHING, CoverCounts, Tally
 from mlusim.machine.tensor import allocations
 from mlusim.memory.allocation import Allocation, Arena, Pool
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Log, NotedLog, Table
-from mlusim.time.quantities import COUNTS, TRAFFIC
 
 MEMORY_CORE_ID = 0x80
 SPELLINGS = tuple(row.spelling for row in ISA.values())
@@ -84,7 +83,6 @@ class Session:
 
     shared_rows = SHARED_ROWS
     shared_directions = SHARED_DIRECTIONS
-    rows = len(ISA)
 
     def __init__(
         self,
@@ -415,7 +413,7 @@ class Session:
         """Return the lists in which a core counts instructions, and bytes by direction: shared ones where nothing watches them."""
         if self._counted_together:
             return self.tally.counts, self.tally.traffic_by
-        return COUNTS.zeros(self.rows), TRAFFIC.zeros()
+        return NOTHING.copy(), NO_TRAFFIC.copy()
 
     def make_mlu(self, core: Core) -> Mlu:
         """Return the `Mlu` of *core*."""

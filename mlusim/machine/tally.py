@@ -27,6 +27,7 @@ LOADS_AT, STORES_AT = places_before(LOADS), places_before(STORES)  # of what a t
 NAMES = tuple(ISA)
 EVERY = range(len(ISA))
 NOTHING = COUNTS.zeros(len(ISA))
+NO_TRAFFIC = TRAFFIC.zeros()
 
 
 class Instructions(dict[str, int]):
@@ -71,7 +72,7 @@ class Tally:
         self._limits = board.arch.limits(compiled=compiled)
         self.tasks: list[TaskWork] = []
         # Cores that nothing watches write here.
-        self.counts, self.traffic_by = NOTHING.copy(), TRAFFIC.zeros()
+        self.counts, self.traffic_by = NOTHING.copy(), NO_TRAFFIC.copy()
         self.lines, self.spare = NOTHING.copy(), NOTHING.copy()  # all cores of the launch write here
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         # What the first task declared, by memory, behind the base of each.

@@ -44,7 +44,7 @@ class LaunchRun:
         self.hold = recorded.pins.hold()
         self._holder = Holder() if holder is None else holder
         self.checks = tuple(checks)
-        self.checkers = observers_of(self.checks)
+        self.checkers = observers_of(self.checks) if self.checks else ()
         # A checker needs every access, an edit its moment, and another schedule has no milestones to begin at.
         if self.checkers or recorded.edits or explored(recorded.session):
             since = 0
