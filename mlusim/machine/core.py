@@ -186,7 +186,7 @@ class Core:
     ) -> Ptr:
         """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler."""
         self.refuse_elsewhere()
-        dtype = dtype if isinstance(dtype, DType) else as_dtype(dtype)
+        dtype = as_dtype(dtype)
         count = self._or_blame(elements, space, count)
         arena = self.arenas.get(space)
         declared = MemoryDeclaration(space, dtype, count, *self.site(), stack=stack)
@@ -218,7 +218,7 @@ class Core:
     def declare_shared(self, dtype: object, count: int) -> Ptr:
         """Return the cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()
-        dtype = dtype if isinstance(dtype, DType) else as_dtype(dtype)
+        dtype = as_dtype(dtype)
         count = self._or_blame(elements, SRAM, count)
         self.cluster = self.cluster or self.session.lone_cluster(self)
         if self.cluster is None:

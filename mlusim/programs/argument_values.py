@@ -313,9 +313,7 @@ class ArgumentScope:
         if not value.form.goes_in:
             made = device.empty(self.sizes(value, what), self.dtype_of(value, what))
         else:
-            array = given.get(name)
-            if array is None:
-                array = self.array(name, value, what, usual)
+            array = self._taken(name, value, what, usual, given)
             try:
                 as_dtype(array.dtype)
             except UsageError as error:
@@ -344,11 +342,16 @@ class ArgumentScope:
             made = np.empty(self.sizes(value, what), self.dtype_of(value, what).dtype)
             made.view(np.uint8).fill(POISON)
             return made
-        array = given.get(name)
-        if array is None:
-            array = self.array(name, value, what, usual)
+        array = self._taken(name, value, what, usual, given)
         arrays[f"input.{name}"] = array
         return array.copy()
+
+    def _taken(
+        self, name: str, value: ArgumentValue, what: str, usual: DType | None, given: Mapping[str, Array]
+    ) -> Array:
+        """Return the array that goes in for *name*: the one in *given*, or what *value* says."""
+        array = given.get(name)
+        return self.array(name, value, what, usual) if array is None else array
 
     @staticmethod
     def dtype_of(value: ArgumentValue, what: str) -> DType:
