@@ -7,8 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import calibration
-from benchmarks import names as missing_names
+from benchmarks import calibration, names as missing_names
 from benchmarks.bangc import bang_c
 from benchmarks.checkers import checkers
 from benchmarks.contest import __main__ as contest

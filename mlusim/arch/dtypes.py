@@ -1,7 +1,6 @@
 """The element types of BANG C: vendor spelling, size in bytes, NumPy carrier."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import ml_dtypes
@@ -154,13 +153,13 @@ DTYPES: tuple[DType, ...] = (
 float64 = DType("double", np.dtype(np.float64), "float", "double")  # of scalars alone: no instruction has it
 MEMORY_TYPES = (*DTYPES, float64)  # the types of scalar loads and stores in C
 
-_BY_NAME: Mapping[str, DType] = MappingProxyType(
+_BY_NAME: Mapping[str, DType] = (
     {d.name: d for d in DTYPES}
     | {d.dtype.name: d for d in DTYPES}
     | {"fp16": half, "fp32": float32, "bf16": bfloat16, "char": int8, "short": int16, "int": int32}
 )
 # Without double: a host array of it is refused, as narrowing it in silence would change its numbers.
-_BY_NUMPY: Mapping[np.dtype[Any], DType] = MappingProxyType({d.dtype: d for d in DTYPES})
+_BY_NUMPY: Mapping[np.dtype[Any], DType] = {d.dtype: d for d in DTYPES}
 
 
 def _named(name: str) -> DType:

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,15 +46,13 @@ from mlusim.programs.launch_again import LaunchKeeper
 from mlusim.report.json_values import json_text
 
 Array = np.ndarray[Any, Any]
-FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
-    {
-        "text": findings_text,
-        "json": lambda report: json_text(report.to_json()),
-        "sarif": lambda report: json_text(sarif(report, mlusim.__version__, _root())),
-        "junit": junit,
-    }
-)
-SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
+FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
+    "text": findings_text,
+    "json": lambda report: json_text(report.to_json()),
+    "sarif": lambda report: json_text(sarif(report, mlusim.__version__, _root())),
+    "junit": junit,
+}
+SUFFIXES: Mapping[str, str] = {".json": "json", ".sarif": "sarif", ".xml": "junit"}
 OF_ONE_KERNEL = (
     "goes with one kernel of a BANG C file, as in `mlusim check scale.mlu --kernel Scale --reference F`"
 )

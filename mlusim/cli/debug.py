@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     import rich.text as texts
     from rich import syntax
 
-    from mlusim.cli import cases
-    from mlusim.cli import show as output
+    from mlusim.cli import cases, show as output
     from mlusim.debug import recording as recordings
     from mlusim.debug.recording import Recording
     from mlusim.debug.tui import app as screen

@@ -6,7 +6,6 @@ Those are built-in variables, memories and copy directions, functions of the hel
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch
@@ -149,17 +148,13 @@ def _list() -> None:
 
 # -- words of kernels that are no intrinsics -----------------------------------------------------------
 
-BUILT_IN: Mapping[str, str] = MappingProxyType(
-    {name: text for name, text in vars(Mlu)["__slots__"].items() if text}
-)
-MEMORIES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "nram": ("__nram__", "NRAM"),
-        "wram": ("__wram__", "WRAM"),
-        "ldram": ("__ldram__", "LDRAM"),
-        "shared": ("__mlu_shared__", "SRAM"),
-    }
-)
+BUILT_IN: Mapping[str, str] = {name: text for name, text in vars(Mlu)["__slots__"].items() if text}
+MEMORIES: Mapping[str, tuple[str, str]] = {
+    "nram": ("__nram__", "NRAM"),
+    "wram": ("__wram__", "WRAM"),
+    "ldram": ("__ldram__", "LDRAM"),
+    "shared": ("__mlu_shared__", "SRAM"),
+}
 
 
 def word_of(name: str) -> dict[str, Any] | None:

@@ -6,9 +6,8 @@ Each kind of program is loaded where it is named (`mlusim.lazy`): a kernel needs
 import argparse
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeGuard
 
 from mlusim.arch.board import Board
@@ -23,12 +22,14 @@ from mlusim.machine.scheduling.schedule import EFFECTS
 if TYPE_CHECKING:
     from mlusim.observe import names as checkers
     from mlusim.operators import registry, runner
-    from mlusim.programs import expectation as expectations
-    from mlusim.programs import kernel_call as calls
-    from mlusim.programs import native_program as natives
-    from mlusim.programs import operator_program as operator_calls
-    from mlusim.programs import other_calls
-    from mlusim.programs import program as scripts
+    from mlusim.programs import (
+        expectation as expectations,
+        kernel_call as calls,
+        native_program as natives,
+        operator_program as operator_calls,
+        other_calls,
+        program as scripts,
+    )
 else:
     checkers, registry, runner = lazy(
         "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
@@ -43,21 +44,19 @@ else:
     )
 
 SUFFIXES = (".mlu", ".cpp", ".cc", ".cxx", ".c")
-CALL_OPTIONS = MappingProxyType(
-    {
-        "include": "-I",
-        "define": "-D",
-        "kernel": "--kernel",
-        "function": "--function",
-        "dim": "--dim",
-        "kind": "--kind",
-        "arg": "--arg",
-        "draws": "--seed",
-        "reference": "--reference",
-        "expect": "--expect",
-        "param": "--param",
-    }
-)
+CALL_OPTIONS: Mapping[str, str] = {
+    "include": "-I",
+    "define": "-D",
+    "kernel": "--kernel",
+    "function": "--function",
+    "dim": "--dim",
+    "kind": "--kind",
+    "arg": "--arg",
+    "draws": "--seed",
+    "reference": "--reference",
+    "expect": "--expect",
+    "param": "--param",
+}
 OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
 OF_KERNELS = ("kernel", "dim", "kind", "arg", "draws")
 OF_CALLS = (*OF_OPERATORS, "board", "seed")

@@ -5,7 +5,6 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from attrs import evolve, frozen
@@ -62,16 +61,14 @@ def _markdown(records: Sequence[CallRecord], extras: Extras, version: str) -> st
     return markdown_text(records, version) + gated + studies
 
 
-FORMATS: Mapping[str, Callable[[Sequence[CallRecord], Extras, str], str]] = MappingProxyType(
-    {
-        "json": lambda records, extras, version: json_text(_document(records, extras, version)),
-        "csv": lambda records, _, __: csv_text(records),
-        "md": _markdown,
-        "html": lambda records, extras, version: html_text(
-            records, version, extras.studies, extras.found, extras.command
-        ),
-    }
-)
+FORMATS: Mapping[str, Callable[[Sequence[CallRecord], Extras, str], str]] = {
+    "json": lambda records, extras, version: json_text(_document(records, extras, version)),
+    "csv": lambda records, _, __: csv_text(records),
+    "md": _markdown,
+    "html": lambda records, extras, version: html_text(
+        records, version, extras.studies, extras.found, extras.command
+    ),
+}
 GATED = ("json", "md", "html")  # formats that have room for a comparison
 
 

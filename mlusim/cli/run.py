@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from mlusim.check import checking
     from mlusim.cli import cases, show
     from mlusim.cli.launched import Launched
-    from mlusim.programs import expectation
-    from mlusim.programs import kernel_call as kernel_calls
-    from mlusim.programs import native_program as natives
+    from mlusim.programs import expectation, kernel_call as kernel_calls, native_program as natives
     from mlusim.programs.program import Program
     from mlusim.report import launches, tables
 else:  # lines of plain text need no rich, and one kernel no program

@@ -12,9 +12,13 @@ from mlusim.files.reading import shown
 WORDS = ("nan", "inf", "-inf")
 """How numbers that JSON lacks are written."""
 
-PLAIN: Mapping[type, str] = types.MappingProxyType(
-    {int: "whole number", str: "text", bool: "true or false", float: "number", bytes: "bytes"}
-)
+PLAIN: Mapping[type, str] = {
+    int: "whole number",
+    str: "text",
+    bool: "true or false",
+    float: "number",
+    bytes: "bytes",
+}
 
 
 def typed(kind: Any, value: Any, where: str = "it", absent: frozenset[str] = frozenset()) -> Any:

@@ -13,7 +13,6 @@ elements cannot be added to bytes unnoticed.  Build one with ordinary operators:
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import field, frozen
@@ -390,16 +389,14 @@ def text(expr: Expr) -> str:
 # A condition is 0 or 1, and any number but 0 is true.  `Logic` gives one of its parts as Python does, so that
 # ``stride or width`` is the width where the stride is missing or 0.
 
-COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
-    {
-        "<": lambda a, b: a < b,
-        "<=": lambda a, b: a <= b,
-        ">": lambda a, b: a > b,
-        ">=": lambda a, b: a >= b,
-        "==": lambda a, b: a == b,
-        "!=": lambda a, b: a != b,
-    }
-)
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
 FACTS = ("phase", "kind", "pointer")
 
 

@@ -21,7 +21,6 @@ import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 
 from attrs import frozen
 
@@ -188,9 +187,14 @@ def parse_formula(text: str, variables: Mapping[str, Var], element: ElementType 
 
 # -- the formulas of rows ---------------------------------------------------------------------------
 
-SIGNS: Mapping[type[ast.cmpop], str] = MappingProxyType(
-    {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-)
+SIGNS: Mapping[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
 
 
 @functools.cache

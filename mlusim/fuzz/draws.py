@@ -12,8 +12,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_text
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.programs.argument_forms import DRAW, DRAWS, IN, REAL, REAL_FORMS, ArgumentValue
 from mlusim.programs.argument_values import value_of

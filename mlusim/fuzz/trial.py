@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping
 from random import Random
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -292,51 +291,45 @@ def _sprinkled(random: Generator, count: int, _: np.dtype[Any]) -> Array:
     return np.where(random.random(count) < 0.2, random.choice(specials, count), values)
 
 
-FLOATS: Mapping[str, Callable[[Generator, int, np.dtype[Any]], Array]] = MappingProxyType(
-    {
-        "zeros": lambda _, n, __: np.zeros(n),
-        "ones": lambda _, n, __: np.ones(n),
-        "counted": lambda _, n, __: np.arange(n) % 1000,
-        "whole": lambda r, n, _: r.integers(-8, 9, n),
-        "normal": lambda r, n, _: r.standard_normal(n),
-        "constant": lambda r, n, _: np.full(n, r.standard_normal()),
-        "halves": lambda r, n, _: r.integers(-8, 9, n) + 0.5,
-        "sorted": lambda r, n, _: np.sort(r.standard_normal(n)),
-        "reversed": lambda r, n, _: np.sort(r.standard_normal(n))[::-1],
-        "large": lambda r, n, _: r.standard_normal(n) * 1e4,
-        "tiny": lambda r, n, d: r.standard_normal(n) * (1e-7 if d.itemsize < 4 else 1e-39),
-        "specials": _sprinkled,
-    }
-)
+FLOATS: Mapping[str, Callable[[Generator, int, np.dtype[Any]], Array]] = {
+    "zeros": lambda _, n, __: np.zeros(n),
+    "ones": lambda _, n, __: np.ones(n),
+    "counted": lambda _, n, __: np.arange(n) % 1000,
+    "whole": lambda r, n, _: r.integers(-8, 9, n),
+    "normal": lambda r, n, _: r.standard_normal(n),
+    "constant": lambda r, n, _: np.full(n, r.standard_normal()),
+    "halves": lambda r, n, _: r.integers(-8, 9, n) + 0.5,
+    "sorted": lambda r, n, _: np.sort(r.standard_normal(n)),
+    "reversed": lambda r, n, _: np.sort(r.standard_normal(n))[::-1],
+    "large": lambda r, n, _: r.standard_normal(n) * 1e4,
+    "tiny": lambda r, n, d: r.standard_normal(n) * (1e-7 if d.itemsize < 4 else 1e-39),
+    "specials": _sprinkled,
+}
 """Patterns of floating-point values, the simplest first."""
 
-WHOLES: Mapping[str, Callable[[Generator, int, int, int], Array]] = MappingProxyType(
-    {
-        "lowest": lambda _, n, low, __: np.full(n, low),
-        "counted": lambda _, n, low, high: low + np.arange(n) % (high - low + 1),
-        "highest": lambda _, n, __, high: np.full(n, high),
-        "few": lambda r, n, low, high: r.integers(low, min(low + 3, high), n, endpoint=True),
-        "even": lambda r, n, low, high: r.integers(low, high, n, endpoint=True),
-        "sorted": lambda r, n, low, high: np.sort(r.integers(low, high, n, endpoint=True)),
-        "reversed": lambda r, n, low, high: np.sort(r.integers(low, high, n, endpoint=True))[::-1],
-        "ends": lambda r, n, low, high: r.choice(np.array([low, high]), n),
-    }
-)
+WHOLES: Mapping[str, Callable[[Generator, int, int, int], Array]] = {
+    "lowest": lambda _, n, low, __: np.full(n, low),
+    "counted": lambda _, n, low, high: low + np.arange(n) % (high - low + 1),
+    "highest": lambda _, n, __, high: np.full(n, high),
+    "few": lambda r, n, low, high: r.integers(low, min(low + 3, high), n, endpoint=True),
+    "even": lambda r, n, low, high: r.integers(low, high, n, endpoint=True),
+    "sorted": lambda r, n, low, high: np.sort(r.integers(low, high, n, endpoint=True)),
+    "reversed": lambda r, n, low, high: np.sort(r.integers(low, high, n, endpoint=True))[::-1],
+    "ends": lambda r, n, low, high: r.choice(np.array([low, high]), n),
+}
 """Patterns of whole numbers from a lowest to a highest, the simplest first."""
 
-REALS: Mapping[str, Callable[[Generator, int, float, float], Array]] = MappingProxyType(
-    {
-        "lowest": lambda _, n, low, __: np.full(n, low),
-        "highest": lambda _, n, __, high: np.full(n, high),
-        "whole": lambda r, n, low, high: np.rint(r.uniform(low, high, n)),
-        "halves": lambda r, n, low, high: np.floor(r.uniform(low, high, n)) + 0.5,
-        "even": lambda r, n, low, high: r.uniform(low, high, n),
-        "few": lambda r, n, low, high: r.choice(r.uniform(low, high, 3), n),
-        "sorted": lambda r, n, low, high: np.sort(r.uniform(low, high, n)),
-        "reversed": lambda r, n, low, high: np.sort(r.uniform(low, high, n))[::-1],
-        "ends": lambda r, n, low, high: r.choice(np.array([low, high]), n),
-    }
-)
+REALS: Mapping[str, Callable[[Generator, int, float, float], Array]] = {
+    "lowest": lambda _, n, low, __: np.full(n, low),
+    "highest": lambda _, n, __, high: np.full(n, high),
+    "whole": lambda r, n, low, high: np.rint(r.uniform(low, high, n)),
+    "halves": lambda r, n, low, high: np.floor(r.uniform(low, high, n)) + 0.5,
+    "even": lambda r, n, low, high: r.uniform(low, high, n),
+    "few": lambda r, n, low, high: r.choice(r.uniform(low, high, 3), n),
+    "sorted": lambda r, n, low, high: np.sort(r.uniform(low, high, n)),
+    "reversed": lambda r, n, low, high: np.sort(r.uniform(low, high, n))[::-1],
+    "ends": lambda r, n, low, high: r.choice(np.array([low, high]), n),
+}
 """Patterns of floating-point values from a lowest to a highest, the simplest first."""
 
 

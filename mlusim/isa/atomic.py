@@ -6,7 +6,6 @@ float sums may differ in the last bits between schedules.
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,13 +39,11 @@ def _exchange(old: Tile, new: Any) -> Any:
 
 
 # In C, where a is what is there and b the source.
-CHANGES: Mapping[Change, str] = MappingProxyType(
-    {
-        _increment: "a >= b ? 0 : a + 1",
-        _decrement: "(a == 0) | (a > b) ? b : a - 1",
-        _exchange: "b",
-    }
-)
+CHANGES: Mapping[Change, str] = {
+    _increment: "a >= b ? 0 : a + 1",
+    _decrement: "(a == 0) | (a > b) ? b : a - 1",
+    _exchange: "b",
+}
 
 
 def _aligned(name: str) -> Any:

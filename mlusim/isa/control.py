@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import ml_dtypes
@@ -199,14 +198,12 @@ def bang_printf(core: Control, fmt: str, *values: Values) -> None:
 _DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
 _LONG = ("ll", "l", "z", "j", "t")  # sizes of 64 bits
 _WHOLE = (int, np.integer)
-_WANTED: Mapping[str, tuple[str, tuple[type, ...]]] = MappingProxyType(
-    {
-        **dict.fromkeys("diouxXc", ("an integer", _WHOLE)),
-        # Halves of either kind are floating in NumPy too, or of no kind it knows.
-        **dict.fromkeys("eEfFgGaA", ("a float", (float, np.inexact, ml_dtypes.bfloat16))),
-        "s": ("a text", (str,)),
-    }
-)
+_WANTED: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    **dict.fromkeys("diouxXc", ("an integer", _WHOLE)),
+    # Halves of either kind are floating in NumPy too, or of no kind it knows.
+    **dict.fromkeys("eEfFgGaA", ("a float", (float, np.inexact, ml_dtypes.bfloat16))),
+    "s": ("a text", (str,)),
+}
 
 
 def _formatted(fmt: str, values: Sequence[Any]) -> str:

@@ -1,7 +1,6 @@
 """Two operations in one instruction."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from mlusim.isa.rounding import odd_sum, to_nearest
 FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)
 
 # The bits of a float64 that lie below the one after the last of the type: all zero at a tie.
-BELOW_TIE = MappingProxyType(
-    {name: np.array((1 << bits) - 1) for name, bits in (("float16", 41), ("bfloat16", 44), ("float32", 28))}
-)
+BELOW_TIE: Mapping[str, Tile] = {
+    name: np.array((1 << bits) - 1) for name, bits in (("float16", 41), ("bfloat16", 44), ("float32", 28))
+}
 
 
 def fused(a: Tile, b: Tile, c: Tile, dtype: np.dtype[Any]) -> Any:
@@ -46,18 +45,16 @@ def _multiply_subtract(a: Tile, b: Tile, c: Tile) -> Any:
     return fused(a, b, np.negative(c), a.dtype)
 
 
-OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
-    {
-        FUSION_FMA: _multiply_add,
-        FUSION_FMS: _multiply_subtract,
-        FUSION_FAM: lambda a, b, c: np.multiply(np.add(a, b), c),
-        FUSION_FSM: lambda a, b, c: np.multiply(np.subtract(a, b), c),
-        FUSION_FAA: lambda a, b, c: np.add(np.add(a, b), c),
-        FUSION_FAS: lambda a, b, c: np.subtract(np.add(a, b), c),
-        FUSION_FSS: lambda a, b, c: np.subtract(np.subtract(a, b), c),
-        FUSION_FSA: lambda a, b, c: np.add(np.subtract(a, b), c),
-    }
-)
+OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = {
+    FUSION_FMA: _multiply_add,
+    FUSION_FMS: _multiply_subtract,
+    FUSION_FAM: lambda a, b, c: np.multiply(np.add(a, b), c),
+    FUSION_FSM: lambda a, b, c: np.multiply(np.subtract(a, b), c),
+    FUSION_FAA: lambda a, b, c: np.add(np.add(a, b), c),
+    FUSION_FAS: lambda a, b, c: np.subtract(np.add(a, b), c),
+    FUSION_FSS: lambda a, b, c: np.subtract(np.subtract(a, b), c),
+    FUSION_FSA: lambda a, b, c: np.add(np.subtract(a, b), c),
+}
 
 
 @intrinsic(

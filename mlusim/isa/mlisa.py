@@ -8,7 +8,6 @@ instruction applies up to five operations to each lane, one after the other, eac
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,33 +28,27 @@ _SINCE: dict[str, Any] = {
 
 Operation = Callable[[Any, Any], Any]
 
-ARITHMETIC: Mapping[str, Operation] = MappingProxyType(
-    {
-        "add": np.add,
-        "sub": np.subtract,
-        "mul": np.multiply,
-        "max": maximum,
-        "min": minimum,
-        "eq": np.equal,
-        "ne": np.not_equal,
-        "lt": np.less,
-        "le": np.less_equal,
-        "gt": np.greater,
-        "ge": np.greater_equal,
-    }
-)
-OF_INTEGERS: Mapping[str, Operation] = MappingProxyType(
-    {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
-)
-OF_FLOATS: Mapping[str, Operation] = MappingProxyType(
-    {
-        "div": np.divide,
-        "sqrt": lambda x, _: np.sqrt(x),
-        # In double: rounded once, as of one instruction.
-        "rsqrt": lambda x, _: (1 / np.sqrt(x.astype(np.float64))).astype(x.dtype),
-        "abs": lambda x, _: np.absolute(x),
-    }
-)
+ARITHMETIC: Mapping[str, Operation] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": maximum,
+    "min": minimum,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+OF_INTEGERS: Mapping[str, Operation] = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+OF_FLOATS: Mapping[str, Operation] = {
+    "div": np.divide,
+    "sqrt": lambda x, _: np.sqrt(x),
+    # In double: rounded once, as of one instruction.
+    "rsqrt": lambda x, _: (1 / np.sqrt(x.astype(np.float64))).astype(x.dtype),
+    "abs": lambda x, _: np.absolute(x),
+}
 
 
 def _operation(name: Any, dtype: np.dtype[Any], at: int) -> Operation:
@@ -157,9 +150,14 @@ def mlisa_findlast1(value: Any) -> Unsigned:
 # ``%[name]`` and ``%0`` stand for operands of the statement, a bracket for memory behind one.  The suffix of a mnemonic
 # says the element type, which a pointer operand is cast to.
 
-TYPES: Mapping[str, DType] = MappingProxyType(
-    {"f32": float32, "f16": half, "s32": int32, "u32": uint32, "s16": int16, "u16": uint16}
-)
+TYPES: Mapping[str, DType] = {
+    "f32": float32,
+    "f16": half,
+    "s32": int32,
+    "u32": uint32,
+    "s16": int16,
+    "u16": uint16,
+}
 
 
 @frozen
@@ -291,13 +289,11 @@ def _find_last(suffix: str, operands: list[str]) -> AssemblyCall:
     return AssemblyCall("mlisa_findlast1", (_argument(value),), target)
 
 
-INSTRUCTIONS: Mapping[str, Callable[[str, list[str]], AssemblyCall]] = MappingProxyType(
-    {
-        "sync": _sync,
-        "fuse.nram": _fused,
-        "div.scalar.nram": _div_scalar,
-        "gather.vector": _gather,
-        "index.vvr": _index,
-        "findlast1.gpr": _find_last,
-    }
-)
+INSTRUCTIONS: Mapping[str, Callable[[str, list[str]], AssemblyCall]] = {
+    "sync": _sync,
+    "fuse.nram": _fused,
+    "div.scalar.nram": _div_scalar,
+    "gather.vector": _gather,
+    "index.vvr": _index,
+    "findlast1.gpr": _find_last,
+}

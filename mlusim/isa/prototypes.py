@@ -8,7 +8,6 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from attrs import evolve, frozen
@@ -24,7 +23,9 @@ from mlusim.memory.space import DIRECTIONS
 LEAD = "T"
 ASSEMBLY = "__mlisa_"  # how rows begin that are instructions of inline assembly
 ANY_TYPE = "Offset"  # a template parameter: what may be of any integer type
-CHARS = MappingProxyType({int8: ("signed char", "char")})  # two types in C++ which both are int8 here
+CHARS: Mapping[DType, tuple[str, str]] = {
+    int8: ("signed char", "char")
+}  # two types in C++ which both are int8 here
 KEYWORDS = frozenset(  # those of C++ that Python takes as names
     re.findall(
         r"\w+",
@@ -229,14 +230,12 @@ def _default(p: Parameter) -> str:
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
 ANNOTATION = "__mlusim_intrinsic__"  # what carries it, before the type of each
 
-ENUMERATORS: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {
-        "mluMemcpyDirection_t": {d.name: d.value for d in DIRECTIONS},
-        "mluFusionOp_t": {name: value for name, value in vars(fusion).items() if name.startswith("FUSION_")},
-        "mluCmp_t": {name: value for name, value in vars(select).items() if name.startswith("CMP_")},
-        "mluOverlap_t": {name: value for name, value in vars(pool).items() if name.startswith("OVERLAP_")},
-    }
-)
+ENUMERATORS: Mapping[str, Mapping[str, int]] = {
+    "mluMemcpyDirection_t": {d.name: d.value for d in DIRECTIONS},
+    "mluFusionOp_t": {name: value for name, value in vars(fusion).items() if name.startswith("FUSION_")},
+    "mluCmp_t": {name: value for name, value in vars(select).items() if name.startswith("CMP_")},
+    "mluOverlap_t": {name: value for name, value in vars(pool).items() if name.startswith("OVERLAP_")},
+}
 
 
 def header_lines() -> Iterator[str]:

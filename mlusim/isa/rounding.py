@@ -12,7 +12,6 @@ rm   to the nearest, ties toward plus infinity (inferred)
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,29 +34,25 @@ def _ties_up(x: Vector) -> Vector:
 
 
 # To a whole number; float32 and float64 in, the same type out.
-TO_WHOLE: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "tz": np.trunc,
-        "oz": _away,
-        "up": np.ceil,
-        "dn": np.floor,
-        "rd": _ties_away,
-        "rn": np.rint,
-        "rm": _ties_up,
-    }
-)
+TO_WHOLE: Mapping[str, Callable[..., Any]] = {
+    "tz": np.trunc,
+    "oz": _away,
+    "up": np.ceil,
+    "dn": np.floor,
+    "rd": _ties_away,
+    "rn": np.rint,
+    "rm": _ties_up,
+}
 
-WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "tz": "toward zero",
-        "oz": "away from zero",
-        "up": "toward plus infinity",
-        "dn": "toward minus infinity",
-        "rd": "to the nearest, ties away from zero",
-        "rn": "to the nearest, ties to even",
-        "rm": "to the nearest, ties toward plus infinity (inferred)",
-    }
-)
+WORDS: Mapping[str, str] = {
+    "tz": "toward zero",
+    "oz": "away from zero",
+    "up": "toward plus infinity",
+    "dn": "toward minus infinity",
+    "rd": "to the nearest, ties away from zero",
+    "rn": "to the nearest, ties to even",
+    "rm": "to the nearest, ties toward plus infinity (inferred)",
+}
 
 
 def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:

@@ -21,17 +21,15 @@ def _ties_away(x: float) -> int:
     return int(math.copysign(math.floor(abs(x) + 0.5), x))  # exact: x is a float, and has 24 bits of the 53
 
 
-WHOLE: Mapping[str, Callable[[float], int]] = MappingProxyType(
-    {
-        "tz": math.trunc,
-        "oz": lambda x: math.ceil(x) if x > 0 else math.floor(x),
-        "up": math.ceil,
-        "dn": math.floor,
-        "rd": _ties_away,
-        "rn": round,  # Python's goes to even at ties
-        "rm": lambda x: math.floor(x + 0.5),
-    }
-)
+WHOLE: Mapping[str, Callable[[float], int]] = {
+    "tz": math.trunc,
+    "oz": lambda x: math.ceil(x) if x > 0 else math.floor(x),
+    "up": math.ceil,
+    "dn": math.floor,
+    "rd": _ties_away,
+    "rn": round,  # Python's goes to even at ties
+    "rm": lambda x: math.floor(x + 0.5),
+}
 
 
 def _row(

@@ -5,7 +5,6 @@ bit ``i % 8`` of byte ``i / 8`` belongs to element i.
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,16 +31,14 @@ GENERATION_OF_SHORT_HEADS = 3  # whose comparing filter puts four bytes in front
 SELECTED = f"({LINE} + max({LINE}, -(-elem_count * sizeof(T) // {LINE}) * {LINE})) // sizeof(T)"
 
 CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE = range(6)
-COMPARISONS: Mapping[int, Callable[..., Any]] = MappingProxyType(
-    {
-        CMP_EQ: np.equal,
-        CMP_NE: np.not_equal,
-        CMP_LT: np.less,
-        CMP_LE: np.less_equal,
-        CMP_GT: np.greater,
-        CMP_GE: np.greater_equal,
-    }
-)
+COMPARISONS: Mapping[int, Callable[..., Any]] = {
+    CMP_EQ: np.equal,
+    CMP_NE: np.not_equal,
+    CMP_LT: np.less,
+    CMP_LE: np.less_equal,
+    CMP_GT: np.greater,
+    CMP_GE: np.greater_equal,
+}
 _BITS = (multiple_of("elem_count", 8, (3, 5, 6)), multiple_of("elem_count", 1024, (2,)))
 
 

@@ -1,7 +1,6 @@
 """The page of coverage: every name of the vendor, what it is here, how certain that is."""
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from attrs import frozen
 
@@ -129,21 +128,19 @@ def vendor_names() -> tuple[VendorName, ...]:
     return tuple(VendorName(spelling, uses) for spelling, _, uses in pairs)
 
 
-LANGUAGE: Mapping[str, str] = MappingProxyType(
-    {
-        "__mlu_global__": "`@kernel`",
-        "__mlu_entry__": "`@kernel`",
-        "__mlu_func__": "a Python function",
-        "__mlu_builtin__": "an attribute of `mlu`, such as `mlu.taskId`",
-        "__mlu_device__": "a tensor of the device",
-        "__mlu_const__": "a tensor passed as const",
-        "__mlu_shared__": "`mlu.shared(dtype, count)`",
-        "__mlu_vector__": "a Python function with registers, such as `vv_float()`",
-        "__nram__": "`mlu.nram(dtype, count)`",
-        "__wram__": "`mlu.wram(dtype, count)`",
-        "__ldram__": "`mlu.ldram(dtype, count)`",
-    }
-)
+LANGUAGE: Mapping[str, str] = {
+    "__mlu_global__": "`@kernel`",
+    "__mlu_entry__": "`@kernel`",
+    "__mlu_func__": "a Python function",
+    "__mlu_builtin__": "an attribute of `mlu`, such as `mlu.taskId`",
+    "__mlu_device__": "a tensor of the device",
+    "__mlu_const__": "a tensor passed as const",
+    "__mlu_shared__": "`mlu.shared(dtype, count)`",
+    "__mlu_vector__": "a Python function with registers, such as `vv_float()`",
+    "__nram__": "`mlu.nram(dtype, count)`",
+    "__wram__": "`mlu.wram(dtype, count)`",
+    "__ldram__": "`mlu.ldram(dtype, count)`",
+}
 OUR_FORMS = (
     "bang_div_addition",
     "bang_conv_bias",

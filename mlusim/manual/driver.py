@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from mlusim.frontend.bangc.prelude import DRIVER
 
@@ -17,14 +16,17 @@ call; `MLUSIM_ERRORS=stop` ends the program at the first with exit code 3.
 Numbers of errors, attributes and types are inferred: programs have them by name, and binaries of the vendor's compiler do not run.
 `libcnbin.so`, `libcnml.so` and `libcnnl_extra.so` are there for programs that link them; nothing of them is declared.
 """
-LIBRARIES: Mapping[str, str] = MappingProxyType(
-    {"cnrt": "cnrt.h", "cndrv": "cn_api.h", "cndev": "cndev.h", "cnpapi": "cnpapi.h", "cnnl": "cnnl.h"}
-)
+LIBRARIES: Mapping[str, str] = {
+    "cnrt": "cnrt.h",
+    "cndrv": "cn_api.h",
+    "cndev": "cndev.h",
+    "cnpapi": "cnpapi.h",
+    "cnnl": "cnnl.h",
+}
 _SAME = "as its name says"
 _NOTHING = "nothing is to be done; success"
 _NO = "refused with a sentence: not simulated"
-REMARKS: Mapping[str, str] = MappingProxyType(
-    {
+REMARKS: Mapping[str, str] = {
         r"cnrtInit|cnInit|cndevInit|cndevRelease|cnrtDestroy|cnCtxDestroy|cnSharedContextRelease|cnrtSetDeviceFlag|cnSetCtxConfigParam": _NOTHING,
         r"cnrtKernelParamsBufferMarkParam|cnrtInitKernelMemory|cnModuleUnload|cnpapiRelease|cnpapiUnsubscribe": _NOTHING,
         r"cnModule\w+|cnpapi(Init|Subscribe|Enable\w+)|cndevGet(Temperature|Power)Info": _NO,
@@ -60,8 +62,7 @@ REMARKS: Mapping[str, str] = MappingProxyType(
         r"cnnlGet\w*WorkspaceSize\w*": "0: the stand-ins need no workspace",
         r"cnnlGet\w*": "one algorithm is found",
         r"cnnl\w+": "a stand-in in NumPy (decision 0023), which takes no time",
-    }
-)  # fmt: skip
+    }  # fmt: skip
 """What a name does here, where that is not all in the name; the first pattern that is the whole name counts."""
 
 

@@ -6,7 +6,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
@@ -18,19 +17,20 @@ from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family
 from mlusim.manual.coverage import coverage_page
 
-CERTAINTY: Mapping[str, str] = MappingProxyType(
-    {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
-)
-OVERLAP: Mapping[str, str] = MappingProxyType(
-    {
-        "exact": "may be exactly",
-        "whole": "may be exactly and as long as",
-        "tail": "may have in its end, ending with it or before,",
-        "piece": "may be exactly, or exactly a piece as long as itself of,",
-        "disjoint": "must not overlap",
-        "free": "may overlap",
-    }
-)
+CERTAINTY: Mapping[str, str] = {
+    "C": "certain",
+    "D": "derived",
+    "I": "inferred",
+    "U": "unknown, a default was chosen",
+}
+OVERLAP: Mapping[str, str] = {
+    "exact": "may be exactly",
+    "whole": "may be exactly and as long as",
+    "tail": "may have in its end, ending with it or before,",
+    "piece": "may be exactly, or exactly a piece as long as itself of,",
+    "disjoint": "must not overlap",
+    "free": "may overlap",
+}
 INDEX = f"""# The instruction set
 
 {len(ISA)} intrinsics in {len(FAMILIES)} families, made from the table by `python -m mlusim.manual.isa_pages`.

@@ -8,7 +8,6 @@ import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.isa.declare import Intrinsic, Parameter
@@ -71,21 +70,19 @@ MACHINE = """    core: Core
 """
 
 # What a caller may pass for each kind of parameter.
-TYPES: Mapping[str, str] = MappingProxyType(
-    {"tile": "Ptr", "count": "Count", "value": "Scalar", "either": "Ptr | Scalar"}
-)
-NAMED: Mapping[str, str] = MappingProxyType(
-    {"value": "Scalar", "pointer": "Ptr", "op": "Count", "mode": "Count"}
-    | dict.fromkeys(("src", "src0", "src1", "src2", "start", "step"), "Register | Scalar")  # of a register
-)
-MEMORY: Mapping[str, str] = MappingProxyType(
-    {
-        "nram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
-        "wram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
-        "ldram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
-        "shared": "dtype: ElementType, count: Count",
-    }
-)
+TYPES: Mapping[str, str] = {"tile": "Ptr", "count": "Count", "value": "Scalar", "either": "Ptr | Scalar"}
+NAMED: Mapping[str, str] = {
+    "value": "Scalar",
+    "pointer": "Ptr",
+    "op": "Count",
+    "mode": "Count",
+} | dict.fromkeys(("src", "src0", "src1", "src2", "start", "step"), "Register | Scalar")  # of a register
+MEMORY: Mapping[str, str] = {
+    "nram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
+    "wram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
+    "ldram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
+    "shared": "dtype: ElementType, count: Count",
+}
 
 
 def stub_text() -> str:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,9 +28,9 @@ class PointerKind:
         return self.name
 
 
-KINDS: Mapping[tuple[Space, DType], PointerKind] = MappingProxyType(
-    {(space, dtype): PointerKind(space, dtype) for space in SPACES for dtype in MEMORY_TYPES}
-)
+KINDS: Mapping[tuple[Space, DType], PointerKind] = {
+    (space, dtype): PointerKind(space, dtype) for space in SPACES for dtype in MEMORY_TYPES
+}
 
 
 _INTEGERS = frozenset({int} | {d.dtype.type for d in MEMORY_TYPES if d.kind != "float"})
@@ -45,9 +44,7 @@ def _legal(dtype: DType) -> tuple[frozenset[type], float, float]:
     return _INTEGERS, int(limits.min), int(limits.max)
 
 
-LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = MappingProxyType(
-    {d: _legal(d) for d in MEMORY_TYPES}
-)
+LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = {d: _legal(d) for d in MEMORY_TYPES}
 """By element type: the classes of numbers that NumPy converts as C does, the lowest and the highest of them."""
 
 

@@ -1,7 +1,6 @@
 """valuecheck: numbers of BANG C that arithmetic changes without a word."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mlusim.engine.native.screen import Screened
@@ -12,36 +11,34 @@ from mlusim.observe.finding import Finding
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch
 
-_SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = MappingProxyType(
-    {
-        "narrowed": (
-            lambda c: f"{c.value} of {c.have} becomes {c.kept} as {c.to}",
-            "keep the wider type, or cast where the low bits are meant",
+_SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = {
+    "narrowed": (
+        lambda c: f"{c.value} of {c.have} becomes {c.kept} as {c.to}",
+        "keep the wider type, or cast where the low bits are meant",
+    ),
+    "overflow": (
+        lambda c: (
+            f"the result {c.value} does not fit into {c.to}; it becomes {c.kept} here, and C leaves it undefined"
         ),
-        "overflow": (
-            lambda c: (
-                f"the result {c.value} does not fit into {c.to}; it becomes {c.kept} here, and C leaves it undefined"
-            ),
-            "compute in a wider type, or in an unsigned one where the result may wrap",
+        "compute in a wider type, or in an unsigned one where the result may wrap",
+    ),
+    "shift": (
+        lambda c: (
+            f"{c.to} of {c.bits} bits is shifted by {c.value}; that is by {c.kept} here, and C leaves it undefined"
         ),
-        "shift": (
-            lambda c: (
-                f"{c.to} of {c.bits} bits is shifted by {c.value}; that is by {c.kept} here, and C leaves it undefined"
-            ),
-            "shift by 0 or more, and by less than the bits of the type",
+        "shift by 0 or more, and by less than the bits of the type",
+    ),
+    "float-to-integer": (
+        lambda c: (
+            f"{c.value:g} of {c.have} does not fit into {c.to}; it becomes {c.kept} here, and C leaves it undefined"
         ),
-        "float-to-integer": (
-            lambda c: (
-                f"{c.value:g} of {c.have} does not fit into {c.to}; it becomes {c.kept} here, and C leaves it undefined"
-            ),
-            "bound the number before the conversion, or convert to a wider type",
-        ),
-        "counter-wraps": (
-            lambda c: f"the counter would be {c.value} and becomes {c.kept} as {c.to}",
-            "give the counter a type that holds its limit and one step more",
-        ),
-    }
-)
+        "bound the number before the conversion, or convert to a wider type",
+    ),
+    "counter-wraps": (
+        lambda c: f"the counter would be {c.value} and becomes {c.kept} as {c.to}",
+        "give the counter a type that holds its limit and one step more",
+    ),
+}
 
 
 class ValueCheck(Checker):

@@ -9,8 +9,14 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures import BrokenExecutor as Broken
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor as Broken,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing.process import BaseProcess

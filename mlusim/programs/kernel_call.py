@@ -14,8 +14,7 @@ from mlusim.counted import with_article
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import shown
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of, excerpt_of
 from mlusim.frontend.bangc.fitting import other_elements
 from mlusim.frontend.bangc.module import BangKernel, Module, load_module

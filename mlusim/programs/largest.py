@@ -28,8 +28,7 @@ from mlusim.errors import (
     shown_file,
 )
 from mlusim.formula.expr import INT32_MAX
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.machine.hub import attending
 from mlusim.machine.limits import Limit, limiting

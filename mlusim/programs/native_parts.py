@@ -16,8 +16,7 @@ from mlusim.engine.native.build import available
 from mlusim.engine.native.layout import OFFSET_BITS
 from mlusim.engine.native.screen import APART, ELSEWHERE, READS, Screened
 from mlusim.errors import MlusimError
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
 from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import BangKernel
     from mlusim.machine.native.run import NativeProgram
     from mlusim.machine.native.screen import PartRecord, Screen
-    from mlusim.machine.observed import Launch
-    from mlusim.machine.observed import Screen as Observed
+    from mlusim.machine.observed import Launch, Screen as Observed
     from mlusim.machine.session import Session
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain

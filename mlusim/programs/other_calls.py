@@ -12,8 +12,7 @@ from attrs import define, evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType
 from mlusim.errors import StatusError, UsageError, shown_file
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.host.handle import Handle
 from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.device import Device

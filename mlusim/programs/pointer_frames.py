@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots, uses_of
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.table import ISA

@@ -8,7 +8,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from attrs import asdict, field, frozen
@@ -23,8 +22,8 @@ from mlusim.report.record import CallRecord
 
 FORMAT = 1
 CALLS, LAUNCHES = "calls", "launches"  # what the entries of a file may be of
-ONE: Mapping[str, str] = MappingProxyType({CALLS: "call", LAUNCHES: "launch"})
-WRITERS: Mapping[str, str] = MappingProxyType({CALLS: "mlusim report", LAUNCHES: "mlusim profile"})
+ONE: Mapping[str, str] = {CALLS: "call", LAUNCHES: "launch"}
+WRITERS: Mapping[str, str] = {CALLS: "mlusim report", LAUNCHES: "mlusim profile"}
 Key = tuple[str, str, str]
 
 

@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from attrs import asdict, field, frozen
@@ -20,7 +19,7 @@ from mlusim.report.json_values import json_text
 FORM = "mlusim coverage 1"
 
 
-OUTCOMES = MappingProxyType({True: "true", False: "false"})
+OUTCOMES: Mapping[bool, str] = {True: "true", False: "false"}
 """The outcomes of a test, as a record has them."""
 Counts = Mapping[str, Mapping[str, int]]
 

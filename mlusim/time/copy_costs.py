@@ -70,65 +70,59 @@ FUNCTIONS = (
 
 OFF_CHIP, ON_CHIP, VECTOR = "off_chip", "on_chip", "vector"  # what a copy keeps busy
 
-LINE_COPY: Mapping[str, tuple[Charge, ...]] = MappingProxyType(
-    {
-        OFF_CHIP: (
-            Charge("IO", "size"),
-            Charge("IO_STARTS", "1"),
-            Charge("TRANSACTIONS", "transactions_of(frm, size)", ("reads",)),
-            Charge("TRANSACTIONS", "transactions_of(to, size)", ("writes",)),
-            # Whole lines are written without being read.
-            Charge("TRANSACTIONS", "read_first(to, size)", ("writes", f"(to | size) & {UNIT - 1}")),
-        ),
-        ON_CHIP: (
-            Charge("MOVE", "size"),
-            Charge("MOVE_STARTS", "1"),
-            Charge("LINES", "chip_lines(size)"),
-            Charge("SRAM_BYTES", "size * shared"),
-        ),
-        VECTOR: (Charge("VECTOR", f"chip_lines(size) + {START}"),),
-    }
-)
+LINE_COPY: Mapping[str, tuple[Charge, ...]] = {
+    OFF_CHIP: (
+        Charge("IO", "size"),
+        Charge("IO_STARTS", "1"),
+        Charge("TRANSACTIONS", "transactions_of(frm, size)", ("reads",)),
+        Charge("TRANSACTIONS", "transactions_of(to, size)", ("writes",)),
+        # Whole lines are written without being read.
+        Charge("TRANSACTIONS", "read_first(to, size)", ("writes", f"(to | size) & {UNIT - 1}")),
+    ),
+    ON_CHIP: (
+        Charge("MOVE", "size"),
+        Charge("MOVE_STARTS", "1"),
+        Charge("LINES", "chip_lines(size)"),
+        Charge("SRAM_BYTES", "size * shared"),
+    ),
+    VECTOR: (Charge("VECTOR", f"chip_lines(size) + {START}"),),
+}
 """What a blocking copy of *size* bytes without strides adds to the counters, from byte *frm* to byte *to*.
 
 *reads* and *writes* are whether it does so off the chip, *shared* is how many of its sides are in SRAM.
 """
 
-ROWS_LOAD: Mapping[str, tuple[Charge, ...]] = MappingProxyType(
-    {
-        OFF_CHIP: (
-            Charge("transactions", "rows * transactions_of(worst_place(frm, from_stride), size)", ("reads",)),
-            Charge("stores", "rows * written(worst_place(to, to_stride), size)", ("writes",)),
-            Charge("transactions", "stores", ("writes",)),
-            Charge(
-                "lines",
-                "rows",
-                ("rows > 1", "(reads & (from_stride != size)) | (writes & (to_stride != size))"),
-            ),
+ROWS_LOAD: Mapping[str, tuple[Charge, ...]] = {
+    OFF_CHIP: (
+        Charge("transactions", "rows * transactions_of(worst_place(frm, from_stride), size)", ("reads",)),
+        Charge("stores", "rows * written(worst_place(to, to_stride), size)", ("writes",)),
+        Charge("transactions", "stores", ("writes",)),
+        Charge(
+            "lines",
+            "rows",
+            ("rows > 1", "(reads & (from_stride != size)) | (writes & (to_stride != size))"),
         ),
-        ON_CHIP: (Charge("lines", "rows * chip_lines(size)"), Charge("sram", "rows * size * shared")),
-    }
-)
+    ),
+    ON_CHIP: (Charge("lines", "rows * chip_lines(size)"), Charge("sram", "rows * size * shared")),
+}
 """The load of *rows* segments of *size* bytes at strides, which are 0 of a single one."""
 
-LOADED: Mapping[str, tuple[Charge, ...]] = MappingProxyType(
-    {
-        OFF_CHIP: (
-            Charge("IO", "nbytes"),
-            Charge("IO_STARTS", "1"),
-            Charge("TRANSACTIONS", "transactions"),
-            Charge("STALLS", "stalls"),
-            Charge("SEGMENTS", "lines"),
-        ),
-        ON_CHIP: (
-            Charge("MOVE", "nbytes"),
-            Charge("MOVE_STARTS", "1"),
-            Charge("LINES", "lines"),
-            Charge("SRAM_BYTES", "sram"),
-        ),
-        VECTOR: (Charge("VECTOR", f"lines + {START}"),),
-    }
-)
+LOADED: Mapping[str, tuple[Charge, ...]] = {
+    OFF_CHIP: (
+        Charge("IO", "nbytes"),
+        Charge("IO_STARTS", "1"),
+        Charge("TRANSACTIONS", "transactions"),
+        Charge("STALLS", "stalls"),
+        Charge("SEGMENTS", "lines"),
+    ),
+    ON_CHIP: (
+        Charge("MOVE", "nbytes"),
+        Charge("MOVE_STARTS", "1"),
+        Charge("LINES", "lines"),
+        Charge("SRAM_BYTES", "sram"),
+    ),
+    VECTOR: (Charge("VECTOR", f"lines + {START}"),),
+}
 """What a blocking copy of *nbytes* bytes in all adds to the counters, from its load."""
 
 

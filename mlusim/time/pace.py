@@ -6,8 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import copy_costs
-from mlusim.time import quantities as q
+from mlusim.time import copy_costs, quantities as q
 from mlusim.time.log import END, IO_FLIGHT, KIND, LOADS, MOVE_FLIGHT, OWN, STORES, SUMS, Rows
 from mlusim.time.rates import (
     ATOMIC,

@@ -4,8 +4,7 @@ The quantities are numbered by their places in `Mlu.work`; `time.work` says what
 task did in all, by pipe; the others describe what it waited for, in order, and are what the timing model reads.
 """
 
-from collections.abc import Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from attrs import define, frozen
@@ -18,9 +17,9 @@ FUNCTIONS, TRANSPOSED = 13, 14  # lines of instructions of several passes, eleme
 SEGMENTS = 15  # pieces of strided off-chip copies
 EXPONENTIALS, REDUCTIONS = 16, 17  # lines of exponentials, of reductions and searches
 # C has them as ``W_`` and their names, so this stands in front of every other number of the module.
-BY_NAME = MappingProxyType(
-    {n: place for n, place in globals().items() if n.isupper() and isinstance(place, int)}
-)
+BY_NAME: Mapping[str, int] = {
+    n: place for n, place in globals().items() if n.isupper() and isinstance(place, int)
+}
 PLACES = 18
 
 

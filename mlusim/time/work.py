@@ -8,7 +8,6 @@ it keeps busy, and when, is noted in the core's log.
 import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch, Pipe
@@ -29,9 +28,7 @@ _LINE_CYCLES = UNIT // int(CORE_IO.value)
 
 TENSOR_SETUP = int(TENSOR_START.value)
 
-SEVERAL: Mapping[str, int] = MappingProxyType(
-    {"FUNCTION": FUNCTIONS, "EXPONENTIAL": EXPONENTIALS, "REDUCTION": REDUCTIONS}
-)
+SEVERAL: Mapping[str, int] = {"FUNCTION": FUNCTIONS, "EXPONENTIAL": EXPONENTIALS, "REDUCTION": REDUCTIONS}
 """Where the lines of an instruction of several passes are counted beside, by the name of its `Passes`."""
 
 _FAR = (GDRAM, LDRAM)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from types import MappingProxyType
 
 from attrs import frozen
 
@@ -123,23 +122,28 @@ ASSEMBLER_FLAGS: tuple[CompilerFlag, ...] = (
 )  # fmt: skip
 """The flags of ``cnas``."""
 
-ARCHITECTURES: Mapping[str, str] = MappingProxyType(
-    {
-        "compute_10": "mtp_220",
-        "compute_20": "mtp_270",
-        "compute_30": "mtp_372",
-        "compute_50": "mtp_592",
-    }
-)
+ARCHITECTURES: Mapping[str, str] = {
+    "compute_10": "mtp_220",
+    "compute_20": "mtp_270",
+    "compute_30": "mtp_372",
+    "compute_50": "mtp_592",
+}
 """The older numbers of architectures."""
 # A flag of clang's own that the table lacks is passed on; one of these would be an error of clang's, in its words.
 VENDORS = ("--bang", "-fbang", "-Xbang", "--neuware", "--cnas", "-bang")
 """How flags begin that only the vendor's compiler has: one of them that the table lacks is refused."""
-STANDARDS: Mapping[str, str] = MappingProxyType(
-    {"11": "11", "0x": "11", "14": "14", "1y": "14", "17": "17", "1z": "17", "20": "20", "2a": "20"}
-)
+STANDARDS: Mapping[str, str] = {
+    "11": "11",
+    "0x": "11",
+    "14": "14",
+    "1y": "14",
+    "17": "17",
+    "1z": "17",
+    "20": "20",
+    "2a": "20",
+}
 """The standards of C++ that the vendor's compiler knows and its headers can be read in, older names too."""
-_BY_SPELLING: Mapping[str, CompilerFlag] = MappingProxyType({flag.spelling: flag for flag in FLAGS})
+_BY_SPELLING: Mapping[str, CompilerFlag] = {flag.spelling: flag for flag in FLAGS}
 # Flags whose value may follow without a blank, as -DNAME; -Wl, has its own behind a comma.
 _JOINED = tuple(flag for flag in FLAGS if flag.shape is FlagShape.EITHER or flag.spelling == "-Wl,")
 

@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
@@ -150,18 +149,16 @@ def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
 # The driver's libraries: which sources make each, and how they are compiled.
 
 SOURCES = HERE / "lib"
-LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
-    {
-        "cnrt": (("wire", "kernels", "cnrt", "cnrt_numbers"), ()),
-        "cndrv": (("cndrv",), ("cnrt",)),
-        "cndev": (("cndev",), ("cnrt",)),
-        "cnpapi": (("cnpapi",), ("cnrt",)),
-        "cnbin": (("cnbin",), ()),
-        "cnml": (("cnml",), ()),
-        "cnnl": (("cnnl",), ("cnrt",)),
-        "cnnl_extra": (("cnnl_extra",), ("cnnl",)),
-    }
-)
+LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "cnrt": (("wire", "kernels", "cnrt", "cnrt_numbers"), ()),
+    "cndrv": (("cndrv",), ("cnrt",)),
+    "cndev": (("cndev",), ("cnrt",)),
+    "cnpapi": (("cnpapi",), ("cnrt",)),
+    "cnbin": (("cnbin",), ()),
+    "cnml": (("cnml",), ()),
+    "cnnl": (("cnnl",), ("cnrt",)),
+    "cnnl_extra": (("cnnl_extra",), ("cnnl",)),
+}
 """Each library with the names of its sources, and of the libraries that it needs; in the order in which they are linked."""
 LIBRARY_FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
 

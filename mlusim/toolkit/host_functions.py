@@ -8,7 +8,6 @@ import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from ml_dtypes import bfloat16
 from mlusim.arch.dtypes import DType
 from mlusim.counted import counted
 from mlusim.errors import UsageError, shown_file
-from mlusim.frontend.bangc import ir, prelude
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, prelude, types as t
 from mlusim.frontend.bangc.module import Module
 from mlusim.host.handle import Handle
 from mlusim.host.library import Status, TensorDescriptor
@@ -253,14 +251,12 @@ class HostCalls:
 # Values of Python as bytes for host functions, and what these return as values of Python.
 
 # cnrtFunctionType_t by unions.
-_KINDS: Mapping[int, int] = MappingProxyType({0: 1, 1: 4, 2: 8, 4: 16, 8: 32, 16: 64})
-_DTYPES: Mapping[str, str] = MappingProxyType(
-    {
+_KINDS: Mapping[int, int] = {0: 1, 1: 4, 2: 8, 4: 16, 8: 32, 16: 64}
+_DTYPES: Mapping[str, str] = {
         "half": "HALF", "bfloat16": "BFLOAT16", "float": "FLOAT", "double": "DOUBLE", "float64": "DOUBLE",
         "complex64": "COMPLEX_FLOAT", "bool": "BOOL",
         **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    }
-)  # fmt: skip
+    }  # fmt: skip
 
 
 @define(eq=False)

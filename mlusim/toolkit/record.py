@@ -18,8 +18,7 @@ from attrs import evolve, field, frozen
 import mlusim
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import cache, form_data, ir, prelude
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import cache, form_data, ir, prelude, types as t
 from mlusim.frontend.bangc.errors import Diagnostic
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.ir.walk import walk

@@ -1,7 +1,6 @@
 """Candidates in order: best first, of equal rank where the bands of the model overlap; what is out, behind them."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.arch.catalog import find_board
@@ -17,7 +16,7 @@ OK, FAULT, LIMIT, OVERLAP, WRONG, UNTRANSLATED, REFUSED, DIED = (
 
 
 TIME, IO, COMPUTE = "time", "io", "compute"
-OBJECTIVES = MappingProxyType({TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"})
+OBJECTIVES: Mapping[str, str] = {TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"}
 """What each objective ranks by: the least time, or the largest efficiency."""
 PRUNED = "pruned"
 NAMED = 4  # candidates that a row names of those that are out for one reason

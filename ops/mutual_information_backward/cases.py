@@ -8,8 +8,7 @@ import numpy as np
 
 from mlusim.host import Status
 from mlusim.operators.spec import Case
-from .inputs import Inputs, Made, edited, single, uniform, zeros
-from .inputs import lattice_of_log_probabilities as likely
+from .inputs import Inputs, Made, edited, lattice_of_log_probabilities as likely, single, uniform, zeros
 
 MLU370 = ("MLU370-S4", "MLU370-X4", "MLU370-X8", "MLU370-M8")
 MLU590 = ("MLU590-H8", "MLU590-M9", "MLU590-M9DG", "MLU590-M9B", "MLU590-M9C")

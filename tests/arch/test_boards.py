@@ -6,8 +6,7 @@ import re
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.arch.board import SOURCES, STACK_RESERVE, Arch, is_inferred, numeric_fields
 from mlusim.arch.catalog import ARCHES, BOARDS

@@ -4,8 +4,7 @@ import attrs
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.arch.dtypes import DTYPES, as_dtype, bfloat16, float32, half, int8, int32, int64, uint8, uint32
 from mlusim.errors import UsageError

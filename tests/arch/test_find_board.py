@@ -2,8 +2,7 @@
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, FAMILIES, find_board
 from mlusim.errors import UsageError

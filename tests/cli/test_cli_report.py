@@ -11,8 +11,7 @@ from types import SimpleNamespace
 import pytest
 from sample_operators import GOOD, WRONG
 
-from mlusim.cli import campaign
-from mlusim.cli import demo as demo_verb
+from mlusim.cli import campaign, demo as demo_verb
 from mlusim.cli.arguments import comparing
 from mlusim.engine.native.build import CHOICE
 from mlusim.errors import UsageError

@@ -9,8 +9,7 @@ import pytest
 from mlusim.arch.catalog import find_board
 from mlusim.plan.claims import Verdict
 from mlusim.programs.largest import Binding, Failure, Shapes
-from mlusim.programs.shape_answers import frontier_of
-from mlusim.programs.shape_answers import tested_claim as claim_of
+from mlusim.programs.shape_answers import frontier_of, tested_claim as claim_of
 
 SOURCE = """\
 #ifndef TILE

@@ -2,8 +2,7 @@
 
 from debug_kernels import scale_program, staged_program
 from debug_tools import console_on
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mlusim.debug import COMMANDS
 from mlusim.debug.console.command import LOOKING, MEMORY

@@ -2,8 +2,7 @@
 
 import numpy as np
 from debug_tools import console_on
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, GDRAM2SRAM, NRAM2GDRAM, SRAM2NRAM, Mlu, Ptr, float32, kernel

@@ -1,8 +1,7 @@
 """The formulas of rows: read from their text, evaluated, written as Python and as C."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.errors import UsageError
 from mlusim.formula.parse import names_in, row_formula

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.bang import CEIL_ALIGN, DIV_UP, FLOOR_ALIGN, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
 from mlusim.errors import UsageError

@@ -5,8 +5,7 @@ import json
 import pickle
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.bang import CEIL_ALIGN, PAD_UP
 from mlusim.engine.padding import Padded

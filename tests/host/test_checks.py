@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.host import Handle, Status, TensorDescriptor
-from mlusim.host import checks as c
+from mlusim.host import Handle, Status, TensorDescriptor, checks as c
 
 BAD_PARAM = Status.MLUOP_STATUS_BAD_PARAM
 NOT_SUPPORTED = Status.MLUOP_STATUS_NOT_SUPPORTED

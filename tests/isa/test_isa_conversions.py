@@ -7,8 +7,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from isa_exact import TAILS, fraction, nearest, same, whole
 from isa_rows import execute
 

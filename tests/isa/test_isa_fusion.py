@@ -4,8 +4,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from isa_exact import FLOATS, exact, fraction, nearest, same, samples
 from isa_rows import execute
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from isa_rows import BOARDS, on_core
 
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, NRAM2SRAM, float32, int8, uint8, uint32

@@ -5,8 +5,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from isa_exact import TAILS, exact, samples
 from isa_rows import execute, on_core
 

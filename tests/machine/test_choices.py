@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int32, kernel

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, kernel

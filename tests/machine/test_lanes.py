@@ -1,8 +1,7 @@
 """Lanes of the vector unit: what instructions used and what they paid for, whole lines of 128 bytes."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mlusim
 from mlusim.bang import PAD_UP, Mlu, Ptr, float32, half, int8, kernel, vv_uint32

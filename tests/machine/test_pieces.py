@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from any_kernel import launched, plans
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mlusim
 from mlusim.machine.hub import EveryStep

@@ -4,8 +4,7 @@ import math
 
 import pytest
 from any_kernel import launched, plans
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mlusim
 from mlusim.time.replay import replay

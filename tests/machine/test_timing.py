@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mlusim
 from mlusim.arch.catalog import find_board

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mluops_tools import BOARDS, CANARY, NEW, OLD, TAILS, floats, get, put, result_of
 
 from mlusim.bang import float32, mluop_div, mluop_mod, mluop_recip

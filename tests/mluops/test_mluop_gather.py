@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mluops_tools import CANARY, NEW, OLD, later_board, on_core, result_of
 
 from mlusim.bang import (

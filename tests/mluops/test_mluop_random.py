@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mluops_tools import BOARDS, CANARY, OLD, get, on_core, result_of
 
 from mlusim.bang import float32, half, mluop_cvt_uniform, mluop_gen_random_u32, mluop_gen_uniform, uint32

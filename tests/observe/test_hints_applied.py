@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import mlusim
 from mlusim import bang

@@ -6,8 +6,7 @@ import tracemalloc
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.errors import UsageError
 from mlusim.operators.accuracy import PAIRS, Accuracy, bit_equal, judge

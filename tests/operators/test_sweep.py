@@ -10,13 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sweep_jobs import DEADLY, JOBS, Here, clumsy, deadly, foreign
 
 from mlusim.errors import UsageError
-from mlusim.operators import registry, shipped
-from mlusim.operators import sweep as module
+from mlusim.operators import registry, shipped, sweep as module
 from mlusim.operators.campaign import Job, perform
 from mlusim.operators.kept_work import sources_of, word_of
 from mlusim.operators.registry import find_operator

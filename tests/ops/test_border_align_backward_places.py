@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from border_align_listing import Listing, run
 from border_align_tools import NAME, exact, expected_of, is_right, launched
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mlusim.bang
 import ops

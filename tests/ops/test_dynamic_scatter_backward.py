@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from dynamic_scatter_tools import MAX, Recorder, expected_winners, inputs_of, is_right, winners_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import ops
 import ops.host

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 from bangc_twins import NATIVE
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import ops
 from mlusim import BLOCK, DEFAULT_BOARDS

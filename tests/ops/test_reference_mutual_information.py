@@ -4,8 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ops.mutual_information_backward.inputs import forward, lattice_of_log_probabilities, single
 from ops.mutual_information_backward.reference import reference, theory

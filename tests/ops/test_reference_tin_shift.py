@@ -4,8 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.host import Status
 from mlusim.operators.accuracy import bit_equal

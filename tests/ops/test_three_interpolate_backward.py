@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from bangc_twins import NATIVE
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from three_interpolate_tools import UNIT, expected_of, integers, is_right, launched
 
 import ops

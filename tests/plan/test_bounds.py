@@ -1,8 +1,7 @@
 """Intervals, trends, normal forms: what is claimed holds for every value."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from plan_strategies import NAMES, environments, formulas
 
 from mlusim.errors import UsageError

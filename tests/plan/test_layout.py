@@ -1,8 +1,7 @@
 """Layouts: where regions lie, what overlaps, what a stage keeps; held against a model of bytes."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_strategies import plans
 
 from mlusim.errors import UsageError

@@ -5,13 +5,10 @@ import pytest
 from mlusim.arch.catalog import find_board
 from mlusim.plan import choose
 from mlusim.plan.claims import Verdict
-from ops.border_align_backward.plan import FIGURE
-from ops.border_align_backward.plan import PLAN as BORDER_ALIGN
+from ops.border_align_backward.plan import FIGURE, PLAN as BORDER_ALIGN
 from ops.dynamic_scatter_backward.plan import PLAN as DYNAMIC_SCATTER
-from ops.mutual_information_backward.plan import DRAWING as MUTUAL_DRAWING
-from ops.mutual_information_backward.plan import PLAN as MUTUAL
-from ops.three_interpolate_backward.plan import DRAWING as INTERPOLATE_DRAWING
-from ops.three_interpolate_backward.plan import PLAN as INTERPOLATE
+from ops.mutual_information_backward.plan import DRAWING as MUTUAL_DRAWING, PLAN as MUTUAL
+from ops.three_interpolate_backward.plan import DRAWING as INTERPOLATE_DRAWING, PLAN as INTERPOLATE
 from ops.three_interpolate_backward.tiles import Tiles, document_tiles, shipped_tiles
 from ops.tin_shift.plan import FRAMES, PIXELS, PLANS, WHOLE_CHANNEL
 

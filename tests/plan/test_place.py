@@ -2,8 +2,7 @@
 
 import pytest
 from attrs import frozen
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_strategies import plans
 
 from mlusim.arch.dtypes import DType

@@ -1,7 +1,6 @@
 """The solver against exhaustive search: largest values, frontiers, claims."""
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from plan_strategies import VARIABLES, plans, sizes
 
 from mlusim.plan import Plan, Region, ScaleLimit, Stage, Value, Var, float32, int8, maximum, minimum, nbytes

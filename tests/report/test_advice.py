@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mlusim
 from mlusim import bangc
 from mlusim.report.advice import LEAST, MOST, Advice, advice
 from mlusim.report.figures import achieved
-from mlusim.time import changed_work as work
-from mlusim.time import quantities as q
+from mlusim.time import changed_work as work, quantities as q
 from mlusim.time.log import COLUMNS, END, IO_FLIGHT, KIND, MEET, OWN, SUMS, CoreLog
 
 BOARDS = ("MLU370-X4", "MLU590-H8")

@@ -2,8 +2,7 @@
 
 import pytest
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.operators.campaign import Job, perform
 from mlusim.report.compare import (

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.check.findings import Checked, CheckReport, fold
 from mlusim.check.formats import findings_text, junit, sarif

@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.svg import WIDTH, layout_svg

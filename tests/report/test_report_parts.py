@@ -11,8 +11,7 @@ from enum import Enum
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from mlusim.arch.catalog import find_board
 from mlusim.machine.tally import Usage

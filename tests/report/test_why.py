@@ -3,8 +3,7 @@
 import re
 
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rich.console import Console
 
 from mlusim.report.tables import sentences, why_table

@@ -1,7 +1,6 @@
 """Delta debugging: small, still failing, and not one item too many."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mlusim.check.schedules import smallest
 

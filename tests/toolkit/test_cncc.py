@@ -10,8 +10,7 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.toolkit import cnas, record
-from mlusim.toolkit import folder as toolkit_folder
+from mlusim.toolkit import cnas, folder as toolkit_folder, record
 from mlusim.toolkit.cncc import TOO_LARGE
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import make

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.console.command import STOPPING, Command
-from mlusim.debug.locations import break_at, doubt, watch_at
-from mlusim.debug.locations import set_condition as change_condition
+from mlusim.debug.locations import break_at, doubt, set_condition as change_condition, watch_at
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.source.frames import name_of, parse_name
 from mlusim.debug.stop.stops import Breakpoint, LineLocation, Watchpoint

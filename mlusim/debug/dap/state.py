@@ -4,7 +4,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
@@ -349,7 +348,7 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
 
 
 Move = Callable[[State], Any]
-_TITLES: Mapping[str, str] = MappingProxyType({"step": "stepping", "goto": "going there"})
+_TITLES: Mapping[str, str] = {"step": "stepping", "goto": "going there"}
 
 
 def moved(state: State, move: Move, reason: str) -> None:

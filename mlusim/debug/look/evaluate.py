@@ -6,7 +6,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import CodeType, FrameType, MappingProxyType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,7 @@ PURE = (
     "int isinstance issubclass iter len list map max min next oct ord pow range repr reversed round set slice sorted "
     "str sum tuple type zip True False None Ellipsis ArithmeticError Exception ValueError"
 )
-BUILTINS: Mapping[str, Any] = MappingProxyType({name: getattr(builtins, name) for name in PURE.split()})
+BUILTINS: Mapping[str, Any] = {name: getattr(builtins, name) for name in PURE.split()}
 """The builtins of an expression: they read no file, import nothing, and reach no attribute by its name."""
 
 # From a frame or a generator the interpreter's own builtins are one attribute away.

@@ -25,8 +25,7 @@ from mlusim.debug.source.pieces import (
     merged,
     spelled,
 )
-from mlusim.frontend.bangc import ir, scalars
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, scalars, types as t
 from mlusim.frontend.bangc.ir.walk import inner_names, parts_of, walk
 
 LONGEST = 72  # characters of a statement that is shown

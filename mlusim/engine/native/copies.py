@@ -5,10 +5,8 @@ What does not hold leaves the whole call to Python, as the doors of other rows d
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
-from mlusim.engine.recipes import copy_rows as at
-from mlusim.engine.recipes import steps
+from mlusim.engine.recipes import copy_rows as at, steps
 from mlusim.engine.recipes.copy_rows import CopyForm, copy_of
 from mlusim.isa.table import ISA
 from mlusim.memory.space import DIRECTIONS
@@ -16,9 +14,7 @@ from mlusim.time.copy_costs import FUNCTIONS, LINE_COPY, LOADED, OFF_CHIP, ON_CH
 
 Lines = Iterator[str]
 # Names of the functions, by the directions of the form.
-NAMES: Mapping[str, str] = MappingProxyType(
-    {"one": "memcpy_1d", "rows": "memcpy_rows", "started": "memcpy_start"}
-)
+NAMES: Mapping[str, str] = {"one": "memcpy_1d", "rows": "memcpy_rows", "started": "memcpy_start"}
 _LANES = {"one": "directions", "rows": "rows_directions", "started": "async_directions"}
 _PIPE = "far_direction(d) ? P_IO : P_MOVE"
 
@@ -197,16 +193,14 @@ def _remember(form: CopyForm) -> Lines:
     yield f"  remember_(m, src_p, dst, src, {size});"
 
 
-DONE: Mapping[type, Callable[[CopyForm], Lines]] = MappingProxyType(
-    {
-        at.SettlePipe: _settle,
-        at.MoveBytes: _move,
-        at.MoveRows: _move_rows,
-        at.StartFlight: _start,
-        at.ChargeLine: _line,
-        at.ChargeRows: _rows,
-        at.Traffic: _traffic,
-        at.Remember: _remember,
-        steps.Count: _count,
-    }
-)
+DONE: Mapping[type, Callable[[CopyForm], Lines]] = {
+    at.SettlePipe: _settle,
+    at.MoveBytes: _move,
+    at.MoveRows: _move_rows,
+    at.StartFlight: _start,
+    at.ChargeLine: _line,
+    at.ChargeRows: _rows,
+    at.Traffic: _traffic,
+    at.Remember: _remember,
+    steps.Count: _count,
+}

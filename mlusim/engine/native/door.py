@@ -7,7 +7,6 @@ nothing is refused here, and what C lets pass is what Python's door lets pass.
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Protocol
 
 from attrs import field, frozen
@@ -533,13 +532,13 @@ def _transfer(step: steps.ChargeTransfer, call: DoorCall) -> Iterator[str]:
 
 _PIPES = {"all": FOR_ALL, "io": FOR_IO, "move": FOR_MOVE}
 # The rows that only wait for pipes, and for which.
-WAITS: Mapping[str, int] = MappingProxyType(
-    {row.name: _PIPES[row.native[1]] for row in ISA.values() if row.native and row.native[0] == "wait"}
-)
+WAITS: Mapping[str, int] = {
+    row.name: _PIPES[row.native[1]] for row in ISA.values() if row.native and row.native[0] == "wait"
+}
 # The rows that wait for other cores, and which kind of core does; Python knows who they are.
-MEETS: Mapping[str, str] = MappingProxyType(
-    {row.name: row.native[1] for row in ISA.values() if row.native and row.native[0] == "meet"}
-)
+MEETS: Mapping[str, str] = {
+    row.name: row.native[1] for row in ISA.values() if row.native and row.native[0] == "meet"
+}
 # Rows of vector registers, whose C is in registers.h.
 REGISTERS = frozenset({row.name for row in ISA.values() if row.form == "register"} | {"vv_store"})
 # Rows that the run-time itself performs.

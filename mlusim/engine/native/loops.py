@@ -8,7 +8,6 @@ differs the loop is left out, and Python executes the row.
 import ctypes
 import functools
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,9 +35,9 @@ LOOPS: tuple[tuple[np.ufunc, str], ...] = (
     (np.matmul, "ff->f"),
     (np.matmul, "dd->d"),
 )
-NAMES: Mapping[tuple[np.ufunc, str], str] = MappingProxyType(
-    {(u, types): f"LOOP_{u.__name__}_{types.partition('->')[2]}" for u, types in LOOPS}
-)
+NAMES: Mapping[tuple[np.ufunc, str], str] = {
+    (u, types): f"LOOP_{u.__name__}_{types.partition('->')[2]}" for u, types in LOOPS
+}
 
 
 class _UFunc(ctypes.Structure):

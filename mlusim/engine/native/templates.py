@@ -7,7 +7,6 @@ names, counts and values numbers; ``SLOW`` leaves the call to Python's body, bef
 
 from collections.abc import Callable, Mapping
 from string import Template
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,20 @@ from mlusim.engine.native.transcendentals import TRANSCENDENTALS, mapped
 from mlusim.isa.declare import CallStyle, Intrinsic
 from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
 
-SUFFIX: Mapping[str, str] = MappingProxyType(
-    {
+SUFFIX: Mapping[str, str] = {
         "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
         "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-    }
-)  # fmt: skip
-MODES = MappingProxyType(
-    # UP alone is taken: the macro that goes up to Python.
-    {"tz": "TZ", "oz": "OZ", "up": "UP_", "dn": "DN", "rd": "RD", "rn": "RN", "rm": "RM"}
-)
+    }  # fmt: skip
+# UP alone is taken: the macro that goes up to Python.
+MODES: Mapping[str, str] = {
+    "tz": "TZ",
+    "oz": "OZ",
+    "up": "UP_",
+    "dn": "DN",
+    "rd": "RD",
+    "rn": "RN",
+    "rm": "RM",
+}
 
 Types = Mapping[str, DType]
 
@@ -98,40 +101,38 @@ def _same(text: str, *kinds: str) -> dict[str, str]:
     return dict.fromkeys(kinds or _ALL, text)
 
 
-EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = MappingProxyType(
-    {
-        np.add: _same("a + b"),
-        np.subtract: _same("a - b"),
-        np.multiply: _same("a * b"),
-        np.square: _same("a * a"),
-        np.absolute: {"float": "fabsf(a)", "int": "a < 0 ? -a : a"},
-        np.reciprocal: _same("1 / a", "float"),
-        np.sqrt: _same("sqrtf(a)", "float"),
-        np.floor: _same("floorf(a)", "float"),
-        np.ceil: _same("ceilf(a)", "float"),
-        np.trunc: _same("truncf(a)", "float"),
-        np.sign: _same("a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a", "float"),  # the last one is NaN
-        np.equal: _same("a == b"),
-        np.not_equal: _same("a != b"),
-        np.less: _same("a < b"),
-        np.less_equal: _same("a <= b"),
-        np.greater: _same("a > b"),
-        np.greater_equal: _same("a >= b"),
-        # & and |, as && branches and keeps the loop from becoming vector code.
-        np.logical_and: _same("(a != 0) & (b != 0)"),
-        np.logical_or: _same("(a != 0) | (b != 0)"),
-        np.logical_xor: _same("(a != 0) != (b != 0)"),
-        np.logical_not: _same("a == 0"),
-        np.bitwise_and: _same("a & b", "int", "uint"),
-        np.bitwise_or: _same("a | b", "int", "uint"),
-        np.bitwise_xor: _same("a ^ b", "int", "uint"),
-        np.invert: _same("~a", "int", "uint"),
-        maximum: _same("FMAX_$dst(a, b)"),
-        minimum: _same("FMIN_$dst(a, b)"),
-        nan_maximum: _same("MAX_$dst(a, b)"),
-        nan_minimum: _same("MIN_$dst(a, b)"),
-    }
-)
+EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = {
+    np.add: _same("a + b"),
+    np.subtract: _same("a - b"),
+    np.multiply: _same("a * b"),
+    np.square: _same("a * a"),
+    np.absolute: {"float": "fabsf(a)", "int": "a < 0 ? -a : a"},
+    np.reciprocal: _same("1 / a", "float"),
+    np.sqrt: _same("sqrtf(a)", "float"),
+    np.floor: _same("floorf(a)", "float"),
+    np.ceil: _same("ceilf(a)", "float"),
+    np.trunc: _same("truncf(a)", "float"),
+    np.sign: _same("a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a", "float"),  # the last one is NaN
+    np.equal: _same("a == b"),
+    np.not_equal: _same("a != b"),
+    np.less: _same("a < b"),
+    np.less_equal: _same("a <= b"),
+    np.greater: _same("a > b"),
+    np.greater_equal: _same("a >= b"),
+    # & and |, as && branches and keeps the loop from becoming vector code.
+    np.logical_and: _same("(a != 0) & (b != 0)"),
+    np.logical_or: _same("(a != 0) | (b != 0)"),
+    np.logical_xor: _same("(a != 0) != (b != 0)"),
+    np.logical_not: _same("a == 0"),
+    np.bitwise_and: _same("a & b", "int", "uint"),
+    np.bitwise_or: _same("a | b", "int", "uint"),
+    np.bitwise_xor: _same("a ^ b", "int", "uint"),
+    np.invert: _same("~a", "int", "uint"),
+    maximum: _same("FMAX_$dst(a, b)"),
+    minimum: _same("FMIN_$dst(a, b)"),
+    nan_maximum: _same("MAX_$dst(a, b)"),
+    nan_minimum: _same("MIN_$dst(a, b)"),
+}
 
 
 def expression(function: Callable[..., Any], kind: str) -> str | None:
@@ -461,31 +462,29 @@ def _shares(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     )
 
 
-TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
-    {
-        "compared_filter": _compared_filter,
-        "cycle": _cycle,
-        "map": _expression,
-        "bits": _bits,
-        "to_int": _to_int,
-        "narrowing": _narrowing,
-        "from_int": _from_int,
-        "reduction": _reduction,
-        "fetching": _fetching,
-        "divide": _divide,
-        "remainder": _remainder,
-        "mask": _mask,
-        "bitwise": _bitwise,
-        "extreme": _extreme,
-        "pad": _pad,
-        "transpose": _transpose,
-        "expand": _expand,
-        "fusion": _fusion,
-        "pool": _pool,
-        "largest": _largest,
-        "unpool": _unpool,
-        "shares": _shares,
-        **TENSORS,
-        **TRANSCENDENTALS,
-    }
-)
+TEMPLATES: Mapping[str, Callable[..., str | None]] = {
+    "compared_filter": _compared_filter,
+    "cycle": _cycle,
+    "map": _expression,
+    "bits": _bits,
+    "to_int": _to_int,
+    "narrowing": _narrowing,
+    "from_int": _from_int,
+    "reduction": _reduction,
+    "fetching": _fetching,
+    "divide": _divide,
+    "remainder": _remainder,
+    "mask": _mask,
+    "bitwise": _bitwise,
+    "extreme": _extreme,
+    "pad": _pad,
+    "transpose": _transpose,
+    "expand": _expand,
+    "fusion": _fusion,
+    "pool": _pool,
+    "largest": _largest,
+    "unpool": _unpool,
+    "shares": _shares,
+    **TENSORS,
+    **TRANSCENDENTALS,
+}

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from mlusim.arch.dtypes import DType
 from mlusim.isa.declare import Intrinsic
@@ -53,4 +52,4 @@ def conv(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     )
 
 
-TENSORS: Mapping[str, Callable[..., str]] = MappingProxyType({"matmul": matmul, "mlp": mlp, "conv": conv})
+TENSORS: Mapping[str, Callable[..., str]] = {"matmul": matmul, "mlp": mlp, "conv": conv}

@@ -1,7 +1,6 @@
 """Bodies of transcendental functions in C: NumPy's own loops (`engine.native.loops`), and what stands around them."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -103,6 +102,10 @@ def gelu(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     )
 
 
-TRANSCENDENTALS: Mapping[str, Callable[..., str | None]] = MappingProxyType(
-    {"loop": loop, "one": one, "exponential": exponential, "sigmoid": sigmoid, "gelu": gelu}
-)
+TRANSCENDENTALS: Mapping[str, Callable[..., str | None]] = {
+    "loop": loop,
+    "one": one,
+    "exponential": exponential,
+    "sigmoid": sigmoid,
+    "gelu": gelu,
+}

@@ -4,12 +4,10 @@ In the code ``to`` and ``frm`` are the views of both sides, ``d`` and ``s`` thei
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mlusim.engine.contract import POLL_BYTES
-from mlusim.engine.recipes import copy_rows as at
-from mlusim.engine.recipes import steps
+from mlusim.engine.recipes import copy_rows as at, steps
 
 if TYPE_CHECKING:
     from mlusim.arch.board import Arch
@@ -144,15 +142,13 @@ def _move_rows(_: int, __: bool) -> Lines:
     yield "else: move_rows(to, frm, d, s, size, dst_stride, src_stride, segnum + 1)"
 
 
-DONE: Mapping[type, Callable[[int, bool], Lines]] = MappingProxyType(
-    {
-        at.SettlePipe: _settle,
-        at.MoveBytes: _move,
-        at.MoveRows: _move_rows,
-        at.ChargeLine: _line,
-        at.ChargeRows: _rows,
-        at.Traffic: _traffic,
-        at.Remember: _remember,
-        steps.Count: _count,
-    }
-)
+DONE: Mapping[type, Callable[[int, bool], Lines]] = {
+    at.SettlePipe: _settle,
+    at.MoveBytes: _move,
+    at.MoveRows: _move_rows,
+    at.ChargeLine: _line,
+    at.ChargeRows: _rows,
+    at.Traffic: _traffic,
+    at.Remember: _remember,
+    steps.Count: _count,
+}

@@ -5,7 +5,6 @@ numbers of the elements that take part.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.engine.recipes import offset_rows as at
@@ -76,25 +75,21 @@ def _aligned(one: at.EachAligned) -> str:
     return f"unaligned({one.name}, at_{one.name}, chosen, offset)"
 
 
-DEMANDED: Mapping[type, Callable[[Any], str]] = MappingProxyType(
-    {
-        at.Positive: lambda one: f"not_positive({one.name!r}, {one.name})",
-        at.FitsInt: lambda one: f"no_int({one.name!r}, {one.name})",
-        at.PiecesApart: lambda _: "pieces_meet(size, stride, count)",
-        at.OneOf: lambda one: f"not_directed(direction, ({', '.join(map(str, one.directions))},))",
-        at.Pointing: _pointing,
-        at.Holding: _holding,
-        at.TypedAs: lambda one: f"unlike({one.name!r}, {one.name}, {one.like!r}, {one.like})",
-        at.Room: _room,
-        at.Separate: lambda one: (
-            f"meeting({one.target}, {one.source}, {one.source!r}, elem_count, {one.exact})"
-        ),
-        at.ToWritable: lambda one: f"not_writable({one.name}, {one.name!r})",
-        at.EachInside: _inside,
-        at.EachAligned: _aligned,
-        at.RepeatsApart: lambda _: "repeats_meet(dst, wide, src, count * size, repeats, count)",
-    }
-)
+DEMANDED: Mapping[type, Callable[[Any], str]] = {
+    at.Positive: lambda one: f"not_positive({one.name!r}, {one.name})",
+    at.FitsInt: lambda one: f"no_int({one.name!r}, {one.name})",
+    at.PiecesApart: lambda _: "pieces_meet(size, stride, count)",
+    at.OneOf: lambda one: f"not_directed(direction, ({', '.join(map(str, one.directions))},))",
+    at.Pointing: _pointing,
+    at.Holding: _holding,
+    at.TypedAs: lambda one: f"unlike({one.name!r}, {one.name}, {one.like!r}, {one.like})",
+    at.Room: _room,
+    at.Separate: lambda one: f"meeting({one.target}, {one.source}, {one.source!r}, elem_count, {one.exact})",
+    at.ToWritable: lambda one: f"not_writable({one.name}, {one.name!r})",
+    at.EachInside: _inside,
+    at.EachAligned: _aligned,
+    at.RepeatsApart: lambda _: "repeats_meet(dst, wide, src, count * size, repeats, count)",
+}
 
 
 # -- where it lies -----------------------------------------------------------------------------------
@@ -207,24 +202,22 @@ def _spin(_: object, step: at.SpinPlaces) -> Lines:
     yield "mlu.core.atomic_step(before == memory[touched].tobytes())"
 
 
-OFFSET_STEPS: Mapping[type, Callable[[Any, Any], Lines]] = MappingProxyType(
-    {
-        at.Arguments: _arguments,
-        at.DirectionOf: _direction,
-        at.Demand: _demand,
-        at.SettleDirection: _settle,
-        at.TakePart: _take_part,
-        at.PlacesAt: _places_at,
-        at.PlacesInRow: _places_in_row,
-        at.ReadRepeats: _repeats,
-        at.ConstantFor: _constant,
-        at.AnnouncePlaces: _announce,
-        at.MovePieces: _move,
-        at.UpdatePlaces: _update,
-        at.RepeatPieces: _repeat,
-        at.ChargePieces: _charge_pieces,
-        at.ChargePlaces: _charge_places,
-        at.ChargeRepeats: _charge_repeats,
-        at.SpinPlaces: _spin,
-    }
-)
+OFFSET_STEPS: Mapping[type, Callable[[Any, Any], Lines]] = {
+    at.Arguments: _arguments,
+    at.DirectionOf: _direction,
+    at.Demand: _demand,
+    at.SettleDirection: _settle,
+    at.TakePart: _take_part,
+    at.PlacesAt: _places_at,
+    at.PlacesInRow: _places_in_row,
+    at.ReadRepeats: _repeats,
+    at.ConstantFor: _constant,
+    at.AnnouncePlaces: _announce,
+    at.MovePieces: _move,
+    at.UpdatePlaces: _update,
+    at.RepeatPieces: _repeat,
+    at.ChargePieces: _charge_pieces,
+    at.ChargePlaces: _charge_places,
+    at.ChargeRepeats: _charge_repeats,
+    at.SpinPlaces: _spin,
+}

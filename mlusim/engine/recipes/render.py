@@ -5,7 +5,6 @@ Each step yields lines.  In the code, operand *n* of the row is the view ``vn`` 
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Pipe
@@ -438,34 +437,32 @@ def _copy(writer: Writer, step: Copy) -> Lines:
     return copy_lines(writer.arch, writer.number, step)
 
 
-RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = MappingProxyType(
-    {
-        steps.Refuse: _refuse,
-        steps.PassOn: _pass_on,
-        steps.Integers: _integers,
-        steps.TypeOf: _type_of,
-        steps.Retype: _retype,
-        steps.Strided: _strided,
-        steps.Resolve: _resolve,
-        steps.CheckAll: _check,
-        steps.Either: _either,
-        steps.Apart: _apart,
-        steps.Constants: _constants,
-        steps.Settle: _settle,
-        steps.Announce: _announce,
-        steps.KeepBefore: _keep,
-        steps.AccessScalar: _access,
-        steps.CallBody: _body,
-        steps.Retire: _retire,
-        steps.Spin: _spin,
-        steps.ReturnResult: _return,
-        steps.Count: _count,
-        steps.ChargeScalar: _scalar,
-        steps.ChargeRegisters: _registers,
-        steps.ChargeVector: _vector,
-        steps.ChargeTensor: _tensor,
-        steps.ChargeTransfer: _transfer,
-        **OFFSET_STEPS,
-        Copy: _copy,
-    }
-)
+RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = {
+    steps.Refuse: _refuse,
+    steps.PassOn: _pass_on,
+    steps.Integers: _integers,
+    steps.TypeOf: _type_of,
+    steps.Retype: _retype,
+    steps.Strided: _strided,
+    steps.Resolve: _resolve,
+    steps.CheckAll: _check,
+    steps.Either: _either,
+    steps.Apart: _apart,
+    steps.Constants: _constants,
+    steps.Settle: _settle,
+    steps.Announce: _announce,
+    steps.KeepBefore: _keep,
+    steps.AccessScalar: _access,
+    steps.CallBody: _body,
+    steps.Retire: _retire,
+    steps.Spin: _spin,
+    steps.ReturnResult: _return,
+    steps.Count: _count,
+    steps.ChargeScalar: _scalar,
+    steps.ChargeRegisters: _registers,
+    steps.ChargeVector: _vector,
+    steps.ChargeTensor: _tensor,
+    steps.ChargeTransfer: _transfer,
+    **OFFSET_STEPS,
+    Copy: _copy,
+}

@@ -13,8 +13,7 @@ from attrs import define, evolve, field, frozen
 from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import c_syntax, ir, scalars
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import c_syntax, ir, scalars, types as t
 from mlusim.frontend.bangc.c_values import (
     RegisterAddress,
     Typed,

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from attrs import define, frozen
@@ -114,15 +113,13 @@ class CallOf:
 
 Tree = Number | Name | Prefix | Infix | Choice | Cast | CSizeOf | Item | MemberAccess | CallOf
 
-SCALARS: Mapping[str, t.Arithmetic] = MappingProxyType(
-    {
+SCALARS: Mapping[str, t.Arithmetic] = {
         **{kind.name: kind for kind in t.SCALARS},
         **{f"{sign}int{kind.size * 8}_t": kind for kind in t.SCALARS for sign, word in (("", "int"), ("u", "uint")) if kind.kind == word},
         "char": t.INT8, "int8": t.INT8, "signed": t.INT32, "unsigned": t.UINT32, "short int": t.INT16,
         "unsigned short int": t.UINT16, "long int": t.INT64, "long long": t.INT64, "unsigned long long": t.UINT64,
         "size_t": t.UINT64, "uint": t.UINT32, "bfloat16": t.BFLOAT16,
-    }
-)  # fmt: skip
+    }  # fmt: skip
 """The number types by the names that sources give them."""
 
 _WORDS = frozenset(word for name in SCALARS for word in name.split()) | {
@@ -143,7 +140,7 @@ _LEVELS = (
     ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),
     ("*", "/", "%"),
 )  # fmt: skip
-_ESCAPES = MappingProxyType({"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39})
+_ESCAPES: Mapping[str, int] = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39}
 
 
 def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree:

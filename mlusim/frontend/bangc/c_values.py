@@ -8,8 +8,7 @@ from attrs import frozen
 
 from mlusim.counted import plural, with_article
 from mlusim.errors import UsageError, shown_file
-from mlusim.frontend.bangc import c_syntax, ir, scalars
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import c_syntax, ir, scalars, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.runtime.layouts import NULL, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address

@@ -8,8 +8,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType
 from mlusim.counted import counted
 from mlusim.errors import LaunchError
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Value, see
 from mlusim.frontend.bangc.scalars import converted

@@ -6,12 +6,10 @@ is said of any other.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.counted import counted
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.isa.table import ISA
 
 MOST_BYTES = 1 << 40
@@ -26,8 +24,13 @@ MOST_FIELDS = 1 << 14
 """Of one record."""
 MOST_LINES = 1 << 31
 """Of a file; the compiler's own limit."""
-_SIZES = MappingProxyType({"bool": (1,), "int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8)})
-_SCALARS = MappingProxyType({kind.name: kind for kind in t.SCALARS})
+_SIZES: Mapping[str, tuple[int, ...]] = {
+    "bool": (1,),
+    "int": (1, 2, 4, 8),
+    "uint": (1, 2, 4, 8),
+    "float": (2, 4, 8),
+}
+_SCALARS: Mapping[str, t.Arithmetic] = {kind.name: kind for kind in t.SCALARS}
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 
@@ -253,23 +256,19 @@ def _intrinsic(node: ir.IntrinsicCall) -> Iterator[str]:
 
 
 Rules = Mapping[type, Callable[[Any], Iterator[str]]]
-_TYPES: Rules = MappingProxyType(
-    {t.Arithmetic: _arithmetic, t.Array: _array, t.ClassType: _class, t.Record: _record}
-)
-_NODES: Rules = MappingProxyType(
-    {
-        ir.Span: _span,
-        ir.Function: _function,
-        ir.Global: _global,
-        ir.LocalStorage: _local_storage,
-        ir.GlobalPlace: _global_place,
-        ir.Element: _element,
-        ir.Member: _member,
-        ir.Temporary: _held,
-        ir.Load: _load,
-        ir.Const: _constant,
-        ir.Call: _call,
-        ir.IntrinsicCall: _intrinsic,
-        ir.Compose: _compose,
-    }
-)
+_TYPES: Rules = {t.Arithmetic: _arithmetic, t.Array: _array, t.ClassType: _class, t.Record: _record}
+_NODES: Rules = {
+    ir.Span: _span,
+    ir.Function: _function,
+    ir.Global: _global,
+    ir.LocalStorage: _local_storage,
+    ir.GlobalPlace: _global_place,
+    ir.Element: _element,
+    ir.Member: _member,
+    ir.Temporary: _held,
+    ir.Load: _load,
+    ir.Const: _constant,
+    ir.Call: _call,
+    ir.IntrinsicCall: _intrinsic,
+    ir.Compose: _compose,
+}

@@ -15,15 +15,13 @@ import typing
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 import attrs
 from attrs import define, frozen
 
 from mlusim.counted import plural
-from mlusim.frontend.bangc import form_checks, ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import form_checks, ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.scalars import BINARY, COMPARE
 
@@ -60,31 +58,29 @@ _PATH = re.compile(r"[^\x00-\x1f]*\Z")
 _TYPE = re.compile(r"[\w :<>~(),&*-]*\Z")  # of an enumeration with its namespace; no rendering has it as code
 _SPACES = re.compile(r"(nram|wram|sram|ldram|const|gdram|)\Z")
 _OPERATOR = re.compile(f"({'|'.join(map(re.escape, sorted(OPERATORS)))})\\Z")
-_CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = MappingProxyType(
-    {
-        (ir.Span, "file"): _PATH,
-        (ir.Local, "name"): _NAME,
-        (ir.Local, "space"): _SPACES,
-        (ir.Global, "name"): _NAME,
-        (ir.Global, "symbol"): _SYMBOL,
-        (ir.Global, "space"): _SPACES,
-        (ir.Function, "symbol"): _SYMBOL,
-        (ir.Function, "kind"): re.compile(r"(kernel|device|host)\Z"),
-        (t.Field, "name"): _NAME,
-        (t.Arithmetic, "name"): _TYPE,
-        (t.Arithmetic, "kind"): re.compile(r"(bool|int|uint|float)\Z"),
-        (ir.Member, "name"): _NAME,
-        (ir.Builtin, "name"): _NAME,
-        (ir.Unary, "op"): _OPERATOR,
-        (ir.Binary, "op"): _OPERATOR,
-        (ir.Compare, "op"): _OPERATOR,
-        (ir.Logical, "op"): _OPERATOR,
-        (ir.Update, "op"): _OPERATOR,
-        (ir.Call, "symbol"): _SYMBOL,
-        (ir.FunctionAddress, "symbol"): _SYMBOL,
-        (ir.LibraryCall, "name"): _WORDS,
-    }
-)
+_CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = {
+    (ir.Span, "file"): _PATH,
+    (ir.Local, "name"): _NAME,
+    (ir.Local, "space"): _SPACES,
+    (ir.Global, "name"): _NAME,
+    (ir.Global, "symbol"): _SYMBOL,
+    (ir.Global, "space"): _SPACES,
+    (ir.Function, "symbol"): _SYMBOL,
+    (ir.Function, "kind"): re.compile(r"(kernel|device|host)\Z"),
+    (t.Field, "name"): _NAME,
+    (t.Arithmetic, "name"): _TYPE,
+    (t.Arithmetic, "kind"): re.compile(r"(bool|int|uint|float)\Z"),
+    (ir.Member, "name"): _NAME,
+    (ir.Builtin, "name"): _NAME,
+    (ir.Unary, "op"): _OPERATOR,
+    (ir.Binary, "op"): _OPERATOR,
+    (ir.Compare, "op"): _OPERATOR,
+    (ir.Logical, "op"): _OPERATOR,
+    (ir.Update, "op"): _OPERATOR,
+    (ir.Call, "symbol"): _SYMBOL,
+    (ir.FunctionAddress, "symbol"): _SYMBOL,
+    (ir.LibraryCall, "name"): _WORDS,
+}
 """What the strings must look like that code is made of."""
 _HELPER = re.compile(r"_c_[tb](_\d+)?\Z")  # locals that a rendering declares by itself
 
@@ -107,7 +103,7 @@ def _classes() -> tuple[type, ...]:
 
 
 CLASSES = _classes()
-_NUMBERS = MappingProxyType({cls: number for number, cls in enumerate(CLASSES)})
+_NUMBERS: Mapping[type, int] = {cls: number for number, cls in enumerate(CLASSES)}
 _BY_OBJECT = frozenset(
     cls
     for cls in CLASSES

@@ -10,8 +10,7 @@ from attrs import define, field, frozen
 from mlusim.arch.board import Arch
 from mlusim.counted import plural
 from mlusim.errors import Unsupported, shown_file
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import circles, inner_names
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Uses, named_layout

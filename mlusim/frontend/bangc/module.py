@@ -16,8 +16,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.errors import LaunchError, UsageError, shown_file
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.fitting import Fitting, check_structure, made_structure
 from mlusim.frontend.bangc.form_data import Translated

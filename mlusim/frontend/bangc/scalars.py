@@ -70,8 +70,7 @@ class Real:
     c_of_whole: str
 
 
-REALS: Mapping[t.Arithmetic, Real] = MappingProxyType(
-    {
+REALS: Mapping[t.Arithmetic, Real] = {
         one.type: one
         for one in (
             # By way of float, a double would be rounded twice to half.
@@ -92,8 +91,7 @@ REALS: Mapping[t.Arithmetic, Real] = MappingProxyType(
                 "((double)({}))", "((double)({}))", "((double)({}))",
             ),
         )
-    }
-)  # fmt: skip
+    }  # fmt: skip
 
 
 def real_type(kind: t.Arithmetic) -> Real | None:
@@ -166,8 +164,7 @@ class BinaryOperator:
 
 
 _REST = ("_c_mod", remainder)
-BINARY: Mapping[str, BinaryOperator] = MappingProxyType(
-    {
+BINARY: Mapping[str, BinaryOperator] = {
         one.sign: one
         for one in (
             BinaryOperator("+", ast.Add, operator.add, operator.add, ring=True, grows=True, tested="add"),
@@ -184,31 +181,26 @@ BINARY: Mapping[str, BinaryOperator] = MappingProxyType(
             BinaryOperator("<<", ast.LShift, operator.lshift, grows=True, shift=True),
             BinaryOperator(">>", ast.RShift, operator.rshift, shift=True),
         )
-    }
-)  # fmt: skip
-COMPARE: Mapping[str, BinaryOperator] = MappingProxyType(
-    {
-        one.sign: one
-        for one in (
-            BinaryOperator("==", ast.Eq, operator.eq, operator.eq),
-            BinaryOperator("!=", ast.NotEq, operator.ne, operator.ne),
-            BinaryOperator("<", ast.Lt, operator.lt, operator.lt),
-            BinaryOperator("<=", ast.LtE, operator.le, operator.le),
-            BinaryOperator(">", ast.Gt, operator.gt, operator.gt),
-            BinaryOperator(">=", ast.GtE, operator.ge, operator.ge),
-        )
-    }
-)
+    }  # fmt: skip
+COMPARE: Mapping[str, BinaryOperator] = {
+    one.sign: one
+    for one in (
+        BinaryOperator("==", ast.Eq, operator.eq, operator.eq),
+        BinaryOperator("!=", ast.NotEq, operator.ne, operator.ne),
+        BinaryOperator("<", ast.Lt, operator.lt, operator.lt),
+        BinaryOperator("<=", ast.LtE, operator.le, operator.le),
+        BinaryOperator(">", ast.Gt, operator.gt, operator.gt),
+        BinaryOperator(">=", ast.GtE, operator.ge, operator.ge),
+    )
+}
 SHIFTS = frozenset(sign for sign, one in BINARY.items() if one.shift)
 DIVISIONS = frozenset(sign for sign, one in BINARY.items() if one.helpers)
-HELPERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        **{name: function for one in BINARY.values() for name, function in one.helpers.values()},
-        **{one.name: one.rounds for one in REALS.values() if one.name and one.type != t.FLOAT},
-        "_c_fdiv": real_divide,
-        "_c_whole": whole,
-    }
-)
+HELPERS: Mapping[str, Callable[..., Any]] = {
+    **{name: function for one in BINARY.values() for name, function in one.helpers.values()},
+    **{one.name: one.rounds for one in REALS.values() if one.name and one.type != t.FLOAT},
+    "_c_fdiv": real_divide,
+    "_c_whole": whole,
+}
 """What translated Python calls, but for rounding to float: of that each core has its own (`single_rounder`)."""
 
 

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from attrs import define, field, frozen
 
@@ -206,23 +205,21 @@ SCALARS = (BOOL, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF,
 
 # The element type through which memory of a scalar is seen.  No instruction works on doubles;
 # scalar code does, as C has them.
-DTYPE_OF: Mapping[Arithmetic, DType] = MappingProxyType(
-    {
-        BOOL: dtypes.uint8,
-        INT8: dtypes.int8,
-        UINT8: dtypes.uint8,
-        INT16: dtypes.int16,
-        UINT16: dtypes.uint16,
-        INT32: dtypes.int32,
-        UINT32: dtypes.uint32,
-        INT64: dtypes.int64,
-        UINT64: dtypes.uint64,
-        HALF: dtypes.half,
-        BFLOAT16: dtypes.bfloat16,
-        FLOAT: dtypes.float32,
-        DOUBLE: dtypes.float64,
-    }
-)
+DTYPE_OF: Mapping[Arithmetic, DType] = {
+    BOOL: dtypes.uint8,
+    INT8: dtypes.int8,
+    UINT8: dtypes.uint8,
+    INT16: dtypes.int16,
+    UINT16: dtypes.uint16,
+    INT32: dtypes.int32,
+    UINT32: dtypes.uint32,
+    INT64: dtypes.int64,
+    UINT64: dtypes.uint64,
+    HALF: dtypes.half,
+    BFLOAT16: dtypes.bfloat16,
+    FLOAT: dtypes.float32,
+    DOUBLE: dtypes.float64,
+}
 
 
 @functools.lru_cache(maxsize=256)

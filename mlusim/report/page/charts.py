@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,27 +29,25 @@ if TYPE_CHECKING:
 # -- pictures --------------------------------------------------------------------------------------
 
 NAMES = ("ink", "soft", "line", "track", "card", *(f"c{n}" for n in range(8)), "other")
-COLORS: Mapping[str, str] = MappingProxyType({name: f"#01{n:02x}fe" for n, name in enumerate(NAMES, 16)})
+COLORS: Mapping[str, str] = {name: f"#01{n:02x}fe" for n, name in enumerate(NAMES, 16)}
 """The stand-in of each of the page's colours."""
 
 POINTS = 72  # matplotlib's units of an inch, and so those of its SVG
 SMALL, PLAIN = 10.5, 11.5  # sizes of words
 Box = tuple[float, float, float, float]
 
-_SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "mlusim",
-        "font.family": "DejaVu Sans",  # comes with matplotlib, so that it never looks for another
-        "font.size": PLAIN,
-        "path.simplify": False,
-        "text.color": COLORS["ink"],
-        "axes.edgecolor": COLORS["line"],
-        "axes.facecolor": "none",
-        "figure.facecolor": "none",
-        "savefig.facecolor": "none",
-    }
-)
+_SETTINGS: Mapping[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "mlusim",
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that it never looks for another
+    "font.size": PLAIN,
+    "path.simplify": False,
+    "text.color": COLORS["ink"],
+    "axes.edgecolor": COLORS["line"],
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+}
 
 
 def _styled() -> Any:

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from types import MappingProxyType
 from typing import Any
 
 from attrs import frozen
@@ -58,15 +57,13 @@ class BoardPart:
     memory_data: str
 
 
-PARTS: Mapping[str, str] = MappingProxyType(
-    {
-        "calls": "Calls",
-        "roofline": "Roofline",
-        "bytes": "Bytes between GDRAM and the chip",
-        "nram": "NRAM",
-        "why": "What explains it",
-    }
-)
+PARTS: Mapping[str, str] = {
+    "calls": "Calls",
+    "roofline": "Roofline",
+    "bytes": "Bytes between GDRAM and the chip",
+    "nram": "NRAM",
+    "why": "What explains it",
+}
 
 
 def html_text(

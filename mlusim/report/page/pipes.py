@@ -7,7 +7,6 @@ that of what it is for.
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.report.page.charts import Axis, text
@@ -15,9 +14,11 @@ from mlusim.report.page.excerpt import OTHERS, Excerpt, ExcerptBar
 from mlusim.time.timeline import STORE, WAIT
 from mlusim.time.timing import PIPES
 
-LOOKS: Mapping[str, str] = MappingProxyType(
-    {pipe: f"c{n}" for n, pipe in enumerate(PIPES)} | {STORE: "c5", OTHERS: "ink", "": "other"}
-)
+LOOKS: Mapping[str, str] = {pipe: f"c{n}" for n, pipe in enumerate(PIPES)} | {
+    STORE: "c5",
+    OTHERS: "ink",
+    "": "other",
+}
 """The page's colour of each track, and of a wait for it."""
 
 ROW, GAP, LEFT, WIDTH, TOP = 16.0, 7.0, 200.0, 780.0, 24.0
@@ -44,15 +45,13 @@ def legend(excerpt: Excerpt) -> list[tuple[str, str, str]]:
     return made
 
 
-_MARKS: Mapping[str, str] = MappingProxyType(
-    {
-        "work": '<rect width="11" height="11" rx="2" fill="var(--{look})"/>',
-        "wait": '<rect x=".5" y="2.5" width="10" height="6" fill="var(--{look})" fill-opacity="0.16" stroke="var(--{look})"/>',
-        "arrow": '<line y1="5.5" x2="17" y2="5.5" stroke="var(--{look})"/><path d="M22 5.5 15 3v5z" fill="var(--{look})"/>',
-        "dashed": '<line y1="5.5" x2="17" y2="5.5" stroke="var(--{look})" stroke-dasharray="4 2"/>'
-        '<path d="M22 5.5 15 3v5z" fill="var(--{look})"/>',
-    }
-)
+_MARKS: Mapping[str, str] = {
+    "work": '<rect width="11" height="11" rx="2" fill="var(--{look})"/>',
+    "wait": '<rect x=".5" y="2.5" width="10" height="6" fill="var(--{look})" fill-opacity="0.16" stroke="var(--{look})"/>',
+    "arrow": '<line y1="5.5" x2="17" y2="5.5" stroke="var(--{look})"/><path d="M22 5.5 15 3v5z" fill="var(--{look})"/>',
+    "dashed": '<line y1="5.5" x2="17" y2="5.5" stroke="var(--{look})" stroke-dasharray="4 2"/>'
+    '<path d="M22 5.5 15 3v5z" fill="var(--{look})"/>',
+}
 
 
 def legend_html(excerpt: Excerpt) -> str:
@@ -71,14 +70,12 @@ def legend_html(excerpt: Excerpt) -> str:
     return "".join(made)
 
 
-_ALONE: Mapping[str, str] = MappingProxyType(
-    {
+_ALONE: Mapping[str, str] = {
         "ink": "var(--jp-content-font-color1, var(--vscode-foreground, #1d1d1b))",
         "soft": "var(--jp-content-font-color2, var(--vscode-descriptionForeground, #5c5b57))",
         "line": "rgba(128, 128, 128, .35)", "track": "rgba(128, 128, 128, .15)", "other": "#8a8984",
         "c0": "#2f6fe0", "c1": "#26a590", "c2": "#c87a15", "c3": "#8e59e2", "c4": "#c8453c", "c5": "#a9587a",
-    }
-)  # fmt: skip
+    }  # fmt: skip
 """Colours for where no page sets them: the notebook's own for words, others that do on light and on dark."""
 
 

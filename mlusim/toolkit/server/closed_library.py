@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,7 @@ from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.memory.pointer import Ptr
 
 BAD_PARAM, NOT_SUPPORTED = 3, 7  # of cnnlStatus_t
-_NUMBERS: Mapping[tuple[str, int], str] = MappingProxyType(
-    {("f", 2): "e", ("f", 4): "f", ("f", 8): "d", **{("iu"[u], n): "bhiq"[k].upper() if u else "bhiq"[k] for u in (0, 1) for k, n in enumerate((1, 2, 4, 8))}}
-)  # fmt: skip
+_NUMBERS: Mapping[tuple[str, int], str] = {("f", 2): "e", ("f", 4): "f", ("f", 8): "d", **{("iu"[u], n): "bhiq"[k].upper() if u else "bhiq"[k] for u in (0, 1) for k, n in enumerate((1, 2, 4, 8))}}  # fmt: skip
 
 
 @frozen

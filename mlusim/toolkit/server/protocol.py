@@ -5,7 +5,6 @@ import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,19 +12,14 @@ from ml_dtypes import bfloat16
 
 from mlusim.arch.board import Board
 from mlusim.errors import LaunchError
-from mlusim.frontend.bangc import ir, prelude
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, prelude, types as t
 
 _ROOM = Path(__file__).parents[1]
 _PROTOCOL = (_ROOM / "lib" / "protocol.h").read_text(encoding="utf-8")
 _CNRT = (prelude.DRIVER / "cnrt.h").read_text(encoding="utf-8")
 
-OPS: Mapping[str, int] = MappingProxyType(
-    {name: int(number) for name, number in re.findall(r"\bOP_(\w+) = (\d+)", _PROTOCOL)}
-)
-CODES: Mapping[str, int] = MappingProxyType(
-    {name: int(number) for name, number in re.findall(r"X\((cnrt\w+), (\d+), ", _CNRT)}
-)
+OPS: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"\bOP_(\w+) = (\d+)", _PROTOCOL)}
+CODES: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"X\((cnrt\w+), (\d+), ", _CNRT)}
 PACKET = int(re.findall(r"PACKET = (\d+)", _PROTOCOL)[0])  # bytes of the longest packet
 _REQUEST = struct.Struct("<IiQ5QQ")  # op, device, caller, five words, bytes that follow
 _ANSWER = struct.Struct("<iIIIQ")  # code, bytes of three texts, value
@@ -123,17 +117,15 @@ _BOTH: tuple[tuple[str, str, Answer], ...] = (
 )
 _DRIVER = "CN_DEVICE_ATTRIBUTE_"
 
-ATTRIBUTES: Mapping[str, Answer] = MappingProxyType(
-    {
-        **{name: answer for name, _, answer in _BOTH},
-        **{_DRIVER + name: answer for _, name, answer in _BOTH},
-        _DRIVER + "MAX_PERSISTING_L2_CACHE_SIZE": lambda b: b.l2 // 2,  # inferred
-        # Otherwise a program would take all memory that there is for its pool.
-        _DRIVER + "LINEAR_MAPPING_SUPPORTED": lambda _: 0,
-        _DRIVER + "LINEAR_RECOMMEND_GRANULARITY": lambda _: 2 << 20,  # inferred
-        "mlusimBandwidthMB": lambda b: b.bandwidth // 1_000_000,  # of GDRAM, MB/s
-    }
-)
+ATTRIBUTES: Mapping[str, Answer] = {
+    **{name: answer for name, _, answer in _BOTH},
+    **{_DRIVER + name: answer for _, name, answer in _BOTH},
+    _DRIVER + "MAX_PERSISTING_L2_CACHE_SIZE": lambda b: b.l2 // 2,  # inferred
+    # Otherwise a program would take all memory that there is for its pool.
+    _DRIVER + "LINEAR_MAPPING_SUPPORTED": lambda _: 0,
+    _DRIVER + "LINEAR_RECOMMEND_GRANULARITY": lambda _: 2 << 20,  # inferred
+    "mlusimBandwidthMB": lambda b: b.bandwidth // 1_000_000,  # of GDRAM, MB/s
+}
 
 
 # The bytes of a launch's arguments as what `Device.launch` takes, by the types of the kernel's parameters.
@@ -142,12 +134,10 @@ Reader = Callable[[bytes, int], Any]
 Pointing = Callable[[int], Any]
 """What a device address is: a pointer; raises where no memory is."""
 
-FORMATS: Mapping[tuple[str, int], str] = MappingProxyType(
-    {
+FORMATS: Mapping[tuple[str, int], str] = {
         ("bool", 1): "<?", ("int", 1): "<b", ("int", 2): "<h", ("int", 4): "<i", ("int", 8): "<q", ("uint", 1): "<B",
         ("uint", 2): "<H", ("uint", 4): "<I", ("uint", 8): "<Q", ("float", 2): "<e", ("float", 4): "<f", ("float", 8): "<d",
-    }
-)  # fmt: skip
+    }  # fmt: skip
 """The letters of `struct` for a number, by its kind and size; a bfloat16 has none."""
 
 

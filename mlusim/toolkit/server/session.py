@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -67,7 +66,7 @@ EVERY, UNWAITED = 1, 2
 MEMORY_CORES = "MLUSIM_MEMORY_CORES"
 """Names when the memory cores of a union begin, in the program's environment: ``first``, or ``last``, each behind its cluster's."""
 # cnrtFunctionType_t: Block is 1, UnionN the 4 * N cores that it takes.
-_KINDS: Mapping[int, Kind] = MappingProxyType({1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}})
+_KINDS: Mapping[int, Kind] = {1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}}
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
 TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
 FROM_DEVICE = (False, True, True, False, True)
@@ -620,36 +619,34 @@ def _sentence(error: MlusimError) -> str:
     return " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
 
 
-_METHODS: Mapping[str, Callable[..., ProgramReply]] = MappingProxyType(
-    {
-        "RECORD": ProgramSession.record,
-        "KERNEL": ProgramSession.kernel,
-        "SIZES": ProgramSession.sizes,
-        "LAUNCH": ProgramSession.launch,
-        "MALLOC": ProgramSession.malloc,
-        "FREE": ProgramSession.free,
-        "COPY": ProgramSession.copy,
-        "SET": ProgramSession.set,
-        "QUEUE": ProgramSession.make_queue,
-        "QUEUE_END": ProgramSession.end_queue,
-        "SYNC": ProgramSession.sync,
-        "NOTIFIER": ProgramSession.make_notifier,
-        "NOTIFIER_END": ProgramSession.end_notifier,
-        "PLACE": ProgramSession.place,
-        "WAIT": ProgramSession.wait,
-        "DURATION": ProgramSession.duration,
-        "QUEUE_WAIT": ProgramSession.queue_waits,
-        "ATTRIBUTE": ProgramSession.attribute,
-        "NAME": ProgramSession.name,
-        "MEMORY": ProgramSession.memory,
-        "WHERE": ProgramSession.where,
-        "KIND": ProgramSession.kind,
-        "DEVICES": ProgramSession.devices,
-        "RESET": ProgramSession.reset,
-        "RANGE": ProgramSession.range,
-        "CNNL": ProgramSession.cnnl,
-        "REFUSED": ProgramSession.refused,
-        "END": ProgramSession.end,
-        "DESCRIBE": ProgramSession.describe,
-    }
-)
+_METHODS: Mapping[str, Callable[..., ProgramReply]] = {
+    "RECORD": ProgramSession.record,
+    "KERNEL": ProgramSession.kernel,
+    "SIZES": ProgramSession.sizes,
+    "LAUNCH": ProgramSession.launch,
+    "MALLOC": ProgramSession.malloc,
+    "FREE": ProgramSession.free,
+    "COPY": ProgramSession.copy,
+    "SET": ProgramSession.set,
+    "QUEUE": ProgramSession.make_queue,
+    "QUEUE_END": ProgramSession.end_queue,
+    "SYNC": ProgramSession.sync,
+    "NOTIFIER": ProgramSession.make_notifier,
+    "NOTIFIER_END": ProgramSession.end_notifier,
+    "PLACE": ProgramSession.place,
+    "WAIT": ProgramSession.wait,
+    "DURATION": ProgramSession.duration,
+    "QUEUE_WAIT": ProgramSession.queue_waits,
+    "ATTRIBUTE": ProgramSession.attribute,
+    "NAME": ProgramSession.name,
+    "MEMORY": ProgramSession.memory,
+    "WHERE": ProgramSession.where,
+    "KIND": ProgramSession.kind,
+    "DEVICES": ProgramSession.devices,
+    "RESET": ProgramSession.reset,
+    "RANGE": ProgramSession.range,
+    "CNNL": ProgramSession.cnnl,
+    "REFUSED": ProgramSession.refused,
+    "END": ProgramSession.end,
+    "DESCRIBE": ProgramSession.describe,
+}

@@ -17,7 +17,6 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from attrs import evolve, frozen
 
@@ -164,7 +163,7 @@ WRAPPED = tuple(
 CLOSED = ("-Wl,--push-state,--as-needed", "-lcnnl", "-Wl,--pop-state")
 """The closed library, which torch_mlu brings with it, for extensions that call it."""
 TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
-_BEFORE: Mapping[str, str] = MappingProxyType({BINDINGS: TENSORS})  # what a precompiled header stands on
+_BEFORE: Mapping[str, str] = {BINDINGS: TENSORS}  # what a precompiled header stands on
 _CALLED = re.compile(  # of a binding, or of Python itself
     r"\b(?:py|pybind11)::|\bPYBIND11_MODULE|\bTORCH_LIBRARY|\bTHP[A-Z]\w*|\bPy(?:_|[A-Z])\w*"
 )

@@ -3,9 +3,7 @@
 import pytest
 from cplusplus import answer, check
 from engines import NATIVE
-from hypothesis import given as drawn
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given as drawn, settings, strategies as st
 
 from mlusim.arch.dtypes import DTYPES, as_elements, int64, uint64
 

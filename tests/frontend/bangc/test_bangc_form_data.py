@@ -6,8 +6,7 @@ import random
 import zlib
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mlusim.arch.catalog import find_board
 from mlusim.frontend.bangc import form_data

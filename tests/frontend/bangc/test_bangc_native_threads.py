@@ -10,8 +10,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import available
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
-from mlusim.machine.native import beside as at_once
-from mlusim.machine.native import core, screen, sums
+from mlusim.machine.native import beside as at_once, core, screen, sums
 from mlusim.machine.native.beside import Crew
 from mlusim.machine.native.core import NativeCore
 from mlusim.memory.allocation import POISON, Arena

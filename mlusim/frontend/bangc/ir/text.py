@@ -1,7 +1,6 @@
 """The intermediate form as text, one line for each statement, every conversion and every storage shown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.frontend.bangc import ir
@@ -114,59 +113,55 @@ def _asm(node: ir.Asm) -> str:
     return f"asm({', '.join([repr(node.text), *operands])})"
 
 
-_STATEMENTS: Mapping[type, Callable[[Any, int], Iterator[str]]] = MappingProxyType(
-    {
-        ir.Declare: _declare,
-        ir.Evaluate: lambda n, _: iter((expression_text(n.value),)),
-        ir.If: _if,
-        ir.Loop: _loop,
-        ir.Switch: _switch,
-        ir.Break: _lines("break"),
-        ir.Continue: _lines("continue"),
-        ir.Return: _return,
-        ir.Block: _block,
-        ir.Labelled: _labelled,
-        ir.Goto: lambda n, _: iter((f"goto {n.label}",)),
-        ir.Finally: _finally,
-    }
-)
-_EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
-    {
-        ir.LocalStorage: lambda n: n.local.name,
-        ir.GlobalPlace: lambda n: n.variable.name,
-        ir.Element: lambda n: (
-            f"{expression_text(n.pointer)}[{expression_text(n.index)}]{n.space and '@' + n.space}"
-        ),
-        ir.Member: lambda n: f"{expression_text(n.base)}.{n.name}",
-        ir.Temporary: lambda n: f"temporary({expression_text(n.value)})",
-        ir.Const: lambda n: "null" if n.value is None else f"{n.value!r}:{n.type}",
-        ir.Text: lambda n: repr(n.value),
-        ir.Builtin: lambda n: n.name,
-        ir.Load: lambda n: expression_text(n.place),
-        ir.AddressOf: lambda n: f"&{expression_text(n.place)}",
-        ir.Convert: lambda n: f"<{n.type}>({expression_text(n.value)})",
-        ir.Unary: lambda n: f"({n.op}:{n.type} {expression_text(n.value)})",
-        ir.Binary: lambda n: f"({expression_text(n.left)} {n.op}:{n.type} {expression_text(n.right)})",
-        ir.Compare: lambda n: f"({expression_text(n.left)} {n.op} {expression_text(n.right)})",
-        ir.Logical: lambda n: f"({expression_text(n.left)} {n.op} {expression_text(n.right)})",
-        ir.Conditional: lambda n: (
-            f"({expression_text(n.test)} ? {expression_text(n.then)} : {expression_text(n.other)})"
-        ),
-        ir.Comma: lambda n: f"({expression_text(n.first)}, {expression_text(n.second)})",
-        ir.Offset: lambda n: (
-            f"({expression_text(n.pointer)} {'-' if n.back else '+'}:{n.type} {expression_text(n.count)})"
-        ),
-        ir.Distance: lambda n: f"({expression_text(n.left)} - {expression_text(n.right)})",
-        ir.Assign: lambda n: f"({expression_text(n.place)} = {expression_text(n.value)})",
-        ir.Update: _update,
-        ir.Call: lambda n: f"{n.name}({_arguments(n.arguments)})",
-        ir.IntrinsicCall: lambda n: f"{n.row}({_arguments(n.arguments)})",
-        ir.LibraryCall: lambda n: f"{n.name}({_arguments(n.arguments)})",
-        ir.Dispatch: lambda n: f"virtual {n.name}({_arguments(n.arguments)})",
-        ir.DynamicCast: lambda n: f"dynamic<{n.name}>({expression_text(n.value)})",
-        ir.Compose: lambda n: f"{{{_arguments(n.values)}}}",
-        ir.FunctionAddress: lambda n: f"&{n.name}",
-        ir.Invoke: lambda n: f"({expression_text(n.function)})({_arguments(n.arguments)})",
-        ir.Asm: _asm,
-    }
-)
+_STATEMENTS: Mapping[type, Callable[[Any, int], Iterator[str]]] = {
+    ir.Declare: _declare,
+    ir.Evaluate: lambda n, _: iter((expression_text(n.value),)),
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Switch: _switch,
+    ir.Break: _lines("break"),
+    ir.Continue: _lines("continue"),
+    ir.Return: _return,
+    ir.Block: _block,
+    ir.Labelled: _labelled,
+    ir.Goto: lambda n, _: iter((f"goto {n.label}",)),
+    ir.Finally: _finally,
+}
+_EXPRESSIONS: Mapping[type, Callable[[Any], str]] = {
+    ir.LocalStorage: lambda n: n.local.name,
+    ir.GlobalPlace: lambda n: n.variable.name,
+    ir.Element: lambda n: (
+        f"{expression_text(n.pointer)}[{expression_text(n.index)}]{n.space and '@' + n.space}"
+    ),
+    ir.Member: lambda n: f"{expression_text(n.base)}.{n.name}",
+    ir.Temporary: lambda n: f"temporary({expression_text(n.value)})",
+    ir.Const: lambda n: "null" if n.value is None else f"{n.value!r}:{n.type}",
+    ir.Text: lambda n: repr(n.value),
+    ir.Builtin: lambda n: n.name,
+    ir.Load: lambda n: expression_text(n.place),
+    ir.AddressOf: lambda n: f"&{expression_text(n.place)}",
+    ir.Convert: lambda n: f"<{n.type}>({expression_text(n.value)})",
+    ir.Unary: lambda n: f"({n.op}:{n.type} {expression_text(n.value)})",
+    ir.Binary: lambda n: f"({expression_text(n.left)} {n.op}:{n.type} {expression_text(n.right)})",
+    ir.Compare: lambda n: f"({expression_text(n.left)} {n.op} {expression_text(n.right)})",
+    ir.Logical: lambda n: f"({expression_text(n.left)} {n.op} {expression_text(n.right)})",
+    ir.Conditional: lambda n: (
+        f"({expression_text(n.test)} ? {expression_text(n.then)} : {expression_text(n.other)})"
+    ),
+    ir.Comma: lambda n: f"({expression_text(n.first)}, {expression_text(n.second)})",
+    ir.Offset: lambda n: (
+        f"({expression_text(n.pointer)} {'-' if n.back else '+'}:{n.type} {expression_text(n.count)})"
+    ),
+    ir.Distance: lambda n: f"({expression_text(n.left)} - {expression_text(n.right)})",
+    ir.Assign: lambda n: f"({expression_text(n.place)} = {expression_text(n.value)})",
+    ir.Update: _update,
+    ir.Call: lambda n: f"{n.name}({_arguments(n.arguments)})",
+    ir.IntrinsicCall: lambda n: f"{n.row}({_arguments(n.arguments)})",
+    ir.LibraryCall: lambda n: f"{n.name}({_arguments(n.arguments)})",
+    ir.Dispatch: lambda n: f"virtual {n.name}({_arguments(n.arguments)})",
+    ir.DynamicCast: lambda n: f"dynamic<{n.name}>({expression_text(n.value)})",
+    ir.Compose: lambda n: f"{{{_arguments(n.values)}}}",
+    ir.FunctionAddress: lambda n: f"&{n.name}",
+    ir.Invoke: lambda n: f"({expression_text(n.function)})({_arguments(n.arguments)})",
+    ir.Asm: _asm,
+}

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 from attrs import define, field, frozen
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 
 _STORES = (ir.Assign, ir.Update)
 _CALLS = (ir.Call, ir.Invoke)

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings

@@ -4,8 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import places
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Node

@@ -1,10 +1,8 @@
 """Calls: of the sources' functions, of the instruction set, of the libraries, and launches."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import arguments, objects, places
 from mlusim.frontend.bangc.lower.arguments import CONFIGURE, acts, argument, given_to, passed, takes_this
 from mlusim.frontend.bangc.lower.conversions import convert, literal
@@ -176,9 +174,10 @@ def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> ir.E
     return ir.Comma(zero, number(0, t.INT32, span), t.INT32, span)
 
 
-_ON_DEVICE: Mapping[str, Callable[[FunctionScope, Node, Declaration], ir.Expr]] = MappingProxyType(
-    {"printf": _printf, "gettimeofday": _gettimeofday}
-)
+_ON_DEVICE: Mapping[str, Callable[[FunctionScope, Node, Declaration], ir.Expr]] = {
+    "printf": _printf,
+    "gettimeofday": _gettimeofday,
+}
 """Functions of the C library that mean something else in kernels."""
 
 

@@ -4,8 +4,7 @@ import ast
 import codecs
 import math
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
 from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import converted

@@ -1,11 +1,9 @@
 """Expressions: values, each with its type, every conversion made explicit; `MAKERS` has what lowers each kind."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import acts
 from mlusim.frontend.bangc.lower import arguments, objects, places
 from mlusim.frontend.bangc.lower.conversions import convert, literal, string
@@ -322,32 +320,30 @@ def _of_host(scope: FunctionScope, node: Node) -> ir.Expr:
     return scope.refuse(what, f"{what} is of the host, not of the device; {instead}", node.span)
 
 
-MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
-    {
-        "PAREN_EXPR": _inside,
-        "UNEXPOSED_EXPR": _implicit,
-        **dict.fromkeys(_CASTS, _cast),
-        "INTEGER_LITERAL": literal,
-        "FLOATING_LITERAL": literal,
-        "CHARACTER_LITERAL": literal,
-        "CXX_BOOL_LITERAL_EXPR": literal,
-        **dict.fromkeys(("CXX_UNARY_EXPR", "SIZE_OF_PACK_EXPR"), literal),
-        "STRING_LITERAL": string,
-        "CXX_NULL_PTR_LITERAL_EXPR": _null,
-        "GNU_NULL_EXPR": _null,
-        "DECL_REF_EXPR": _name,
-        "MEMBER_REF_EXPR": _load,
-        "ARRAY_SUBSCRIPT_EXPR": _load,
-        "CXX_THIS_EXPR": _this,
-        "UNARY_OPERATOR": _unary,
-        "BINARY_OPERATOR": _binary,
-        "COMPOUND_ASSIGNMENT_OPERATOR": _compound,
-        "CONDITIONAL_OPERATOR": _conditional,
-        "INIT_LIST_EXPR": _list,
-        "COMPOUND_LITERAL_EXPR": _inside,
-        "CALL_EXPR": _called,
-        "LAMBDA_EXPR": _lambda,
-        "CXX_DYNAMIC_CAST_EXPR": _dynamic,
-        **dict.fromkeys(_OF_HOST, _of_host),
-    }
-)
+MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = {
+    "PAREN_EXPR": _inside,
+    "UNEXPOSED_EXPR": _implicit,
+    **dict.fromkeys(_CASTS, _cast),
+    "INTEGER_LITERAL": literal,
+    "FLOATING_LITERAL": literal,
+    "CHARACTER_LITERAL": literal,
+    "CXX_BOOL_LITERAL_EXPR": literal,
+    **dict.fromkeys(("CXX_UNARY_EXPR", "SIZE_OF_PACK_EXPR"), literal),
+    "STRING_LITERAL": string,
+    "CXX_NULL_PTR_LITERAL_EXPR": _null,
+    "GNU_NULL_EXPR": _null,
+    "DECL_REF_EXPR": _name,
+    "MEMBER_REF_EXPR": _load,
+    "ARRAY_SUBSCRIPT_EXPR": _load,
+    "CXX_THIS_EXPR": _this,
+    "UNARY_OPERATOR": _unary,
+    "BINARY_OPERATOR": _binary,
+    "COMPOUND_ASSIGNMENT_OPERATOR": _compound,
+    "CONDITIONAL_OPERATOR": _conditional,
+    "INIT_LIST_EXPR": _list,
+    "COMPOUND_LITERAL_EXPR": _inside,
+    "CALL_EXPR": _called,
+    "LAMBDA_EXPR": _lambda,
+    "CXX_DYNAMIC_CAST_EXPR": _dynamic,
+    **dict.fromkeys(_OF_HOST, _of_host),
+}

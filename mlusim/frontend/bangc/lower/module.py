@@ -4,8 +4,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
 from mlusim.frontend.bangc.ir.walk import falls
 from mlusim.frontend.bangc.lower import arguments, calls, objects, places, statements

@@ -3,8 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import arguments, places
 from mlusim.frontend.bangc.lower.conversions import convert, letters, string
 from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, element_of, number

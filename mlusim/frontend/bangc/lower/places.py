@@ -1,10 +1,8 @@
 """Places: what may be stored to, pointers to them, and when a variable becomes bytes of simulated memory."""
 
-from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Set as AbstractSet
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import acts
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, fixed_words, number, temporary

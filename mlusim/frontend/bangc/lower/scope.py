@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, field
 
 from mlusim.errors import shown_file
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends

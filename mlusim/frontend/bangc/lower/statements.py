@@ -3,10 +3,8 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import parts_of
 from mlusim.frontend.bangc.lower import assembly, objects, places
 from mlusim.frontend.bangc.lower.arguments import argument
@@ -564,27 +562,25 @@ def goto(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     return [ir.Goto(label, node.span)]
 
 
-_MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[ir.Statement]]] = MappingProxyType(
-    {
-        "COMPOUND_STMT": _block,
-        "NULL_STMT": _nothing,
-        "UNEXPOSED_STMT": _attributed,
-        "DECL_STMT": _declarations,
-        "IF_STMT": _if,
-        "FOR_STMT": _for,
-        "WHILE_STMT": _while,
-        "CXX_FOR_RANGE_STMT": _each,
-        "DO_STMT": _do,
-        "BREAK_STMT": _break,
-        "CONTINUE_STMT": _continue,
-        "RETURN_STMT": _return,
-        "SWITCH_STMT": _switch,
-        "GOTO_STMT": goto,
-        "CXX_TRY_STMT": _try,
-        "ASM_STMT": assembly.statement,
-        "GCC_ASM_STMT": assembly.statement,
-    }
-)
+_MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[ir.Statement]]] = {
+    "COMPOUND_STMT": _block,
+    "NULL_STMT": _nothing,
+    "UNEXPOSED_STMT": _attributed,
+    "DECL_STMT": _declarations,
+    "IF_STMT": _if,
+    "FOR_STMT": _for,
+    "WHILE_STMT": _while,
+    "CXX_FOR_RANGE_STMT": _each,
+    "DO_STMT": _do,
+    "BREAK_STMT": _break,
+    "CONTINUE_STMT": _continue,
+    "RETURN_STMT": _return,
+    "SWITCH_STMT": _switch,
+    "GOTO_STMT": goto,
+    "CXX_TRY_STMT": _try,
+    "ASM_STMT": assembly.statement,
+    "GCC_ASM_STMT": assembly.statement,
+}
 
 
 # The three parts of a ``for``: the library leaves out those that are absent without saying which.

@@ -1,14 +1,12 @@
 """Calls in C: of intrinsics, of the C library, of the instructions of inline assembly, and through pointers to functions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from mlusim.counted import plural
 from mlusim.engine.native.door import MEETS, REGISTERS, WAITS, NativeArgument, Use, door
 from mlusim.engine.native.layout import MOST_ARGUMENTS
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
@@ -159,12 +157,10 @@ def _result(node: ir.IntrinsicCall, made: str) -> str:
 
 # -- the C library -----------------------------------------------------------------------------------
 
-_IN_DOUBLE: Mapping[str, str] = MappingProxyType(
-    {
+_IN_DOUBLE: Mapping[str, str] = {
         "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fabs": "fabs",
         "round": "round_half_away",
-    }
-)  # fmt: skip
+    }  # fmt: skip
 
 
 def library(c: Rendering, node: ir.LibraryCall) -> str:

@@ -5,8 +5,7 @@ Objects outside simulated memory have one from where they come to life; a copy b
 
 from collections.abc import Iterator
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype
 from mlusim.frontend.bangc.native.rendering import Rendering
 

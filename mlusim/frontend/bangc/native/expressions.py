@@ -1,12 +1,10 @@
 """Expressions and places of the intermediate form in C."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.engine.native.layout import BUILTINS
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.native import calls, classes, records, registers, screening
 from mlusim.frontend.bangc.native.calls import assembly, intrinsic, library
 from mlusim.frontend.bangc.native.numbers import (
@@ -328,32 +326,30 @@ def _call(c: Rendering, node: ir.Call) -> str:
     return registers.kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
 
 
-_VALUES: Mapping[type, Callable[[Rendering, Any], str]] = MappingProxyType(
-    {
-        ir.Const: _const,
-        ir.Builtin: _builtin,
-        ir.Load: _load,
-        ir.AddressOf: _address_of,
-        ir.Convert: _convert,
-        ir.Unary: _unary,
-        ir.Binary: _binary,
-        ir.Compare: _compare,
-        ir.Logical: _logical,
-        ir.Conditional: _conditional,
-        ir.Comma: _comma,
-        ir.Offset: _offset,
-        ir.Distance: _distance,
-        ir.Assign: _assign,
-        ir.Update: _update,
-        ir.Call: _call,
-        ir.Text: literal_pointer,
-        ir.FunctionAddress: calls.pointer,
-        ir.Invoke: calls.invoked,
-        ir.Dispatch: classes.dispatch,
-        ir.DynamicCast: classes.dynamic,
-        ir.IntrinsicCall: intrinsic,
-        ir.LibraryCall: library,
-        ir.Compose: records.compose,
-        ir.Asm: assembly,
-    }
-)
+_VALUES: Mapping[type, Callable[[Rendering, Any], str]] = {
+    ir.Const: _const,
+    ir.Builtin: _builtin,
+    ir.Load: _load,
+    ir.AddressOf: _address_of,
+    ir.Convert: _convert,
+    ir.Unary: _unary,
+    ir.Binary: _binary,
+    ir.Compare: _compare,
+    ir.Logical: _logical,
+    ir.Conditional: _conditional,
+    ir.Comma: _comma,
+    ir.Offset: _offset,
+    ir.Distance: _distance,
+    ir.Assign: _assign,
+    ir.Update: _update,
+    ir.Call: _call,
+    ir.Text: literal_pointer,
+    ir.FunctionAddress: calls.pointer,
+    ir.Invoke: calls.invoked,
+    ir.Dispatch: classes.dispatch,
+    ir.DynamicCast: classes.dynamic,
+    ir.IntrinsicCall: intrinsic,
+    ir.LibraryCall: library,
+    ir.Compose: records.compose,
+    ir.Asm: assembly,
+}

@@ -2,8 +2,7 @@
 
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mlusim.arch.board import Arch
@@ -14,8 +13,7 @@ from mlusim.engine.native.layout import CELL_BYTES, LITERAL, MOST_CELLS
 from mlusim.engine.native.screen import Mode
 from mlusim.engine.native.stack import CIRCLES, FRAMES
 from mlusim.errors import Fault, LaunchError
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_structure
 from mlusim.frontend.bangc.ir.walk import DEEP, circles
 from mlusim.frontend.bangc.native import calls, classes, records, registers

@@ -1,15 +1,13 @@
 """Types and arithmetic of the intermediate form in C: sizes, conversions, operators with the device's rules."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.scalars import BINARY, REALS, SHIFTS, Real, most_shift
 
-IDS: Mapping[DType, int] = MappingProxyType({d: n for n, d in enumerate(MEMORY_TYPES)})
-_REALS: Mapping[str, Real] = MappingProxyType({one.c: one for one in REALS.values()})
+IDS: Mapping[DType, int] = {d: n for n, d in enumerate(MEMORY_TYPES)}
+_REALS: Mapping[str, Real] = {one.c: one for one in REALS.values()}
 
 
 class NoForm(Exception):

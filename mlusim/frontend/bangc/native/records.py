@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 from mlusim.engine.native.layout import UNSET
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, suffix
 from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA, NUMBERS

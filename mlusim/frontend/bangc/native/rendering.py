@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from mlusim.engine.native.screen import Mode
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import is_branch
 from mlusim.frontend.bangc.native.numbers import ctype
 from mlusim.kernel_frames import own_file

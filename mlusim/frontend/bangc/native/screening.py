@@ -6,8 +6,7 @@ compiler finds out itself which tests it can leave out.
 
 from collections.abc import Iterator, Sequence
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import Root, address_roots, roots, walk
 from mlusim.frontend.bangc.native import numbers
 from mlusim.frontend.bangc.native.numbers import ctype, in_cell, real

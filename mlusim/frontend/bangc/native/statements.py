@@ -1,11 +1,9 @@
 """Statements and whole functions of the intermediate form in C."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import DEEP, changed, is_counted, uses_of, walk
 from mlusim.frontend.bangc.native import classes, records, registers, screening
 from mlusim.frontend.bangc.native.expressions import in_register, name
@@ -357,22 +355,20 @@ def _labelled(c: Rendering, node: ir.Labelled, form: ir.Function) -> list[str]:
     return [*lines, ";"]
 
 
-_STATEMENTS: Mapping[type, Callable[[Rendering, Any, ir.Function], list[str]]] = MappingProxyType(
-    {
-        ir.Declare: _declare,
-        ir.Evaluate: _evaluate,
-        ir.If: _if,
-        ir.Loop: _loop,
-        ir.Switch: _switch,
-        ir.Break: _leave("break", ir.Loop, ir.Switch),
-        ir.Continue: _leave("continue", ir.Loop),
-        ir.Return: _return,
-        ir.Block: _block,
-        ir.Labelled: _labelled,
-        ir.Goto: _goto,
-        ir.Finally: _ended,
-    }
-)
+_STATEMENTS: Mapping[type, Callable[[Rendering, Any, ir.Function], list[str]]] = {
+    ir.Declare: _declare,
+    ir.Evaluate: _evaluate,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Switch: _switch,
+    ir.Break: _leave("break", ir.Loop, ir.Switch),
+    ir.Continue: _leave("continue", ir.Loop),
+    ir.Return: _return,
+    ir.Block: _block,
+    ir.Labelled: _labelled,
+    ir.Goto: _goto,
+    ir.Finally: _ended,
+}
 
 
 # Requests for memory that a function makes before its atomics need them, where its parameters say so from

@@ -1,57 +1,52 @@
 """The library's types as those of the intermediate form."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.parse.library import ClangType, Cursor, Library
 
-SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
-    {
-        2: t.VOID,
-        3: t.BOOL,
-        4: t.UINT8,
-        5: t.UINT8,
-        6: t.UINT16,
-        7: t.UINT32,
-        8: t.UINT16,
-        9: t.UINT32,
-        10: t.UINT64,
-        11: t.UINT64,
-        13: t.INT8,
-        14: t.INT8,
-        15: t.INT32,
-        16: t.INT16,
-        17: t.INT32,
-        18: t.INT64,
-        19: t.INT64,
-        21: t.FLOAT,
-        22: t.DOUBLE,
-        23: t.DOUBLE,
-        31: t.HALF,
-        32: t.HALF,
-        39: t.BFLOAT16,
-    }
-)
+SCALARS: Mapping[int, t.Arithmetic | t.Void] = {
+    2: t.VOID,
+    3: t.BOOL,
+    4: t.UINT8,
+    5: t.UINT8,
+    6: t.UINT16,
+    7: t.UINT32,
+    8: t.UINT16,
+    9: t.UINT32,
+    10: t.UINT64,
+    11: t.UINT64,
+    13: t.INT8,
+    14: t.INT8,
+    15: t.INT32,
+    16: t.INT16,
+    17: t.INT32,
+    18: t.INT64,
+    19: t.INT64,
+    21: t.FLOAT,
+    22: t.DOUBLE,
+    23: t.DOUBLE,
+    31: t.HALF,
+    32: t.HALF,
+    39: t.BFLOAT16,
+}
 CLOSURE = "(lambda"  # how the library calls the class of a lambda
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY = 111, 112, 114
-REGISTERS: Mapping[str, t.Arithmetic] = MappingProxyType(
-    {
-        "vv_float": t.FLOAT,
-        "vv_half": t.HALF,
-        "vv_bfloat16": t.BFLOAT16,
-        "vv_int8": t.INT8,
-        "vv_uint8": t.UINT8,
-        "vv_int16": t.INT16,
-        "vv_uint16": t.UINT16,
-        "vv_int32": t.INT32,
-        "vv_uint32": t.UINT32,
-        "vv_int64": t.INT64,
-        "vv_uint64": t.UINT64,
-    }
-)
+REGISTERS: Mapping[str, t.Arithmetic] = {
+    "vv_float": t.FLOAT,
+    "vv_half": t.HALF,
+    "vv_bfloat16": t.BFLOAT16,
+    "vv_int8": t.INT8,
+    "vv_uint8": t.UINT8,
+    "vv_int16": t.INT16,
+    "vv_uint16": t.UINT16,
+    "vv_int32": t.INT32,
+    "vv_uint32": t.UINT32,
+    "vv_int64": t.INT64,
+    "vv_uint64": t.UINT64,
+}
 
 
 class TypeReader:

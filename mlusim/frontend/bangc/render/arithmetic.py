@@ -3,8 +3,7 @@
 import ast
 import math
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.scalars import BINARY, COMPARE, DIVISIONS, SHIFTS, most_shift, real_type
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.arithmetic import Range
 

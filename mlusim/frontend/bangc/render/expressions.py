@@ -2,14 +2,11 @@
 
 import ast
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import is_branch, walk
-from mlusim.frontend.bangc.render import arithmetic, context
-from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render import arithmetic, build as b, context
 from mlusim.frontend.bangc.render.context import NUMBER, Context, cell, named_layout, refers
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import own_file
@@ -594,32 +591,30 @@ def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
     return b.call(b.attribute(c.variable(at.variable), "__setitem__"), b.constant(0), given)
 
 
-_VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
-    {
-        ir.Const: _const,
-        ir.Text: _text,
-        ir.Builtin: _builtin,
-        ir.Load: _loaded,
-        ir.AddressOf: _address,
-        ir.Convert: _converted,
-        ir.Unary: _unary,
-        ir.Binary: _binary,
-        ir.Compare: _compare,
-        ir.Logical: _logical,
-        ir.Conditional: _conditional,
-        ir.Comma: _comma,
-        ir.Offset: _offset,
-        ir.Distance: _distance,
-        ir.Assign: _assigned,
-        ir.Update: _updated,
-        ir.Call: _call,
-        ir.IntrinsicCall: _intrinsic,
-        ir.LibraryCall: _library,
-        ir.Compose: compose,
-        ir.FunctionAddress: _function,
-        ir.Invoke: _invoked,
-        ir.Dispatch: _dispatch,
-        ir.DynamicCast: _dynamic,
-        ir.Asm: _asm,
-    }
-)
+_VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = {
+    ir.Const: _const,
+    ir.Text: _text,
+    ir.Builtin: _builtin,
+    ir.Load: _loaded,
+    ir.AddressOf: _address,
+    ir.Convert: _converted,
+    ir.Unary: _unary,
+    ir.Binary: _binary,
+    ir.Compare: _compare,
+    ir.Logical: _logical,
+    ir.Conditional: _conditional,
+    ir.Comma: _comma,
+    ir.Offset: _offset,
+    ir.Distance: _distance,
+    ir.Assign: _assigned,
+    ir.Update: _updated,
+    ir.Call: _call,
+    ir.IntrinsicCall: _intrinsic,
+    ir.LibraryCall: _library,
+    ir.Compose: compose,
+    ir.FunctionAddress: _function,
+    ir.Invoke: _invoked,
+    ir.Dispatch: _dispatch,
+    ir.DynamicCast: _dynamic,
+    ir.Asm: _asm,
+}

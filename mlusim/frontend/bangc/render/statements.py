@@ -6,14 +6,13 @@ Statements with labels are a loop that runs once, too; a goto says at which labe
 
 import ast
 from collections.abc import Callable, Mapping
-from types import CodeType, MappingProxyType
+from types import CodeType
 from typing import Any
 
 from attrs import define, field, frozen
 
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import casts, changed, is_counted, parts_of, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.arithmetic import Range, range_of
@@ -374,22 +373,20 @@ def _ended(c: BodyContext, node: ir.Finally) -> Statements:
     return [ast.Try(suite(c, node.body, node.span), [], [], [last])]
 
 
-_STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = MappingProxyType(
-    {
-        ir.Declare: _declare,
-        ir.Evaluate: _evaluate,
-        ir.If: _if,
-        ir.Loop: _loop,
-        ir.Switch: _switch,
-        ir.Break: _break,
-        ir.Continue: _continue,
-        ir.Return: _return,
-        ir.Block: _block,
-        ir.Labelled: _labelled,
-        ir.Goto: _goto,
-        ir.Finally: _ended,
-    }
-)
+_STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = {
+    ir.Declare: _declare,
+    ir.Evaluate: _evaluate,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Switch: _switch,
+    ir.Break: _break,
+    ir.Continue: _continue,
+    ir.Return: _return,
+    ir.Block: _block,
+    ir.Labelled: _labelled,
+    ir.Goto: _goto,
+    ir.Finally: _ended,
+}
 
 
 # Locals as they come to life, by where their bytes are.

@@ -10,8 +10,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, as_elements, uint8
 from mlusim.errors import Fault, MemoryFault, RuleFault, Unsupported, UsageError
-from mlusim.frontend.bangc import scalars
-from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc import scalars, types as t
 from mlusim.frontend.bangc.ir.walk import DEEP
 from mlusim.frontend.bangc.render.context import NUMBER
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain

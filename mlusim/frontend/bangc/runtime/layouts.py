@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from mlusim.arch.dtypes import DType, uint8, uint64
@@ -521,14 +520,12 @@ def dynamic(pointer: Pointer, name: str) -> Any:
     return pointer if name in _classes(pointer.here) else NULL
 
 
-LEAVING: Mapping[str, Callable[..., Any] | type] = MappingProxyType(
-    {
-        "_c_ending": ending,
-        "_c_class": class_of,
-        "_c_dynamic": dynamic,
-        "_c_pure": lambda name: lambda *_: pure(name),
-    }
-)
+LEAVING: Mapping[str, Callable[..., Any] | type] = {
+    "_c_ending": ending,
+    "_c_class": class_of,
+    "_c_dynamic": dynamic,
+    "_c_pure": lambda name: lambda *_: pure(name),
+}
 
 
 # Constants of a kernel: what stands at file scope as ``const`` or ``__mlu_const__``.

@@ -3,7 +3,6 @@
 import math
 import struct
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,8 +39,7 @@ def _special(function: Callable[[float], float]) -> Callable[[float], float]:
     return called
 
 
-_REAL: Mapping[str, Callable[..., float]] = MappingProxyType(
-    {
+_REAL: Mapping[str, Callable[..., float]] = ({
         name: _quiet(getattr(np, ufunc))
         for name, ufunc in {
             "sqrt": "sqrt", "cbrt": "cbrt", "floor": "floor", "ceil": "ceil", "rint": "rint", "trunc": "trunc",
@@ -61,8 +59,7 @@ _REAL: Mapping[str, Callable[..., float]] = MappingProxyType(
         "erfc": math.erfc,
         "lgamma": _special(math.lgamma),
         "tgamma": _special(math.gamma),
-    }
-)  # fmt: skip
+    })  # fmt: skip
 
 
 def _scaled(x: float, n: int) -> float:
@@ -96,30 +93,28 @@ def _infinity() -> float:
     return math.inf
 
 
-LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        **_REAL,
-        **{f"{name}f": function for name, function in _REAL.items()},
-        "abs": abs,
-        "labs": abs,
-        "min": min,
-        "max": max,
-        **dict.fromkeys(("ldexp", "ldexpf"), _scaled),
-        "fmaf": _fused,
-        "lround": lambda x: int(_round(x)),
-        "lrint": round,  # to even at ties, as C's default has it
-        "signbit": lambda x: math.copysign(1.0, x) < 0,
-        "isnan": _not_a_number,
-        "isinf": lambda x: abs(x) == math.inf,
-        "isfinite": math.isfinite,
-        "__mlusim_become": become,
-        "__mlusim_unreturned": _unreturned,
-        "__builtin_inff": _infinity,
-        "__builtin_inf": _infinity,
-        "__builtin_nanf": lambda _: math.nan,
-        "__builtin_nan": lambda _: math.nan,
-        "__builtin_expect": lambda value, _: value,
-        "__builtin_huge_valf": _infinity,
-        "__builtin_popcount": lambda value: (value & 0xFFFFFFFF).bit_count(),  # a negative int is its 32 bits
-    }
-)
+LIBRARY: Mapping[str, Callable[..., Any]] = {
+    **_REAL,
+    **{f"{name}f": function for name, function in _REAL.items()},
+    "abs": abs,
+    "labs": abs,
+    "min": min,
+    "max": max,
+    **dict.fromkeys(("ldexp", "ldexpf"), _scaled),
+    "fmaf": _fused,
+    "lround": lambda x: int(_round(x)),
+    "lrint": round,  # to even at ties, as C's default has it
+    "signbit": lambda x: math.copysign(1.0, x) < 0,
+    "isnan": _not_a_number,
+    "isinf": lambda x: abs(x) == math.inf,
+    "isfinite": math.isfinite,
+    "__mlusim_become": become,
+    "__mlusim_unreturned": _unreturned,
+    "__builtin_inff": _infinity,
+    "__builtin_inf": _infinity,
+    "__builtin_nanf": lambda _: math.nan,
+    "__builtin_nan": lambda _: math.nan,
+    "__builtin_expect": lambda value, _: value,
+    "__builtin_huge_valf": _infinity,
+    "__builtin_popcount": lambda value: (value & 0xFFFFFFFF).bit_count(),  # a negative int is its 32 bits
+}

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 
 from mlusim.frontend.bangc.runtime.cnnl import elements, layers, pictures
 from mlusim.frontend.bangc.runtime.cnnl.tensors import Argument, Descriptor, StandInDevice, numbers, scalar
@@ -65,73 +64,69 @@ def _heuristic(*given: Argument) -> int:
     return 0
 
 
-_PLAIN: Mapping[str, Callable[..., int]] = MappingProxyType(
-    {
-        "Create": _make,
-        "Destroy": _done,
-        "SetQueue": _done,
-        **{f"Create{kind}": _make for kind in _KINDS},
-        **{f"Destroy{kind}": _done for kind in _KINDS},
-        **{f"Get{name}WorkspaceSize": _no_workspace for name in _WORKSPACES},
-        "GetReduceOpWorkspaceSize_v2": _no_workspace,
-        "GetNmsWorkspaceSize_v4": _no_workspace,
-        "GetPoolingWorkspaceSize_v2": _no_workspace,
-        "GetGruWorkspaceSize_v3": _no_workspace,
-        "SetTransposeDescriptor": _set_transpose,
-        "SetDCNDescriptor": pictures.set_deformed,
-        "SetConvolutionDescriptor": pictures.set_convolution,
-        "SetGruDescriptor_v2": layers.set_gru,
-        "SetPooling2dDescriptor_v2": pictures.set_pooling,
-        "SetSeqDataDescriptor": layers.set_sequence,
-        "SetMatMulDescAttr": _set_attribute,
-        "SetNmsDescAttr": _set_attribute,
-        "SetRoiAlignDescriptor_v2": pictures.set_align,
-        "SetOpTensorDescriptor": _set_op,
-        "SetReduceDescriptor_v2": _set_reduce,
-        "SetUniqueDescriptor": _done,
-        "GetMatMulAlgoHeuristic": _heuristic,
-        "GetBatchMatMulExAlgoHeuristic": _heuristic,
-        "GetMatMulHeuristicResult": _no_workspace,  # the last argument is the bytes of a workspace here, too
-        "GetBatchMatMulExHeuristicResult": _no_workspace,
-    }
-)
-_ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
-    {
-        "AddN_v2": elements.add_n,
-        "BatchMatMulEx": elements.matmul,
-        "Concat": elements.concat,
-        "ConvolutionForward": pictures.convolve,
-        "Copy_v2": elements.copy,
-        "DCNBackwardData": pictures.deformed_data_gradient,
-        "DCNBackwardWeight": pictures.deformed_weight_gradient,
-        "DCNForward": pictures.convolve_deformed,
-        "Fill_v3": elements.fill,
-        "GatherNd_v2": elements.gather,
-        "Gru_v2": layers.gru,
-        "MatMul_v2": elements.matmul,
-        "Nms_v2": pictures.nms,
-        "OpTensor": elements.op_tensor,
-        "Pad": elements.pad,
-        "PoolingForward_v2": pictures.pool,
-        "Reduce_v2": elements.reduce,
-        "RoiAlignBackward_v2": pictures.align_backward,
-        "RoiAlign_v2": pictures.align,
-        "RoiPoolingBackward": pictures.pooling_backward,
-        "RoiPoolingForward": pictures.pooling,
-        "ScatterNd_v2": elements.scatter,
-        "StridedSlice_v2": elements.strided_slice,
-        "SyncBatchNormBackwardElemt": layers.backward_elemt,
-        "SyncBatchNormBackwardElemtV2": layers.backward_elemt,
-        "SyncBatchNormElemt": layers.elemt,
-        "SyncBatchNormGatherStatsWithCounts": layers.gather_stats,
-        "SyncBatchNormStats_v2": layers.stats,
-        "SyncBatchnormBackwardReduce_v2": layers.backward_reduce,
-        "TopKTensor_v3": elements.top_k,
-        "Transform_v2": elements.transform,
-        "Transpose_v2": elements.transpose,
-        "Unique_v2": elements.unique,
-    }
-)
+_PLAIN: Mapping[str, Callable[..., int]] = {
+    "Create": _make,
+    "Destroy": _done,
+    "SetQueue": _done,
+    **{f"Create{kind}": _make for kind in _KINDS},
+    **{f"Destroy{kind}": _done for kind in _KINDS},
+    **{f"Get{name}WorkspaceSize": _no_workspace for name in _WORKSPACES},
+    "GetReduceOpWorkspaceSize_v2": _no_workspace,
+    "GetNmsWorkspaceSize_v4": _no_workspace,
+    "GetPoolingWorkspaceSize_v2": _no_workspace,
+    "GetGruWorkspaceSize_v3": _no_workspace,
+    "SetTransposeDescriptor": _set_transpose,
+    "SetDCNDescriptor": pictures.set_deformed,
+    "SetConvolutionDescriptor": pictures.set_convolution,
+    "SetGruDescriptor_v2": layers.set_gru,
+    "SetPooling2dDescriptor_v2": pictures.set_pooling,
+    "SetSeqDataDescriptor": layers.set_sequence,
+    "SetMatMulDescAttr": _set_attribute,
+    "SetNmsDescAttr": _set_attribute,
+    "SetRoiAlignDescriptor_v2": pictures.set_align,
+    "SetOpTensorDescriptor": _set_op,
+    "SetReduceDescriptor_v2": _set_reduce,
+    "SetUniqueDescriptor": _done,
+    "GetMatMulAlgoHeuristic": _heuristic,
+    "GetBatchMatMulExAlgoHeuristic": _heuristic,
+    "GetMatMulHeuristicResult": _no_workspace,  # the last argument is the bytes of a workspace here, too
+    "GetBatchMatMulExHeuristicResult": _no_workspace,
+}
+_ON_TENSORS: Mapping[str, Callable[..., int]] = {
+    "AddN_v2": elements.add_n,
+    "BatchMatMulEx": elements.matmul,
+    "Concat": elements.concat,
+    "ConvolutionForward": pictures.convolve,
+    "Copy_v2": elements.copy,
+    "DCNBackwardData": pictures.deformed_data_gradient,
+    "DCNBackwardWeight": pictures.deformed_weight_gradient,
+    "DCNForward": pictures.convolve_deformed,
+    "Fill_v3": elements.fill,
+    "GatherNd_v2": elements.gather,
+    "Gru_v2": layers.gru,
+    "MatMul_v2": elements.matmul,
+    "Nms_v2": pictures.nms,
+    "OpTensor": elements.op_tensor,
+    "Pad": elements.pad,
+    "PoolingForward_v2": pictures.pool,
+    "Reduce_v2": elements.reduce,
+    "RoiAlignBackward_v2": pictures.align_backward,
+    "RoiAlign_v2": pictures.align,
+    "RoiPoolingBackward": pictures.pooling_backward,
+    "RoiPoolingForward": pictures.pooling,
+    "ScatterNd_v2": elements.scatter,
+    "StridedSlice_v2": elements.strided_slice,
+    "SyncBatchNormBackwardElemt": layers.backward_elemt,
+    "SyncBatchNormBackwardElemtV2": layers.backward_elemt,
+    "SyncBatchNormElemt": layers.elemt,
+    "SyncBatchNormGatherStatsWithCounts": layers.gather_stats,
+    "SyncBatchNormStats_v2": layers.stats,
+    "SyncBatchnormBackwardReduce_v2": layers.backward_reduce,
+    "TopKTensor_v3": elements.top_k,
+    "Transform_v2": elements.transform,
+    "Transpose_v2": elements.transpose,
+    "Unique_v2": elements.unique,
+}
 
 
 def calls(driver: StandInDevice) -> Iterator[tuple[str, Callable[..., int]]]:
