@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, field, frozen
@@ -20,7 +20,7 @@ from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief, path_of
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Effect
+from mlusim.machine.observed import Core, Effect, Launch
 from mlusim.machine.scheduling.schedule import EFFECTS, LAND, NEXT, STOP, Decision, Director, directing
 from mlusim.machine.tensor import leaves
 from mlusim.observe.finding import Finding
@@ -29,9 +29,6 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import Run, run_case
 from mlusim.operators.spec import Operator, Thresholds
 from mlusim.programs.program import ScriptProgram
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
 
 Array = np.ndarray[Any, Any]
 ROUNDED = Thresholds(diff1=1e-5, diff2=1e-5)
@@ -122,7 +119,7 @@ class Leavings(Observer):
     def __init__(self) -> None:
         self.launches: list[LeftTensors] = []
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Begin a launch with no copies."""
         self.launches.append(LeftTensors(launch.request.kernel.name))
 
@@ -134,7 +131,7 @@ class Leavings(Observer):
             self.launches[-1].atomic = True
         return True
 
-    def launch_end(self, launch: "Launch") -> None:
+    def launch_end(self, launch: Launch) -> None:
         """Copy the tensors that the launch leaves."""
         for place, argument in enumerate(leaves(launch.request)):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
@@ -143,7 +140,7 @@ class Leavings(Observer):
                 whole = len(raw) % argument.dtype.size == 0
                 self.launches[-1].tensors[place] = raw.view(argument.dtype.dtype) if whole else raw
 
-    def fault(self, core: "Core", fault: Fault) -> None:
+    def fault(self, core: Core, fault: Fault) -> None:
         """Note how the launch has ended."""
         del core
         self.launches[-1].fault = type(fault).__name__

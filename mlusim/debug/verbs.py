@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.run.ahead import reaching
-from mlusim.debug.session import PROGRAM_ENDED
+from mlusim.debug.session import PROGRAM_ENDED, DebugSession
 from mlusim.debug.source.frames import depth_of, name_of
 from mlusim.debug.stop.steppers import (
     Finish,
@@ -24,7 +24,6 @@ from mlusim.debug.stop.stops import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, 
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.session import DebugSession
     from mlusim.machine.core import Core
 
 FAILED_HERE = (
@@ -37,26 +36,26 @@ HISTORY_BEGINS = "there is no stop before this; here the history begins"
 # -- forwards --------------------------------------------------------------------------------------
 
 
-def run(session: "DebugSession") -> Stop:
+def run(session: DebugSession) -> Stop:
     """Begin again at the first launch, and go on to the first stop."""
     rewind(session)
     return session.forward()
 
 
-def start(session: "DebugSession") -> Stop:
+def start(session: DebugSession) -> Stop:
     """Begin again, and stop at the first line of the first task."""
     rewind(session)
     return session.forward([LineStep(None)])
 
 
-def rewind(session: "DebugSession") -> Stop:
+def rewind(session: DebugSession) -> Stop:
     """Stand at the beginning of the first launch."""
     session.recorded  # noqa: B018 - refuses where there is no launch
     first = Position(1, 0)
     return session.travel(first) if session.position != first else session.stop
 
 
-def resume(session: "DebugSession", count: int = 1) -> Stop:
+def resume(session: DebugSession, count: int = 1) -> Stop:
     """Go on to the *count*-th stop, or to the end of the program."""
     for _ in range(count):
         session.forward()
@@ -65,12 +64,12 @@ def resume(session: "DebugSession", count: int = 1) -> Stop:
     return session.stop
 
 
-def step(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
+def step(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
     """Run *count* lines of the task in focus, into functions; with *everyone* lines of any task."""
     return session.forward([LineStep(_stepper(session, everyone), count)])
 
 
-def next_line(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
+def next_line(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
     """Step as `step` does, over the functions that a line calls."""
     if _outside(session):
         return session.forward([LineStep(None, count)])
@@ -78,12 +77,12 @@ def next_line(session: "DebugSession", count: int = 1, *, everyone: bool = False
     return session.forward([NextStep(None if everyone else core, frame, count)])
 
 
-def step_intrinsic(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
+def step_intrinsic(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
     """Run *count* intrinsics, scalar accesses or waits."""
     return session.forward([IntrinsicStep(_stepper(session, everyone), count)])
 
 
-def finish(session: "DebugSession") -> Stop:
+def finish(session: DebugSession) -> Stop:
     """Run until the function in focus has returned; the stop's ``value`` is what it returned."""
     core, _ = _stepping(session)
     frame = session.frame()
@@ -91,31 +90,31 @@ def finish(session: "DebugSession") -> Stop:
     return session.forward([Finish(core, frame)])
 
 
-def until(session: "DebugSession", file: str | None = None, line: int | None = None) -> Stop:
+def until(session: DebugSession, file: str | None = None, line: int | None = None) -> Stop:
     """Go on to a later line of this function, or to *line* of *file*, or out of the function; without *file* the line is in this one."""
     core, frame = _stepping(session)
     return session.forward([Until(core, frame, file or frame.f_code.co_filename, line)])
 
 
-def _stepper(session: "DebugSession", everyone: bool) -> "Core | None":
+def _stepper(session: DebugSession, everyone: bool) -> "Core | None":
     """Return the core that steps; None where whichever comes first is meant."""
     _can_step(session)
     return None if everyone or _outside(session) else _stepping(session)[0]
 
 
-def _can_step(session: "DebugSession") -> None:
+def _can_step(session: DebugSession) -> None:
     if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
         raise UsageError(PROGRAM_ENDED)
     if session.stop.error is not None:
         raise UsageError(FAILED_HERE)
 
 
-def _outside(session: "DebugSession") -> bool:
+def _outside(session: DebugSession) -> bool:
     """Return whether the task in focus is outside the kernel, before or after it; a step goes to whichever task comes first then."""
     return session.stop.kind in (LAUNCH_BEGIN, BEGIN, FINISH)
 
 
-def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
+def _stepping(session: DebugSession) -> "tuple[Core, FrameType]":
     """Return the core in focus and its innermost frame, in a run that can be stepped."""
     if session.at_host:
         session.leave_interrupt()
@@ -130,17 +129,17 @@ def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
 # -- backwards -------------------------------------------------------------------------------------
 
 
-def reverse_step_intrinsic(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
+def reverse_step_intrinsic(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
     """Go back by *count* intrinsics, scalar accesses or waits."""
     return _back(session, Intrinsics(None if everyone else _label(session)), count)
 
 
-def reverse_step(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
+def reverse_step(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
     """Go back by *count* lines of the task in focus, into functions."""
     return _back(session, Lines(None if everyone else _label(session)), count)
 
 
-def reverse_next(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
+def reverse_next(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
     """Go back by *count* lines of this function, over calls."""
     for _ in range(count):
         _back(session, Lines(None if everyone else _label(session), _depth(session)))
@@ -149,7 +148,7 @@ def reverse_next(session: "DebugSession", count: int = 1, *, everyone: bool = Fa
     return session.stop
 
 
-def reverse_finish(session: "DebugSession") -> Stop:
+def reverse_finish(session: DebugSession) -> Stop:
     """Go back to the line that called this function."""
     depth = _depth(session)
     if depth is None:
@@ -161,7 +160,7 @@ def reverse_finish(session: "DebugSession") -> Stop:
     return _back(session, Lines(_label(session), depth - 1))
 
 
-def reverse_continue(session: "DebugSession", count: int = 1) -> Stop:
+def reverse_continue(session: DebugSession, count: int = 1) -> Stop:
     """Go back to the *count*-th stop before this, in this launch or an earlier one, or to the first launch's beginning."""
     for _ in range(count):
         if not _previous_stop(session):
@@ -169,12 +168,12 @@ def reverse_continue(session: "DebugSession", count: int = 1) -> Stop:
     return session.stop
 
 
-def goto(session: "DebugSession", position: Position) -> Stop:
+def goto(session: DebugSession, position: Position) -> Stop:
     """Stand at *position*, earlier or later."""
     return session.travel(position)
 
 
-def moment_at(session: "DebugSession", launch: int, time_us: float) -> Position:
+def moment_at(session: DebugSession, launch: int, time_us: float) -> Position:
     """Return the first moment of the task in focus, or of task 0, that begins at a predicted time or later."""
     core = session.focus or "task 0"
     clock = clock_of(session.runs, launch)
@@ -186,7 +185,7 @@ def moment_at(session: "DebugSession", launch: int, time_us: float) -> Position:
     return Position(launch, moment)
 
 
-def _previous_stop(session: "DebugSession") -> bool:
+def _previous_stop(session: DebugSession) -> bool:
     """Go back to the last place at which a breakpoint stops, and return True; False where there is none."""
     session.leave_interrupt()
     limit = session.position
@@ -204,7 +203,7 @@ def _previous_stop(session: "DebugSession") -> bool:
         limit = Position(limit.launch - 1, END)
 
 
-def _back(session: "DebugSession", wanted: Stopper, count: int = 1) -> Stop:
+def _back(session: DebugSession, wanted: Stopper, count: int = 1) -> Stop:
     session.leave_interrupt()
     found = session.last_before(session.position, [wanted], count)
     if found is None:
@@ -212,12 +211,12 @@ def _back(session: "DebugSession", wanted: Stopper, count: int = 1) -> Stop:
     return session.travel(found.position, found.reasons, found.hits)
 
 
-def _label(session: "DebugSession") -> str | None:
+def _label(session: DebugSession) -> str | None:
     core = None if _outside(session) else session.core()
     return name_of(core) if core is not None else None
 
 
-def _depth(session: "DebugSession") -> int | None:
+def _depth(session: DebugSession) -> int | None:
     stack = session.stack()
     if session.stop.error is not None:
         return len(stack) or None

@@ -13,12 +13,11 @@ from mlusim.counted import plural
 from mlusim.errors import Fault, RuleFault, Unsupported, UsageError, WrongSpace
 from mlusim.formula.expr import Expr, Fact, SizeOf, symbol
 from mlusim.formula.render import to_python
-from mlusim.isa.declare import READ_FIRST
+from mlusim.isa.declare import READ_FIRST, Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
-    from mlusim.isa.declare import Intrinsic, Operand, Refused
 
 
 def environment(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +40,7 @@ def value(formula: Expr, arguments: Mapping[str, Any]) -> Any:
     return formula.evaluate(environment(arguments))
 
 
-def extent(operand: "Operand", arguments: Mapping[str, Any]) -> int:
+def extent(operand: Operand, arguments: Mapping[str, Any]) -> int:
     """Return the number of elements of *operand* in a call with *arguments*."""
     known = environment(arguments)
     known["sizeof_T"] = arguments[operand.name].view.itemsize
@@ -67,20 +66,20 @@ def _argument(leaf: Expr) -> str:
     return symbol(leaf)
 
 
-def refuse(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault:
+def refuse(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
     """Return the fault of a call of *row* with *arguments* that some check rejected."""
     fault = _diagnose(mlu, row, arguments)
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
-def refuse_here(mlu: "Mlu", row: "Intrinsic", fault: Fault) -> Fault:
+def refuse_here(mlu: "Mlu", row: Intrinsic, fault: Fault) -> Fault:
     """Complete a fault that is known already."""
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
-def unsupported(mlu: "Mlu", row: "Intrinsic") -> Fault:
+def unsupported(mlu: "Mlu", row: Intrinsic) -> Fault:
     """Return the fault of an intrinsic that the architecture, or a memory core, lacks."""
     arch = mlu.core.session.board.arch
     if mlu.core.place.memory_core and not row.memory_core:
@@ -99,7 +98,7 @@ def unsupported(mlu: "Mlu", row: "Intrinsic") -> Fault:
     return refuse_here(mlu, row, fault)
 
 
-def count_of(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> int:
+def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
     """Return *value* as a Python integer; raises a fault for what is no integer."""
     try:
         return value.__index__()  # type: ignore[no-any-return]
@@ -111,7 +110,7 @@ def count_of(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> int:
         ) from None
 
 
-def refuse_body(mlu: "Mlu", row: "Intrinsic", refused: "Refused", arguments: Mapping[str, Any]) -> Fault:
+def refuse_body(mlu: "Mlu", row: Intrinsic, refused: Refused, arguments: Mapping[str, Any]) -> Fault:
     """Return the fault of a call whose data the body of *row* refused."""
     fault: Fault = RuleFault(str(refused), operand=refused.operand, legal=refused.legal)
     if refused.needs is not None and refused.operand is not None:
@@ -193,7 +192,7 @@ def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str)
 C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # of the scalars that know their C type
 
 
-def constant(mlu: "Mlu", row: "Intrinsic", name: str, view: View, value: object) -> Any:
+def constant(mlu: "Mlu", row: Intrinsic, name: str, view: View, value: object) -> Any:
     """*value* as an element of *view*, converted as C does; raises a fault for what is no number."""
     try:
         if value.__class__ is int or isinstance(value, (int, float, np.generic)):
@@ -216,7 +215,7 @@ def _scalar_hint(value: object) -> str | None:
     return "load it with [0] if the first element is meant" if isinstance(value, Ptr) else None
 
 
-def typed(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> tuple[Any, DType]:
+def typed(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType]:
     """Return a scalar whose own type decides the instruction: (the scalar, its element type)."""
     if isinstance(value, int):
         # An int of Python stands for an int of C, and wraps as one.
@@ -240,7 +239,7 @@ def typed(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> tuple[Any, DTy
 # -- what a check has to say -----------------------------------------------------------------------
 
 
-def _diagnose(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault:
+def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
     first: View | None = None
     generation = mlu.core.session.board.arch.generation
     for operand in row.operands.values():
@@ -263,22 +262,22 @@ def _diagnose(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fau
     )
 
 
-def _contradiction(row: "Intrinsic") -> Fault:
+def _contradiction(row: Intrinsic) -> Fault:
     """Return the fault of a check that fired although every rule holds; it would be an error of mlusim."""
     return Fault(f"an operand was refused although each rule of {row.name} holds", hint="please report this")
 
 
-def _is_either(row: "Intrinsic", name: str) -> bool:
+def _is_either(row: Intrinsic, name: str) -> bool:
     return any(p.name == name and p.kind == "either" for p in row.parameters)
 
 
-def spaces(operand: "Operand") -> str:
+def spaces(operand: Operand) -> str:
     """Return the memories that *operand* may lie in, in words."""
     return " or ".join(space.name for space in operand.spaces)
 
 
 def check_kind(
-    row: "Intrinsic", operand: "Operand", view: View, first: View | None, generation: int
+    row: Intrinsic, operand: Operand, view: View, first: View | None, generation: int
 ) -> Fault | None:
     """Return the fault of an operand in the wrong memory or of the wrong type; *first* gives the common type."""
     name = operand.name
@@ -307,7 +306,7 @@ def check_kind(
     return None
 
 
-def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any], bang_arch: int) -> Fault | None:
+def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any], bang_arch: int) -> Fault | None:
     spans = {}
     for operand in row.operands.values():
         pointer = arguments[operand.name]
@@ -335,9 +334,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any], bang_arch: int
     return _check_overlap(row, spans, bang_arch)
 
 
-def _check_overlap(
-    row: "Intrinsic", spans: Mapping[str, tuple[Ptr, int, int]], bang_arch: int
-) -> Fault | None:
+def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]], bang_arch: int) -> Fault | None:
     targets = [o.name for o in row.operands.values() if o.access != "read" and o.name in spans]
     for source in row.overlap:
         how = row.overlap_on(source, bang_arch)
@@ -358,7 +355,7 @@ def _check_overlap(
     return None
 
 
-def check_rules(row: "Intrinsic", arguments: Mapping[str, Any], generation: int) -> Fault | None:
+def check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
     """Return the fault of the first rule of *row* that is broken."""
     known = environment(arguments)
     for rule in row.rules:
@@ -369,7 +366,7 @@ def check_rules(row: "Intrinsic", arguments: Mapping[str, Any], generation: int)
     return None
 
 
-def _check_alignment(row: "Intrinsic", arguments: Mapping[str, Any], generation: int) -> Fault | None:
+def _check_alignment(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
     for operand in row.operands.values():
         pointer = arguments[operand.name]
         if generation != 2 or operand.name not in row.aligned or not isinstance(pointer, Ptr):

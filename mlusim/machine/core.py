@@ -15,7 +15,7 @@ from mlusim.kernel_frames import kernel_site
 from mlusim.machine.hub import Hub
 from mlusim.machine.observed import Launch, Site, Step, Sync, TaskPlace
 from mlusim.machine.scheduling.renewal import Placements, begin, forget, renew, run
-from mlusim.machine.scheduling.scheduler import frames_here
+from mlusim.machine.scheduling.scheduler import Scheduler, frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
 from mlusim.memory.regions import Placement
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.scheduling.carrier import Carrier
     from mlusim.machine.scheduling.schedule import Choices
-    from mlusim.machine.scheduling.scheduler import Scheduler
 
 
 class Owner(Launch, Protocol):
@@ -37,7 +36,7 @@ class Owner(Launch, Protocol):
 
     effects: str
     hub: Hub
-    scheduler: "Scheduler"
+    scheduler: Scheduler
     printed: list[str]
     locks: dict[tuple[int, int], Any]  # the mutexes that are held, and the core that holds each
     compiled: bool

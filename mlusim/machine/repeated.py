@@ -6,7 +6,7 @@ where the arguments are numbers, all that it does follows from them, the board, 
 
 import struct
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,6 @@ from mlusim.machine.limits import Limit
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mlusim.machine.session import Request, Session
     from mlusim.machine.tally import Tally
 
@@ -103,7 +101,7 @@ def repeatable(
     return Repeatable(request, key, tuple(watching), interested[0])
 
 
-def _exactly(arguments: Iterable[Any]) -> "Iterable[tuple[type, Any] | None]":
+def _exactly(arguments: Iterable[Any]) -> Iterable[tuple[type, Any] | None]:
     """Yield the type and the bits of each number in *arguments*; None of anything else."""
     for argument in arguments:
         kind = type(argument)

@@ -8,7 +8,7 @@ for want of it, and, at the instruction that mixed lanes, when what it was mixed
 import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from attrs import evolve, frozen
@@ -18,7 +18,7 @@ from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
-from mlusim.machine.observed import Effect, Site, Step, TensorStore
+from mlusim.machine.observed import Core, Effect, Launch, Screen, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, SRAM
@@ -41,9 +41,6 @@ from mlusim.observe.value_flow import (
     trail,
     unread,
 )
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch, Screen
 
 ABSORBING = frozenset(
     {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
@@ -130,7 +127,7 @@ class UnsetVariable:
     __slots__ = ("checker", "core", "name", "site")
     sources: tuple[Access, ...] = ()  # no bytes
 
-    def __init__(self, checker: "InitCheck", core: "Core", name: str) -> None:
+    def __init__(self, checker: "InitCheck", core: Core, name: str) -> None:
         self.checker = checker
         self.core = core
         self.name = name
@@ -180,7 +177,7 @@ class InitCheck(Checker):
 
     # -- memory comes and goes -----------------------------------------------------------------
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
         self._compiled = launch.request.kernel.compiled
@@ -189,7 +186,7 @@ class InitCheck(Checker):
         for allocation in launch.given:
             self._shadows[allocation] = _remembered(allocation)
 
-    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+    def screen_begin(self, launch: Launch, screen: Screen) -> bool:
         """Hand over the flags of tensors of which some byte has no value."""
         for allocation in launch.given:
             shadow = _remembered(allocation)
@@ -197,12 +194,12 @@ class InitCheck(Checker):
                 screen.lack(allocation, shadow.tell_lacking)
         return super().screen_begin(launch, screen)
 
-    def screen_end(self, screen: "Screen") -> bool:
+    def screen_end(self, screen: Screen) -> bool:
         """A tensor that was stored to has a value in every byte, or C knows which stores left some out."""
         partly = (a for a, flags in screen.lacking() if screen.stored(a) and flags.view(np.bool_).any())
         return all(screen.stores(allocation) is not None for allocation in partly)
 
-    def screened(self, screen: "Screen") -> None:
+    def screened(self, screen: Screen) -> None:
         """Keep what is known of the tensors."""
         stores = {}
         for allocation, flags in screen.lacking():
@@ -216,12 +213,12 @@ class InitCheck(Checker):
                 self._shadows[allocation].fill(whole)
         self._keep(stores)
 
-    def declare(self, core: "Core", allocation: Allocation) -> None:
+    def declare(self, core: Core, allocation: Allocation) -> None:
         """Note that memory is fresh, with nothing stored yet."""
         del core
         self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
 
-    def task_end(self, core: "Core") -> None:
+    def task_end(self, core: Core) -> None:
         """Forget the task's memory, and the cluster's with its last task."""
         self._tell_loaded(core)
         shared = [cluster.sram for cluster in core.union.clusters]
@@ -237,20 +234,20 @@ class InitCheck(Checker):
             for allocation in arena.allocations:
                 self._shadows.pop(allocation, None)
 
-    def fault(self, core: "Core", fault: Fault) -> None:
+    def fault(self, core: Core, fault: Fault) -> None:
         """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
         if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
             self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
         self._keep()
 
-    def error(self, core: "Core", error: BaseException) -> None:
+    def error(self, core: Core, error: BaseException) -> None:
         """Keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
         del core, error
         self._keep()
 
-    def launch_end(self, launch: "Launch") -> None:
+    def launch_end(self, launch: Launch) -> None:
         """Keep what is known of the tensors."""
         del launch
         self._keep()
@@ -399,7 +396,7 @@ class InitCheck(Checker):
             core.hub.renew()
 
     def taken(
-        self, core: "Core", value: object, variable: str = ""
+        self, core: Core, value: object, variable: str = ""
     ) -> "UndefinedScalar | UnsetVariable | None":
         """Follow *value* where it is a scalar without a value that code of BANG C has just loaded, or an unset *variable*'s."""
         if variable:
@@ -410,7 +407,7 @@ class InitCheck(Checker):
             return None
         return held
 
-    def _tell_loaded(self, *cores: "Core") -> None:
+    def _tell_loaded(self, *cores: Core) -> None:
         """Report the scalars that *cores* have loaded: what became of them is not known."""
         for core in cores:
             held = self._loaded.pop(core, None)
@@ -472,7 +469,7 @@ class InitCheck(Checker):
         shadow.put(target, np.zeros(target.nbytes, np.bool_))
         shadow.wrote(target, effect, whole=False)
 
-    def hand(self, core: "Core", scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
+    def hand(self, core: Core, scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
         """The next instruction of *core* called *name* is given *scalar* as a value."""
         self._handed[core] = name, scalar
         core.hub.renew()
@@ -588,7 +585,7 @@ class InitCheck(Checker):
         return context, note, hint, tuple(places(hops))
 
 
-def _refused(core: "Core", fault: Fault) -> Effect:
+def _refused(core: Core, fault: Fault) -> Effect:
     """Return the instruction of *fault* as it would have been announced."""
     name = (fault.intrinsic or "").lstrip("_")
     row, site = ISA[name], Site(fault.file or "<unknown>", fault.line or 0)

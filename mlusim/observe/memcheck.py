@@ -5,7 +5,7 @@ turns the fault into a finding that names the neighbours, and adds what the mach
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from attrs import define, field, frozen
@@ -26,17 +26,12 @@ from mlusim.errors import (
 )
 from mlusim.isa.factors import LANES, laid_out
 from mlusim.isa.tensor import FILTERS
-from mlusim.machine.observed import Effect, Site, Step
-from mlusim.memory.allocation import Allocation
+from mlusim.machine.observed import Core, Effect, Kernel, Launch, Screen, Site, Step
+from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Kernel, Launch, Screen
-    from mlusim.memory.allocation import StackVariable
-
 
 LINE = 128  # bytes that the vector unit takes in a cycle
 MOST_SHOWN = 4  # variables on the stack
@@ -59,18 +54,18 @@ class MemCheck(Checker):
     name = "memcheck"
     screens = Screened.MEMORY
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
         self._known = _Neighbours(launch.given)
         self._on_stack = launch.request.kernel.on_stack
 
-    def declare(self, core: "Core", allocation: Allocation) -> None:
+    def declare(self, core: Core, allocation: Allocation) -> None:
         """Learn a variable that the kernel declares: one more neighbour of accesses that miss."""
         del core
         self._known.add(allocation)
 
-    def task_end(self, core: "Core") -> None:
+    def task_end(self, core: Core) -> None:
         """Ask whether the stack has room for the local variables, beside all that the task has declared."""
         variables = self._on_stack
         if variables and not core.place.memory_core:
@@ -93,14 +88,14 @@ class MemCheck(Checker):
             return False
         return True
 
-    def fault(self, core: "Core", fault: Fault) -> None:
+    def fault(self, core: Core, fault: Fault) -> None:
         """Tell the fault as a finding, and what the task would have had to hear at its end."""
         self.task_end(core)
         rule = next((name for kind, name in RULE_OF if isinstance(fault, kind)), None)
         if rule is not None:
             self.report((rule, fault.file, fault.line), lambda: self._refused(rule, core, fault))
 
-    def _refused(self, rule: str, core: "Core", fault: Fault) -> Finding:
+    def _refused(self, rule: str, core: Core, fault: Fault) -> Finding:
         context = [] if fault.legal is None else [f"legal: {fault.legal}"]
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += self._known.around(fault.address, fault.space)
@@ -140,16 +135,16 @@ class MemCheckFilters(MemCheck):
 
     screens = Screened.MEMORY
 
-    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+    def screen_begin(self, launch: Launch, screen: Screen) -> bool:
         """Keep filters that are laid out, which are of interest to later launches, too."""
         return RESHAPE not in _rows(launch.request.kernel) and super().screen_begin(launch, screen)
 
-    def screened(self, screen: "Screen") -> None:
+    def screened(self, screen: Screen) -> None:
         """Forget the copies of the launch."""
         del screen
         self._layouts.linear.clear()
 
-    def repeats(self, kernel: "Kernel") -> bool:
+    def repeats(self, kernel: Kernel) -> bool:
         """Return whether *kernel* neither lays filters out, which is of interest to later launches, nor uses them."""
         return not any(row == RESHAPE or row in FILTERS for row in _rows(kernel)) and super().repeats(kernel)
 
@@ -157,12 +152,12 @@ class MemCheckFilters(MemCheck):
         super().__init__(notes=notes)
         self._layouts = Layouts()  # of all launches: a kernel may lay filters out for those that follow
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Forget the copies of a launch that a fault has ended."""
         super().launch_begin(launch)
         self._layouts.linear.clear()
 
-    def task_end(self, core: "Core") -> None:
+    def task_end(self, core: Core) -> None:
         """Forget the copies to the WRAM of the task, which has ended or not."""
         super().task_end(core)
         self._layouts.linear.pop(core, None)
@@ -183,7 +178,7 @@ class MemCheckNotes(MemCheckFilters):
     def __init__(self) -> None:
         super().__init__(notes=True)
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Ask the architecture whether alignment is a rule, which the machine enforces, or advice."""
         super().launch_begin(launch)
         self._advice = launch.board.arch.generation > 2
@@ -202,12 +197,12 @@ class MemCheckNotes(MemCheckFilters):
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
 
 
-def _rows(kernel: "Kernel") -> Collection[str]:
+def _rows(kernel: Kernel) -> Collection[str]:
     """Return the intrinsics that *kernel* reaches, where it is one of BANG C."""
     return getattr(getattr(kernel, "plan", None), "rows", ())
 
 
-def _beyond_the_stack(core: "Core", variables: Sequence["StackVariable"], room: int) -> Finding:
+def _beyond_the_stack(core: Core, variables: Sequence["StackVariable"], room: int) -> Finding:
     largest = max(variables, key=lambda v: v.nbytes)
     total = sum(v.nbytes for v in variables)
     alone = largest.nbytes > room
@@ -306,7 +301,7 @@ class _Neighbours:
             )
 
 
-def region_label(core: "Core", fault: Fault) -> Iterator[str]:
+def region_label(core: Core, fault: Fault) -> Iterator[str]:
     """Say in which region of a placed plan the operand of a fault begins."""
     for placement in core.plans:
         if fault.address is None or fault.space != placement.allocation.space.name:

@@ -7,7 +7,7 @@ and atomics on a common word put anything in order (`mlusim.observe.races.sharin
 import functools
 from collections import deque
 from collections.abc import Collection, Hashable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
-from mlusim.machine.observed import Effect, Site, Step, Sync
+from mlusim.machine.observed import Core, Effect, Launch, Screen, Site, Step, Sync
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -23,9 +23,6 @@ from mlusim.observe.races.blame import Blame, Court, Handing, Withheld
 from mlusim.observe.races.clocks import Clocks, Segment
 from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, spelled, wait_for
 from mlusim.observe.races.sharing import ATOMIC, READ, WORD, WRITE, Conflict, Party, Sharing, in_order
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch, Screen
 
 DOES = {READ: "reads", ATOMIC: "changes", WRITE: "writes"}
 TELLS = {
@@ -43,7 +40,7 @@ class RaceCheck(Checker):
     name = "racecheck"
     screens = Screened.RACE
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Begin with no task."""
         super().launch_begin(launch)
         self._times = 1  # how often what is judged happened
@@ -62,7 +59,7 @@ class RaceCheck(Checker):
             self._clocks.keep_log()
             self._sharing.whole = True
 
-    def screen_end(self, screen: "Screen") -> bool:
+    def screen_end(self, screen: Screen) -> bool:
         """Ask whether everything that tasks share is in order."""
         clocks = Clocks()
         for tasks in screen.met:
@@ -72,7 +69,7 @@ class RaceCheck(Checker):
                 clocks.begin()
         return all(in_order(table, clocks) for _, table in screen.shared())
 
-    def screened(self, screen: "Screen") -> None:
+    def screened(self, screen: Screen) -> None:
         """Judge what C has found that may be in no order on a core, and let go of what a launch begins with."""
         for window in screen.unordered():
             order = self._orders[window.core] = PipeOrder()
@@ -85,13 +82,13 @@ class RaceCheck(Checker):
         self._times = 1
         self._cores, self._tasks, self._orders = [], {}, {}
 
-    def task_begin(self, core: "Core") -> None:
+    def task_begin(self, core: Core) -> None:
         """Begin a task without accesses."""
         self._tasks[core] = self._clocks.begin()
         self._cores.append(core)
         self._orders[core] = PipeOrder()
 
-    def task_end(self, core: "Core") -> None:
+    def task_end(self, core: Core) -> None:
         """End a task, and the SRAM of its clusters with the last one."""
         del self._orders[core]
         if self._idle is not None:
@@ -100,17 +97,17 @@ class RaceCheck(Checker):
             ended = (allocation for cluster in core.union.clusters for allocation in cluster.sram.allocations)
             self._sharing.forget(ended)
 
-    def fault(self, core: "Core", fault: Fault) -> None:
+    def fault(self, core: Core, fault: Fault) -> None:
         """Report the conflicts found so far."""
         del core, fault
         self._sharing.judge()
 
-    def error(self, core: "Core", error: BaseException) -> None:
+    def error(self, core: Core, error: BaseException) -> None:
         """Report the conflicts found so far."""
         del core, error
         self._sharing.judge()
 
-    def launch_end(self, launch: "Launch") -> None:
+    def launch_end(self, launch: Launch) -> None:
         """Judge what there is, and let go of the cores."""
         del launch
         self._sharing.judge()
@@ -178,7 +175,7 @@ class RaceCheck(Checker):
             self._clash(order, effect, clash)
         return bool(clashes)
 
-    def _catch_up(self, core: "Core", order: PipeOrder) -> None:
+    def _catch_up(self, core: Core, order: PipeOrder) -> None:
         """Learn what scalar code and the vector unit have done since the last look."""
         blamed = self._blamed.get(core)
         for step in core.fresh_steps():
@@ -203,7 +200,7 @@ class RaceCheck(Checker):
             if len(sync.participants) > 1:
                 self._clocks.meet((self._tasks[core] for core in sync.participants), self._barrier(sync))
 
-    def _wait(self, core: "Core", pipes: tuple[str, ...], sync: Sync) -> None:
+    def _wait(self, core: Core, pipes: tuple[str, ...], sync: Sync) -> None:
         order = self._orders[core]
         self._catch_up(core, order)
         if sync.waiting:
@@ -245,7 +242,7 @@ class RaceCheck(Checker):
             self._idle.useful.add(place_of_sync(sync, sync.core))
         self._release(sync.core, task, key)
 
-    def _release(self, core: "Core", task: int, key: object) -> None:
+    def _release(self, core: Core, task: int, key: object) -> None:
         """Let others know what the task did, unless some of it is still on its way to shared memory."""
         if not self._orders[core].shared:
             self._clocks.release(task, key)
@@ -495,7 +492,7 @@ class IdleSyncs:
 
     # -- what happens --------------------------------------------------------------------------
 
-    def wait(self, core: "Core", place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
+    def wait(self, core: Core, place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
         """Take note of a sync at *place*, before *order* learns of it."""
         self.seen[place] = self.seen.get(place, 0) + 1
         if place in self.useful:
@@ -518,12 +515,12 @@ class IdleSyncs:
             self.useful |= needed
             self._behind[effect.core] = deque(entry for entry in entries if entry[0] not in needed)
 
-    def publish(self, core: "Core") -> None:
+    def publish(self, core: Core) -> None:
         """Let other tasks know *core*'s past: a sync that finished stores to shared memory was needed."""
         entries = self._behind.get(core, ())
         self.useful.update(place for place, closed in entries if closed.shared)
 
-    def end(self, core: "Core") -> None:
+    def end(self, core: Core) -> None:
         """Forget the past of *core*, whose task has ended."""
         self._behind.pop(core, None)
 
@@ -540,7 +537,7 @@ class IdleSyncs:
         return ((place, count) for place, count in self.seen.items() if place not in self.useful)
 
 
-def place_of_sync(sync: Sync, core: "Core") -> SyncPlace:
+def place_of_sync(sync: Sync, core: Core) -> SyncPlace:
     """Return the place at which *core* is, in *sync*."""
     return SyncPlace(sync.name, Site(*core.site()))
 

@@ -1,15 +1,11 @@
 """valuecheck: numbers of BANG C that arithmetic changes without a word."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from mlusim.engine.native.screen import Screened
-from mlusim.machine.observed import Site, ValueChange
+from mlusim.machine.observed import Core, Launch, Site, ValueChange
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
 
 _SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = {
     "narrowed": (
@@ -60,12 +56,12 @@ class ValueCheck(Checker):
         """Return whether the kernel of the last launch is one of BANG C."""
         return self._of_c
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Note what the kernel is written in."""
         super().launch_begin(launch)
         self._of_c = launch.request.kernel.compiled
 
-    def value(self, core: "Core", change: ValueChange, site: Site) -> None:
+    def value(self, core: Core, change: ValueChange, site: Site) -> None:
         """Note a number that has changed."""
         say, hint = _SAID[change.rule]
 

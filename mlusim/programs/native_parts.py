@@ -21,8 +21,8 @@ from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
 from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
-from mlusim.machine.native.screen import Overwritten, PartChoices, TaskParts
-from mlusim.machine.observed import Site
+from mlusim.machine.native.screen import Overwritten, PartChoices, PartRecord, Screen, TaskParts
+from mlusim.machine.observed import Launch, Screen as Observed, Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import MOST_WRITERS
 from mlusim.observe.checker import Allowed
@@ -33,8 +33,6 @@ from mlusim.programs.pointer_frames import Chain, Frames, Held
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import BangKernel
     from mlusim.machine.native.run import NativeProgram
-    from mlusim.machine.native.screen import PartRecord, Screen
-    from mlusim.machine.observed import Launch, Screen as Observed
     from mlusim.machine.session import Session
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
@@ -148,30 +146,30 @@ class PartsQuestion(Observer):
     screens = Screened.PARTS
     program: "NativeProgram"
 
-    def __init__(self, choices: "Mapping[tuple[int, bool], PartChoices] | None" = None) -> None:
+    def __init__(self, choices: Mapping[tuple[int, bool], PartChoices] | None = None) -> None:
         self._choices = choices
         self.tasks: Sequence[TaskParts] = ()
         self.overwritten: Sequence[Overwritten] = ()
 
-    def screen_begin(self, launch: "Launch", screen: "Observed") -> bool:
+    def screen_begin(self, launch: Launch, screen: Observed) -> bool:
         """Remember what the numbers of the program mean."""
         self.program = cast("Session", launch).native.program
         record = _record_of(screen)
         record.choices = self._choices or {}
         return True
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: Launch) -> None:
         """Refuse a launch that Python makes.  Raises `UnclearPart`."""
         if cast("Session", launch).native is None:
             raise UnclearPart("the launch is not one for C")
 
-    def screened(self, screen: "Observed") -> None:
+    def screened(self, screen: Observed) -> None:
         """Take over what *screen* has kept."""
         record = _record_of(screen)
         self.tasks, self.overwritten = record.tasks(), list(record.overwritten.values())
 
 
-def _record_of(screen: "Observed") -> "PartRecord":
+def _record_of(screen: Observed) -> PartRecord:
     return cast("Screen", screen).parts
 
 
@@ -260,7 +258,7 @@ class _Parts:
             first.setdefault(part.offset, extents.number(part) + 1)
         return sorted(first.items())
 
-    def choices(self) -> "Mapping[tuple[int, bool], PartChoices]":
+    def choices(self) -> Mapping[tuple[int, bool], PartChoices]:
         """Return the parts that the accesses of each task belong to.  Raises `UnclearPart`."""
         made = {}
         for one, rows in self._reached:
@@ -284,7 +282,7 @@ class _Parts:
                 extents.tell(by, of, Site(*sites[one.written]), Site(*sites[one.read]), one.task, one.nbytes)
         return Overlaps(tuple(evolve(f, kernel=kernel) for f in extents.findings), extents.allowed)
 
-    def _ways(self, one: "TaskParts") -> "Iterator[tuple[Any, list[Chain]]]":
+    def _ways(self, one: TaskParts) -> Iterator[tuple[Any, list[Chain]]]:
         """Yield each row of what was touched, and the ways to its array."""
         places: dict[tuple[int, int], dict[Any, Held]] = {}
         locals_ = self._program.followed[1]
@@ -304,7 +302,7 @@ class _Parts:
             yield entry, self._frames.ways(stacks[key], name, int(entry["given"]))
 
     def _stack(
-        self, one: "TaskParts", context: int, site: int, places: Mapping[tuple[int, int], Mapping[Any, Held]]
+        self, one: TaskParts, context: int, site: int, places: Mapping[tuple[int, int], Mapping[Any, Held]]
     ) -> Iterator[_Call]:
         """Yield the calls from the innermost, which is at *site*."""
         inner: str | None = None

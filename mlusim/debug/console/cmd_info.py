@@ -1,10 +1,10 @@
 """The command `info`, and its views of the machine."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import plural
 from mlusim.debug import values
-from mlusim.debug.console.command import LOOKING, Command, declared_as, pairs, table
+from mlusim.debug.console.command import LOOKING, Command, CommandContext, declared_as, pairs, table
 from mlusim.debug.look import regions
 from mlusim.debug.look.c_shown import shown_local, shown_variables
 from mlusim.debug.look.clock import clock_of
@@ -13,7 +13,7 @@ from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.look.places import names_of
 from mlusim.debug.source.frames import full_name, line_of, name_of, parameters_of, parse_name, place_of
-from mlusim.debug.stop.stops import Watchpoint
+from mlusim.debug.stop.stops import Breakpoint, Watchpoint
 from mlusim.debug.stop.value_watch import ValueWatch, described
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_scope import macros_of
@@ -23,11 +23,8 @@ from mlusim.report.quantities import size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import FrameType
-    from typing import Any
 
-    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
-    from mlusim.debug.stop.stops import Breakpoint
 
 
 SHORT = {
@@ -39,7 +36,7 @@ SHORT = {
 BAR = 32  # columns of a bar
 
 
-def info(console: "CommandContext", words: str) -> str:
+def info(console: CommandContext, words: str) -> str:
     """Show one of the views."""
     name, _, rest = words.partition(" ")
     found = [view for view in INFO if view.startswith(name)] if name else []
@@ -160,7 +157,7 @@ def _locals(session: "DebugSession", words: str) -> str:
 
 def _declared(
     session: "DebugSession", frame: "FrameType", held: "Mapping[str, Any]"
-) -> "list[tuple[str, str]]":
+) -> list[tuple[str, str]]:
     """Return the variables of *frame* whose values are *held*, as the source declares them, with these values."""
     scope = c_scope(frame, beyond=True)
     types = {} if scope is None else scope.types()

@@ -4,7 +4,7 @@ import linecache
 from typing import TYPE_CHECKING
 
 from mlusim.debug.console.cmd_stop import apply
-from mlusim.debug.console.command import LOOKING, Command, table
+from mlusim.debug.console.command import LOOKING, Command, CommandContext, table
 from mlusim.debug.look.describe import effect_text, where_text
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.frames import full_name, line_of, name_of, parse_name, place_of
@@ -13,13 +13,12 @@ from mlusim.debug.stop.stops import LineLocation
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 AROUND = 5  # lines of source shown before and after the current one
 
 
-def where(console: "CommandContext", words: str) -> str:
+def where(console: CommandContext, words: str) -> str:
     """Show the stack of the current task."""
     del words
     session = console.session
@@ -36,17 +35,17 @@ def where(console: "CommandContext", words: str) -> str:
     return "\n".join([who, *lines])
 
 
-def up(console: "CommandContext", words: str) -> str:
+def up(console: CommandContext, words: str) -> str:
     """Move to the caller's frame."""
     return _level(console.session, console.session.level + _steps(words))
 
 
-def down(console: "CommandContext", words: str) -> str:
+def down(console: CommandContext, words: str) -> str:
     """Move to the frame of the function called."""
     return _level(console.session, console.session.level - _steps(words))
 
 
-def frame_(console: "CommandContext", words: str) -> str:
+def frame_(console: CommandContext, words: str) -> str:
     """Move to a frame by its number."""
     if words and not words.isdigit():
         raise UsageError(f"{words!r} is no number of a frame; `where` shows them")
@@ -70,7 +69,7 @@ def _level(session: "DebugSession", level: int) -> str:
     return f"frame {level}, {where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)}"
 
 
-def list_(console: "CommandContext", words: str) -> str:
+def list_(console: CommandContext, words: str) -> str:
     """Show the source around a line; without a place the lines after those shown last at this stop."""
     session = console.session
     # Only at the same stop does `list` go on from the lines shown last; at another it begins at the line there.
@@ -170,7 +169,7 @@ def listing(session: "DebugSession", file: str, line: int, before: int, behind: 
     return "\n".join(lines)
 
 
-def task(console: "CommandContext", words: str) -> str:
+def task(console: CommandContext, words: str) -> str:
     """Look at another task."""
     session = console.session
     if words.startswith("apply "):
@@ -193,7 +192,7 @@ def task(console: "CommandContext", words: str) -> str:
     return f"{text}\n{line}\t{source}" if source else text
 
 
-def history(console: "CommandContext", words: str) -> str:
+def history(console: CommandContext, words: str) -> str:
     """Show the last operations."""
     session = console.session
     given = words.split()

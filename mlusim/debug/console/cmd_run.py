@@ -4,21 +4,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlusim.debug import verbs
-from mlusim.debug.console.command import BACK, RUNNING, Command
+from mlusim.debug.console.command import BACK, RUNNING, Command, CommandContext
 from mlusim.debug.locations import break_at
 from mlusim.debug.source.functions import find_line
 from mlusim.debug.stop.stops import END, Position, Stop, parse_time
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 
-def _counted(verb: "Callable[..., Stop]") -> "Callable[[CommandContext, str], str]":
+def _counted(verb: Callable[..., Stop]) -> Callable[[CommandContext, str], str]:
     """Return the command of a verb that takes ``[N] [all]``: a count, and whether the steps of every task count."""
 
-    def command(console: "CommandContext", words: str) -> str:
+    def command(console: CommandContext, words: str) -> str:
         count, everyone = _count_all(words)
         verb(console.session, count, everyone=everyone)
         return console.stop_text()
@@ -26,10 +25,10 @@ def _counted(verb: "Callable[..., Stop]") -> "Callable[[CommandContext, str], st
     return command
 
 
-def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[CommandContext, str], str]":
+def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> Callable[[CommandContext, str], str]:
     """Return the command of a verb that takes ``[N]``."""
 
-    def command(console: "CommandContext", words: str) -> str:
+    def command(console: CommandContext, words: str) -> str:
         count, everyone = _count_all(words)
         if everyone:
             raise UsageError("every task goes on anyway; give a count, or nothing")
@@ -39,10 +38,10 @@ def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[Command
     return command
 
 
-def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> "Callable[[CommandContext, str], str]":
+def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> Callable[[CommandContext, str], str]:
     """Return the command of a verb without arguments."""
 
-    def command(console: "CommandContext", words: str) -> str:
+    def command(console: CommandContext, words: str) -> str:
         if words:
             raise UsageError(f"{name} takes no argument, and got {words!r}")
         verb(console.session)
@@ -51,7 +50,7 @@ def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> "Callable[[Comma
     return command
 
 
-def until(console: "CommandContext", words: str) -> str:
+def until(console: CommandContext, words: str) -> str:
     """Run to a later line."""
     session = console.session
     file, line = None, None
@@ -66,7 +65,7 @@ def until(console: "CommandContext", words: str) -> str:
     return console.stop_text()
 
 
-def advance(console: "CommandContext", words: str) -> str:
+def advance(console: CommandContext, words: str) -> str:
     """Run to a place once."""
     session = console.session
     if not words:
@@ -83,7 +82,7 @@ def advance(console: "CommandContext", words: str) -> str:
     return console.stop_text()
 
 
-def goto(console: "CommandContext", words: str) -> str:
+def goto(console: CommandContext, words: str) -> str:
     """Go to any moment, forwards or back."""
     session = console.session
     launch, _, moment = words.rpartition(":")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mlusim.debug.console.command import STOPPING, Command
+from mlusim.debug.console.command import STOPPING, Command, CommandContext
 from mlusim.debug.locations import break_at, doubt, set_condition as change_condition, watch_at
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.source.frames import name_of, parse_name
@@ -14,7 +14,6 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.session import DebugSession
 
 
@@ -23,27 +22,27 @@ _TASK = re.compile(r"\s+task\s+(?P<task>\d+\s*m?)$")
 _COUNT = re.compile(r"\s+ignore\s+(?P<count>\d+)$")
 
 
-def break_(console: "CommandContext", words: str) -> str:
+def break_(console: CommandContext, words: str) -> str:
     """Stop at a place."""
     return _set(console.session, words, temporary=False)
 
 
-def tbreak(console: "CommandContext", words: str) -> str:
+def tbreak(console: CommandContext, words: str) -> str:
     """Stop at a place once."""
     return _set(console.session, words, temporary=True)
 
 
-def watch(console: "CommandContext", words: str) -> str:
+def watch(console: CommandContext, words: str) -> str:
     """Stop before bytes are written."""
     return _watch(console.session, words, writes=True, reads=False)
 
 
-def rwatch(console: "CommandContext", words: str) -> str:
+def rwatch(console: CommandContext, words: str) -> str:
     """Stop before bytes are read."""
     return _watch(console.session, words, writes=False, reads=True)
 
 
-def awatch(console: "CommandContext", words: str) -> str:
+def awatch(console: CommandContext, words: str) -> str:
     """Stop before bytes are read or written."""
     return _watch(console.session, words, writes=True, reads=True)
 
@@ -100,7 +99,7 @@ def _told(session: "DebugSession", made: Breakpoint) -> str:
 # -- changing them -----------------------------------------------------------------------------------
 
 
-def delete(console: "CommandContext", words: str) -> str:
+def delete(console: CommandContext, words: str) -> str:
     """Forget breakpoints, all or those that are named."""
     chosen = _chosen(console.session, words)
     for made in chosen:
@@ -108,12 +107,12 @@ def delete(console: "CommandContext", words: str) -> str:
     return f"{len(chosen)} deleted"
 
 
-def enable(console: "CommandContext", words: str) -> str:
+def enable(console: CommandContext, words: str) -> str:
     """Let breakpoints stop again."""
     return _switch(console.session, words, on=True)
 
 
-def disable(console: "CommandContext", words: str) -> str:
+def disable(console: CommandContext, words: str) -> str:
     """Keep breakpoints from stopping."""
     return _switch(console.session, words, on=False)
 
@@ -125,7 +124,7 @@ def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
     return "\n".join(described(made) for made in chosen)
 
 
-def set_condition(console: "CommandContext", words: str) -> str:
+def set_condition(console: CommandContext, words: str) -> str:
     """Give a breakpoint a condition, or take it away."""
     number, _, text = words.partition(" ")
     made = _one(console.session, number)
@@ -134,7 +133,7 @@ def set_condition(console: "CommandContext", words: str) -> str:
     return described(made)
 
 
-def ignore(console: "CommandContext", words: str) -> str:
+def ignore(console: CommandContext, words: str) -> str:
     """Pass over the next hits of a breakpoint."""
     number, _, count = words.partition(" ")
     made = _one(console.session, number)
@@ -182,7 +181,7 @@ value, line by line: it stops behind the line that has changed it, with the old 
 `all` in every task that is in the function), and goes on with the next call of the function."""
 
 
-def commands(console: "CommandContext", words: str) -> str:
+def commands(console: CommandContext, words: str) -> str:
     """Return the commands that are executed where a breakpoint stops."""
     number, _, rest = words.partition(" ")
     if not number:
@@ -198,7 +197,7 @@ def commands(console: "CommandContext", words: str) -> str:
     return f"commands for breakpoint {number}, one a line, until `end`"
 
 
-def attach(console: "CommandContext", number: int, lines: list[str]) -> None:
+def attach(console: CommandContext, number: int, lines: list[str]) -> None:
     """Keep *lines* as the commands of a breakpoint; forget those that it had where there are none."""
     kept = [line.strip() for line in lines if line.strip()]
     console.attached[number] = kept
@@ -206,13 +205,13 @@ def attach(console: "CommandContext", number: int, lines: list[str]) -> None:
         del console.attached[number]
 
 
-def told(console: "CommandContext", number: int) -> str:
+def told(console: CommandContext, number: int) -> str:
     """Return the commands that are executed at a breakpoint."""
     lines = console.attached.get(number, [])
     return f"breakpoint {number}: {'; '.join(lines) if lines else 'no commands'}"
 
 
-def save(console: "CommandContext", words: str) -> str:
+def save(console: CommandContext, words: str) -> str:
     """Write the breakpoints to a file, as commands."""
     kind, _, name = words.partition(" ")
     if kind not in ("breakpoints", "b") or not name.strip():
@@ -222,7 +221,7 @@ def save(console: "CommandContext", words: str) -> str:
     return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
 
 
-def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
+def _lines(console: CommandContext, made: Breakpoint) -> Iterator[str]:
     """Yield the commands that set a breakpoint again."""
     location, place = made.location, made.words
     verb = "tbreak" if made.temporary else "break"
@@ -245,7 +244,7 @@ def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
         yield "disable $"
 
 
-def apply(console: "CommandContext", words: str) -> str:
+def apply(console: CommandContext, words: str) -> str:
     """Run one command for several tasks, one after the other."""
     who, _, line = words.partition(" ")
     session = console.session
@@ -261,9 +260,7 @@ def apply(console: "CommandContext", words: str) -> str:
     return "\n".join(_applied(console, session, chosen, line.strip()))
 
 
-def _applied(
-    console: "CommandContext", session: "DebugSession", chosen: list[str], line: str
-) -> Iterator[str]:
+def _applied(console: CommandContext, session: "DebugSession", chosen: list[str], line: str) -> Iterator[str]:
     # Compared by identity: a later stop at an equal place is another one.
     before, stop = (session.focus, session.level), session.stop
     for name in chosen:

@@ -14,7 +14,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_values import Enumerator, Letter, Truth
+from mlusim.frontend.bangc.c_values import Enumerator, Letter, Truth, Typed
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, Object, PointerArray, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Items, see
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -22,7 +22,6 @@ from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.c_scope import FrameNames
-    from mlusim.frontend.bangc.c_values import Typed
     from mlusim.machine.core import Core
 
 
@@ -95,7 +94,7 @@ class CValue(Parted):
             return kind.count
         return len(_fields(kind.to if isinstance(kind, t.Pointer) else kind))
 
-    def parts(self, first: int = 0, stop: int | None = None) -> "list[tuple[str, str, Any]]":
+    def parts(self, first: int = 0, stop: int | None = None) -> list[tuple[str, str, Any]]:
         """Return its members or elements: the name, the text that selects it in an expression (``.name``, ``[3]``), and the value.
 
         Nothing is loaded: the bytes are looked at.
@@ -175,7 +174,7 @@ def elements_from(
     return CValue(held, t.Array(kind, count), scope.module.enumerations)
 
 
-def _begun(found: "Typed") -> tuple[Any, t.Type, int] | None:
+def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:
     """Return where elements begin, their type, and how many there are; None for numbers in memory."""
     held, kind = found.value, found.type
     if isinstance(kind, t.Pointer):

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import define, evolve, field
 
 from mlusim.debug.look.describe import access_text, named, value_text
-from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte, Origin, OriginSearch
+from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte, Logged, Origin, OriginSearch
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.launches import Edit
 from mlusim.debug.run.trail import EVENTS, LoadedBytes, LoadLog, Trail, TrailEnd
@@ -38,7 +38,6 @@ from mlusim.frontend.bangc.types import INT8
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
-    from mlusim.debug.look.origins import Logged
     from mlusim.debug.run.runs import LaunchRun, RunMaker
 
 WINDOWS = (1 << 12, 1 << 14, 1 << 16, END)
@@ -322,7 +321,7 @@ class CauseSearch(BeyondBytes):
 
     def _definition(
         self, followed: _Followed, where: int, name: str, path: tuple[str, ...], at: int
-    ) -> "tuple[int, int, Store | None] | None":
+    ) -> tuple[int, int, Store | None] | None:
         """Return the last write of a local before *at*: the activation, the statement, and the store; no store where a pointer wrote it."""
         active = followed.trail.activations[where]
         for n, event, piece in followed.before(where, at):
@@ -347,7 +346,7 @@ class CauseSearch(BeyondBytes):
 
     def _by_calls(
         self, followed: _Followed, where: int, event: int, kind: str, name: str, path: tuple[str, ...]
-    ) -> "tuple[int, int, Store] | None":
+    ) -> tuple[int, int, Store] | None:
         """Return the last write by a function that a statement has called with the address of a variable."""
         piece = followed.trail.events[event].piece
         for site in () if piece is None else piece.calls:
@@ -367,7 +366,7 @@ class CauseSearch(BeyondBytes):
         argument: int,
         root: tuple[str, ...],
         path: tuple[str, ...],
-    ) -> "tuple[int, int, Store] | None":
+    ) -> tuple[int, int, Store] | None:
         """Return the last write, in functions that a statement has called, through the address that was given as an argument."""
         if not _overlap(root, path):
             return None
@@ -381,7 +380,7 @@ class CauseSearch(BeyondBytes):
 
     def _through(
         self, followed: _Followed, where: int, pointer: str, path: tuple[str, ...], at: int
-    ) -> "tuple[int, int, Store] | None":
+    ) -> tuple[int, int, Store] | None:
         """Return the last write before *at* through a pointer or reference of an activation."""
         for _, event, piece in followed.before(where, at):
             for store in reversed(piece.stores):
@@ -695,11 +694,11 @@ class CauseSearch(BeyondBytes):
 
     # -- scalars of instructions -----------------------------------------------------------------
 
-    def reach(self, launch: int, logged: "Logged", moment: int) -> None:
+    def reach(self, launch: int, logged: Logged, moment: int) -> None:
         """Make the trail that leads to a write: the scalars that it was made of are earlier in the same trail."""
         self._follow(name_of(logged.core), Position(launch, moment))
 
-    def add(self, made: Origin, launch: int, logged: "Logged", depth: int) -> None:
+    def add(self, made: Origin, launch: int, logged: Logged, depth: int) -> None:
         """Add to *made*, a write of memory, the scalars that it was made of, and the test that led to it."""
         label = name_of(logged.core)
         followed = self._follow(label, Position(launch, made.moment))

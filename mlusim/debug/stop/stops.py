@@ -19,14 +19,13 @@ from attrs import define, field, frozen
 from mlusim.arch.dtypes import DType
 from mlusim.debug.source.frames import name_of, owner_of, place_of
 from mlusim.kernel_frames import function_of
-from mlusim.machine.observed import Step
+from mlusim.machine.observed import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
-    from mlusim.machine.observed import Effect
 
 # No launch has so many moments; as an integer it compares as later than every moment that there is.
 END = 1 << 60
@@ -86,7 +85,7 @@ class Op(NamedTuple):
     kind: str
     core: "Core | None"
     name: str
-    effect: "Effect | None" = None
+    effect: Effect | None = None
 
 
 @define(eq=False)

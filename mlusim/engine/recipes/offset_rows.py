@@ -5,18 +5,14 @@ Where such an operand lies is known when its offsets have been read, which block
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, uint32
 from mlusim.engine.recipes import steps
-from mlusim.isa.declare import Parameter
+from mlusim.isa.declare import Intrinsic, Offsets, Parameter
 from mlusim.memory.space import GDRAM, NRAM, NRAM2NRAM, Direction, Space
-
-if TYPE_CHECKING:
-    from mlusim.isa.declare import Intrinsic, Offsets
 
 # -- what is asked -----------------------------------------------------------------------------------
 
@@ -299,14 +295,14 @@ OffsetStep = (
 # -- the recipes ---------------------------------------------------------------------------------------
 
 
-def offset_steps(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
+def offset_steps(row: Intrinsic) -> "Iterator[steps.Step | OffsetStep]":
     """Return the steps of *row*, some operand of which lies where data say."""
     if row.offsets is None:
         return _repeating(row)
     return _updating(row) if row.atomic else _moving(row, row.offsets)
 
 
-def _arguments(row: "Intrinsic") -> Arguments:
+def _arguments(row: Intrinsic) -> Arguments:
     """Return the arguments of *row* by their names: those in C's forms behind the ones that all forms have."""
     front = [p.name for p in row.given if p.kind != "rest"]
     forms = next((p.c for p in row.given if p.kind == "rest"), None) or ("",)
@@ -326,7 +322,7 @@ def _mask(names: tuple[str, ...]) -> tuple[Pointing, ...]:
     return (Pointing("bitmask", NRAM, "is None"),) if "bitmask" in names else ()
 
 
-def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetStep]":
+def _moving(row: Intrinsic, at: Offsets) -> "Iterator[steps.Step | OffsetStep]":
     """Yield the steps of a gather or a scatter."""
     given = _arguments(row)
     scatters = at.operand == "dst"
@@ -364,7 +360,7 @@ def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetSte
     yield steps.Count()
 
 
-def _updating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
+def _updating(row: Intrinsic) -> "Iterator[steps.Step | OffsetStep]":
     """Yield the steps of a discrete atomic."""
     given = _arguments(row)
     count = given.names[-1]
@@ -405,7 +401,7 @@ def _updating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
     yield SpinPlaces()
 
 
-def _repeating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
+def _repeating(row: Intrinsic) -> "Iterator[steps.Step | OffsetStep]":
     """Yield the steps of pieces that are repeated as often as a vector of bytes says."""
     yield _counts("size", "count")
     operands = ("dst", "src", "repeats")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.arch.board import Pipe
+from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.dtypes import as_dtype
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_rows import Copy, copy_of
@@ -19,7 +19,6 @@ from mlusim.memory.space import GDRAM, GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.time.work import VECTOR_BYTES
 
 if TYPE_CHECKING:
-    from mlusim.arch.board import Arch
     from mlusim.engine.recipes.steps import Step
     from mlusim.isa.declare import Intrinsic, Operand
 
@@ -32,7 +31,7 @@ class LaunchPolicy:
     effect there.  ``noted`` keeps every instruction for timelines and lines.
     """
 
-    arch: "Arch"
+    arch: Arch
     memory_core: bool = False
     compiled: bool = False
     noted: bool = False

@@ -30,8 +30,8 @@ from mlusim.engine.refuse import (
 )
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
-from mlusim.formula.expr import ONE
-from mlusim.isa.declare import CallStyle, Operand, Passes, Refused
+from mlusim.formula.expr import ONE, Expr
+from mlusim.isa.declare import CallStyle, Operand, Parameter, Passes, Refused
 from mlusim.kernel_frames import caller
 from mlusim.memory.pointer import KINDS, Ptr
 from mlusim.time import copy_costs, quantities, work
@@ -39,8 +39,6 @@ from mlusim.time.work import VECTOR_BYTES as LINE
 
 if TYPE_CHECKING:
     from mlusim.engine.recipes.recipe import Recipe
-    from mlusim.formula.expr import Expr
-    from mlusim.isa.declare import Parameter
 
 NO_DEFAULT = inspect.Parameter.empty
 Lines = Iterator[str]
@@ -130,7 +128,7 @@ class Writer:
         """The statement behind a check that fails."""
         return f"raise refuse(mlu, row, {self.arguments})"
 
-    def expression(self, o: Operand, formula: "Expr") -> str:
+    def expression(self, o: Operand, formula: Expr) -> str:
         """Render an extent, a step or a cost of the row, in terms of the generated code."""
         width = f"v{self.at[o.name]}.itemsize"
         return in_code(formula, {"sizeof_T": width, "generation": str(self.arch.generation)})
@@ -411,7 +409,7 @@ def _body(writer: Writer, step: steps.CallBody) -> Lines:
     yield f"    raise refuse_body(mlu, row, refused, {writer.arguments}) from None"
 
 
-def _given(writer: Writer, p: "Parameter") -> str:
+def _given(writer: Writer, p: Parameter) -> str:
     if p.kind == "generation":
         return str(writer.arch.generation)
     if p.name in writer.at:

@@ -22,7 +22,7 @@ from mlusim.engine.native.screen import Suspicion
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import BYTES, Register
-from mlusim.machine.cluster import Union
+from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal
 from mlusim.machine.native.seat import Seat, Start, give, taken
@@ -35,7 +35,6 @@ from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.quantities import COUNTS, LOADS, STORES, TRAFFIC, WORK, CopyLoad
 
 if TYPE_CHECKING:
-    from mlusim.machine.cluster import Cluster
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.native.screen import Looks
@@ -52,13 +51,13 @@ class RegisterInC(Register):
         self._raw = np.frombuffer(memoryview((ctypes.c_uint8 * BYTES).from_address(address)), np.uint8)
 
     @property
-    def values(self) -> "np.ndarray[Any, Any] | None":
+    def values(self) -> np.ndarray[Any, Any] | None:
         """Its elements; None where nothing has written it."""
         unset = self._raw[: len(layout.UNSET)].tobytes() == layout.UNSET
         return None if unset else self._raw.view(self.dtype.dtype)
 
     @values.setter
-    def values(self, elements: "np.ndarray[Any, Any] | None") -> None:
+    def values(self, elements: np.ndarray[Any, Any] | None) -> None:
         assert elements is not None
         self._raw.view(self.dtype.dtype)[:] = elements
 
@@ -132,9 +131,7 @@ class NativeCore(Core):
     session: "Session"
     in_python = False
 
-    def __init__(
-        self, session: "Session", place: TaskPlace, union: "Union", cluster: "Cluster | None"
-    ) -> None:
+    def __init__(self, session: "Session", place: TaskPlace, union: Union, cluster: Cluster | None) -> None:
         self.c: Any = None
         super().__init__(session, place, union, cluster)
         self._numbers: dict[Allocation, int] = {}
@@ -301,7 +298,7 @@ class NativeCore(Core):
             for allocation in () if heap is None else tuple(heap.kept.values()):
                 self.pointer(self.bind(allocation, uint8))
 
-    def renew(self, place: TaskPlace, union: "Union") -> None:
+    def renew(self, place: TaskPlace, union: Union) -> None:
         """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""
         start, seat = self._start, self.seat
         assert start is not None
@@ -344,7 +341,7 @@ class NativeCore(Core):
             self.seat = self.c = self._start = self._chain = None
             self._locals.clear()
 
-    def _sit(self, seat: "Seat") -> None:
+    def _sit(self, seat: Seat) -> None:
         session, mlu, tally = self.session, self.mlu, self.session.tally
         directions = self._loaded.directions(
             mlu.directions, idle=not self.place.memory_core and session.policies[0].compiled

@@ -31,7 +31,7 @@ from mlusim.engine.native.screen import (
     Screened,
     Suspicion,
 )
-from mlusim.isa.declare import Flow
+from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import Effect, Site, Step, Sync, TaskPlace, TensorStore
@@ -42,7 +42,6 @@ from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 from mlusim.time.log import WAITS
 
 if TYPE_CHECKING:
-    from mlusim.isa.declare import Intrinsic
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import NativeProgram
 
@@ -153,8 +152,8 @@ class Looks(Protocol):
     def begin(self, core: "NativeCore") -> None: ...
     def again(self, core: "NativeCore") -> None: ...
     def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]: ...
-    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None: ...
-    def executed(self, core: "NativeCore", row: "Intrinsic") -> None: ...
+    def row(self, core: "NativeCore", row: Intrinsic, given: Sequence[Any], *, native: bool) -> None: ...
+    def executed(self, core: "NativeCore", row: Intrinsic) -> None: ...
     def allows(self, given: Sequence[Any]) -> bool: ...
     def suspected(self, core: "NativeCore", why: int) -> None: ...
 
@@ -254,7 +253,7 @@ class _Reading:
         if name == "sync_compute":
             yield Sync(spelled, self._core, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name))
 
-    def _step(self, operands: Noted, row: "Intrinsic | None") -> tuple[Step, bool]:
+    def _step(self, operands: Noted, row: Intrinsic | None) -> tuple[Step, bool]:
         """Return the step of an event, and whether Python has it once, however often it runs."""
         if row is None:
             once = not self._memories[int(operands[0]["alloc"])].space.shared
@@ -271,7 +270,7 @@ class _Reading:
             raise Suspicion
         return step, True
 
-    def _made(self, operands: Noted, row: "Intrinsic | None") -> Step:
+    def _made(self, operands: Noted, row: Intrinsic | None) -> Step:
         reads: list[Access] = []
         writes: list[Access] = []
         for _, _, _, how, alloc, low, size, more, step in sorted(
@@ -341,7 +340,7 @@ class Windows:
 
 def note(
     core: "NativeCore",
-    row: "Intrinsic",
+    row: Intrinsic,
     how: int,
     reads: Sequence[Access] = (),
     writes: Sequence[Access] = (),
@@ -576,7 +575,7 @@ class Screen(Observer):
             flags = self._own.setdefault(core, {})[allocation] = no_values(allocation)
         return (0 if flags is None else int(flags.ctypes.data) + HEAD), key
 
-    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
+    def row(self, core: "NativeCore", row: Intrinsic, given: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*, which has no C, or is *native* and has none for what it is *given*."""
         if row.name == WAIT:
             flags = [*given, *[True] * (6 - len(given))]
@@ -588,7 +587,7 @@ class Screen(Observer):
             self.hopeless = not native
             raise Suspicion
 
-    def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
+    def executed(self, core: "NativeCore", row: Intrinsic) -> None:
         """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
         watch = cast("Any", core.mlu.watch)
         if row.name not in (WAIT, *HARMLESS) and not watch.heard:
@@ -679,7 +678,7 @@ class Screen(Observer):
         """Return a copy of the rows of accesses, in their order."""
         return self._accesses[1 : 1 + int(self._accesses[0, 0])].copy()
 
-    def keys_for(self, part: "Screen") -> "np.ndarray[Any, np.dtype[np.int64]]":
+    def keys_for(self, part: "Screen") -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the number of each memory here, by its number in *part*."""
         return np.array([self._keys.setdefault(a, len(self._keys)) for a in part._keys], np.int64)  # noqa: SLF001 - of its kind
 
@@ -724,7 +723,7 @@ class Screen(Observer):
             self._store(int(row["site"]), went) for row in rows for went in (row["last"], row["furthest"])
         )
 
-    def _store(self, site: int, went: "np.void") -> TensorStore:
+    def _store(self, site: int, went: np.void) -> TensorStore:
         row = int(went["row"])
         name, spelled = ("scalar store",) * 2 if row < 0 else (ROWS[row], f"__{ROWS[row]}")
         label = self._labels[went["segment"]]

@@ -4,11 +4,11 @@ import itertools
 import linecache
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.observed import Site
+from mlusim.machine.observed import Core, Site
 from mlusim.memory.footprint import Ints
 from mlusim.observe.races.pipes import Remedy
 from mlusim.observe.races.sharing import (
@@ -24,9 +24,6 @@ from mlusim.observe.races.sharing import (
     Sharing,
     Statement,
 )
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import Core
 
 # -- the search for a place at which a barrier puts accesses in order, tried out on the recorded run ---
 
@@ -72,7 +69,7 @@ class Accused(NamedTuple):
 class Recorded:
     """The accesses that *sharing* holds, made by *cores*: a task each."""
 
-    def __init__(self, sharing: Sharing, cores: "Sequence[Core]") -> None:
+    def __init__(self, sharing: Sharing, cores: Sequence[Core]) -> None:
         self._sharing = sharing
         self._cores = cores
         self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
@@ -312,7 +309,7 @@ class Recorded:
             found = self._grouped[scope] = groups, members
         return found
 
-    def _group(self, core: "Core", scope: str) -> int:
+    def _group(self, core: Core, scope: str) -> int:
         if scope == LAUNCH:
             return 0
         if core.union.block or (scope.endswith("_ipu") and core.place.memory_core):
@@ -368,7 +365,7 @@ class Blame:
         ] = {}  # what is missing for which memory, and where that was told
         self._cuts: dict[Cut, None] = {}
 
-    def judge(self, conflicts: list[Conflict], cores: "Sequence[Core]") -> None:
+    def judge(self, conflicts: list[Conflict], cores: Sequence[Core]) -> None:
         """Tell *conflicts*, which were found together, between tasks that *cores* ran."""
         left: list[Conflict] = []
         for conflict in sorted(conflicts, key=lambda conflict: conflict.second.time):

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
@@ -21,10 +21,7 @@ from mlusim.frontend.bangc.lower.scope import (
     number,
 )
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
-from mlusim.frontend.bangc.parse.unit import broken_in, referred
-
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.parse.unit import ParsedFile
+from mlusim.frontend.bangc.parse.unit import ParsedFile, broken_in, referred
 
 _NAMED = ("FUNCTION_DECL", "CXX_METHOD")  # what a form has the signatures of, on the host
 _SPACES = ("nram", "wram", "sram", "ldram")
@@ -56,7 +53,7 @@ class LoweredFunction(FunctionScope):
 class Lowering:
     """The lowering of one file."""
 
-    def __init__(self, unit: "ParsedFile") -> None:
+    def __init__(self, unit: ParsedFile) -> None:
         self.unit = unit
         types = unit.reader.types
         self.module = ir.TranslationUnit(
@@ -266,7 +263,7 @@ class Lowering:
         return ir.Call(symbol, made.name, (), made.type, made.span)
 
 
-def _flat(value: ir.Expr | None, kind: t.Type) -> "list[Any]":
+def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
     """Return the scalars of a value in order of memory; None for one that is no constant."""
     if isinstance(kind, t.Record) and kind.union:
         return [None]
@@ -455,7 +452,7 @@ def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Sta
     return made
 
 
-def lower(unit: "ParsedFile") -> tuple[ir.TranslationUnit, set[str]]:
+def lower(unit: ParsedFile) -> tuple[ir.TranslationUnit, set[str]]:
     """*unit* in the intermediate form, and the records whose destructors, of templates, are to be asked for.
 
     What does not translate has a problem and no body.
