@@ -11,105 +11,38 @@ import numpy as np
 from mlusim.arch.dtypes import uint8
 from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, binary, demand, intrinsic, with_scalar
 
-bang_eq = binary(
-    "__bang_eq",
-    np.equal,
-    "Equal: ``dst[i] = src0[i] == src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, comparisons",
-)
-bang_ne = binary(
-    "__bang_ne",
-    np.not_equal,
-    "Not equal: ``dst[i] = src0[i] != src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, comparisons",
-)
-bang_lt = binary(
-    "__bang_lt",
-    np.less,
-    "Less: ``dst[i] = src0[i] < src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, comparisons",
-)
-bang_le = binary(
-    "__bang_le",
-    np.less_equal,
-    "Less or equal: ``dst[i] = src0[i] <= src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, comparisons",
-)
-bang_gt = binary(
-    "__bang_gt",
-    np.greater,
-    "Greater: ``dst[i] = src0[i] > src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, comparisons",
-)
-bang_ge = binary(
-    "__bang_ge",
-    np.greater_equal,
-    "Greater or equal: ``dst[i] = src0[i] >= src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, comparisons",
-)
-bang_eq_scalar = with_scalar(
-    "__bang_eq_scalar",
-    np.equal,
-    "Equal to a scalar: ``dst[i] = src[i] == value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    source="vendor declaration header, comparisons",
-)
-bang_ne_scalar = with_scalar(
-    "__bang_ne_scalar",
-    np.not_equal,
-    "Not equal to a scalar: ``dst[i] = src[i] != value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    source="vendor declaration header, comparisons",
-)
-bang_lt_scalar = with_scalar(
-    "__bang_lt_scalar",
-    np.less,
-    "Less than a scalar: ``dst[i] = src[i] < value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    source="vendor declaration header, comparisons",
-)
-bang_le_scalar = with_scalar(
-    "__bang_le_scalar",
-    np.less_equal,
-    "Less than or equal to a scalar: ``dst[i] = src[i] <= value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    source="vendor declaration header, comparisons",
-)
-bang_gt_scalar = with_scalar(
-    "__bang_gt_scalar",
-    np.greater,
-    "Greater than a scalar: ``dst[i] = src[i] > value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    source="vendor declaration header, comparisons",
-)
-bang_ge_scalar = with_scalar(
-    "__bang_ge_scalar",
-    np.greater_equal,
-    "Greater than or equal to a scalar: ``dst[i] = src[i] >= value``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, comparisons",
+SOURCE = "vendor declaration header, comparisons"
+
+
+def _compare(spelling: str, ufunc: Callable[..., Any], word: str, sign: str) -> Intrinsic:
+    doc = f"{word}: ``dst[i] = src0[i] {sign} src1[i]``, 1 or 0."
+    return binary(spelling, ufunc, doc, NUMBERS, dtypes_2xx=FLOATS, source=SOURCE)
+
+
+def _compare_scalar(
+    spelling: str, ufunc: Callable[..., Any], word: str, sign: str, **properties: Any
+) -> Intrinsic:
+    doc = f"{word} a scalar: ``dst[i] = src[i] {sign} value``, 1 or 0."
+    return with_scalar(spelling, ufunc, doc, NUMBERS, source=SOURCE, **properties)
+
+
+bang_eq = _compare("__bang_eq", np.equal, "Equal", "==")
+bang_ne = _compare("__bang_ne", np.not_equal, "Not equal", "!=")
+bang_lt = _compare("__bang_lt", np.less, "Less", "<")
+bang_le = _compare("__bang_le", np.less_equal, "Less or equal", "<=")
+bang_gt = _compare("__bang_gt", np.greater, "Greater", ">")
+bang_ge = _compare("__bang_ge", np.greater_equal, "Greater or equal", ">=")
+bang_eq_scalar = _compare_scalar("__bang_eq_scalar", np.equal, "Equal to", "==", since=322)
+bang_ne_scalar = _compare_scalar("__bang_ne_scalar", np.not_equal, "Not equal to", "!=", since=322)
+bang_lt_scalar = _compare_scalar("__bang_lt_scalar", np.less, "Less than", "<", since=322)
+bang_le_scalar = _compare_scalar("__bang_le_scalar", np.less_equal, "Less than or equal to", "<=", since=322)
+bang_gt_scalar = _compare_scalar("__bang_gt_scalar", np.greater, "Greater than", ">", since=322)
+bang_ge_scalar = _compare_scalar(
+    "__bang_ge_scalar", np.greater_equal, "Greater than or equal to", ">=", dtypes_2xx=FLOATS
 )
 
 
-def _bits(spelling: str, ufunc: Callable[..., Any], formula: str, **properties: Any) -> Intrinsic:
+def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
     """``(dst, src0, src1, elem_count)`` with one bit for each element."""
 
     def body(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
@@ -140,7 +73,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str, **properties: 
                 (2,),
             ),
         ),
-        **{"source": "vendor declaration header, comparisons"} | properties,
+        source=SOURCE,
     )(body)
 
 

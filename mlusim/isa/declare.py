@@ -512,36 +512,19 @@ class RowDeclaration:
         returns, result = result_of(body, (self.c or {}).get("return"))
         ways = {"whole": self.whole, "tail": self.tail, "piece": self.pieces, "free": self.overlap_free}
         return Intrinsic(
-            spelling=self.spelling,
             parameters=parameters,
             operands=MappingProxyType(operands),
             body=body,
             doc=body.__doc__ or "",
-            pipe=self.pipe,
-            flow=self.flow,
             cost=self.cost or _default_cost(operands),
-            rules=self.rules,
             same=tuple(operands) if self.same is True else (self.same or ()),
             overlap=_overlap(operands, self.in_place, ways),
             void=MappingProxyType(dict(self.void or {})),
             call=CallStyle.BODY,
-            since=self.since,
-            not_on=self.not_on,
             returns=returns,
             result=result,
-            memory_core=self.memory_core,
-            atomic=self.atomic,
-            control=self.control,
-            form=self.form,
-            certainty=self.certainty,
-            source=self.source,
             aligned=tuple(operands) if self.aligned is True else (self.aligned or ()),
-            approximation=self.approximation,
-            overload=self.overload,
-            elements=self.elements,
-            offsets=self.offsets,
-            native=self.native,
-            passes=self.passes,
+            **{name: getattr(self, name) for name in _AS_GIVEN},
         )
 
     def _operands(self, parameters: Iterable[Parameter]) -> dict[str, Operand]:
@@ -563,6 +546,12 @@ class RowDeclaration:
             )
         return operands
 
+
+# The columns that a row has as its declaration gives them.
+_AS_GIVEN = (
+    "spelling", "pipe", "flow", "rules", "since", "not_on", "memory_core", "atomic", "control", "form", "certainty", "source",
+    "approximation", "overload", "elements", "offsets", "native", "passes",
+)  # fmt: skip
 
 intrinsic = RowDeclaration  # as files of rows write it: ``@intrinsic("__bang_add", ...)``
 
@@ -627,9 +616,7 @@ def at_least(name: str, low: int) -> OperandRule:
     return OperandRule(f"{name} < {low}", f"{name} = {{{name}}} is too small", f"{low} or more")
 
 
-def demand(fails: str, sentence: str, legal: str, generations: tuple[int, ...] = ()) -> OperandRule:
-    """Make any other rule: an expression that is true where it is broken, and its sentence."""
-    return OperandRule(fails, sentence, legal, generations)
+demand = OperandRule  # any other rule: an expression that is true where it is broken, its sentence, and what is legal
 
 
 def number(value: Any, dtype: DType) -> Any:
@@ -666,8 +653,8 @@ def _of_ufunc(
     spelling: str,
     ufunc: Callable[..., Any],
     doc: str,
-    dtypes: tuple[DType, ...],
-    properties: dict[str, Any],
+    dtypes: tuple[DType, ...] = FLOATS,
+    **properties: Any,
 ) -> Intrinsic:
     """Declare the row with the parameters of *shape*, whose body is *ufunc*, called the cheapest way that NumPy allows.
 
@@ -679,52 +666,20 @@ def _of_ufunc(
         writes={"dst": "elem_count"},
         reads=dict.fromkeys(sources, "elem_count"),
         dtypes=dtypes,
-        **{"source": "vendor declaration header, arithmetic"}
-        | properties,  # what a row says of itself counts
+        # What a row says of itself counts.
+        **{"source": "vendor declaration header, arithmetic"} | properties,
     )(shape)
     return evolve(row, body=ufunc, doc=doc, call=CallStyle.ASSIGN if ufunc in PREDICATES else CallStyle.INTO)
 
 
-def binary(
-    spelling: str,
-    ufunc: Callable[..., Any],
-    doc: str,
-    dtypes: tuple[DType, ...] = FLOATS,
-    **properties: Any,
-) -> Intrinsic:
-    """Declare a row of ``(dst, src0, src1, elem_count)``."""
-
-    def shape(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
-        """Give the parameters their names and kinds."""
-
-    return _of_ufunc(shape, spelling, ufunc, doc, dtypes, properties)
+def _binary(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None: ...
+def _unary(dst: Tile, src: Tile, elem_count: int) -> None: ...
+def _with_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None: ...
 
 
-def unary(
-    spelling: str,
-    ufunc: Callable[..., Any],
-    doc: str,
-    dtypes: tuple[DType, ...] = FLOATS,
-    **properties: Any,
-) -> Intrinsic:
-    """Declare a row of ``(dst, src, elem_count)``."""
-
-    def shape(dst: Tile, src: Tile, elem_count: int) -> None:
-        """Give the parameters their names and kinds."""
-
-    return _of_ufunc(shape, spelling, ufunc, doc, dtypes, properties)
-
-
-def with_scalar(
-    spelling: str,
-    ufunc: Callable[..., Any],
-    doc: str,
-    dtypes: tuple[DType, ...] = FLOATS,
-    **properties: Any,
-) -> Intrinsic:
-    """Declare a row of ``(dst, src, value, elem_count)``; *value* is converted to the element type, as C does."""
-
-    def shape(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
-        """Give the parameters their names and kinds."""
-
-    return _of_ufunc(shape, spelling, ufunc, doc, dtypes, properties)
+# Of the spelling, the ufunc, the documentation, the element types, and what else the row says.
+binary = functools.partial(_of_ufunc, _binary)
+unary = functools.partial(_of_ufunc, _unary)
+with_scalar = functools.partial(
+    _of_ufunc, _with_scalar
+)  # the scalar is converted to the element type, as C does

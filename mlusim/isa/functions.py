@@ -20,29 +20,24 @@ FLOAT = (float32,)
 ANYWHERE = {"half": (None, None), "float": (None, None)}
 _HALF = "Half is taken too, as newer toolkits do (inferred)."
 
+_IN_PLACE = "\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place."
+_LATE: dict[str, Any] = {"since": 322, "passes": Passes.FUNCTION}
+
+
 bang_recip = unary(
     "__bang_recip",
     np.reciprocal,
     f"Reciprocal: ``dst[i] = 1 / src[i]``; of 0 it is infinity (inferred).  {_HALF}",
     BOTH,
-    since=322,
-    passes=Passes.FUNCTION,
+    **_LATE,
 )
-bang_pow2 = unary(
-    "__bang_pow2",
-    np.exp2,
-    "Power of two: ``dst[i] = 2 ** src[i]``.",
-    FLOAT,
-    since=322,
-    passes=Passes.FUNCTION,
-)
+bang_pow2 = unary("__bang_pow2", np.exp2, "Power of two: ``dst[i] = 2 ** src[i]``.", FLOAT, **_LATE)
 bang_log2 = unary(
     "__bang_log2",
     np.log2,
     "Binary logarithm: ``dst[i] = log2(src[i])``; of 0 it is -infinity, of negative numbers NaN (inferred).",
     FLOAT,
-    since=322,
-    passes=Passes.FUNCTION,
+    **_LATE,
 )
 # By the vendor's older header it is the binary logarithm, whatever its name says.
 bang_log = alias("__bang_log", bang_log2)
@@ -52,45 +47,16 @@ bang_sqrt = unary(
     "Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half and bfloat16 are taken too, as "
     "newer toolkits do (inferred).",
     FLOATS,
-    since=322,
-    passes=Passes.FUNCTION,
+    **_LATE,
 )
-bang_sin = unary(
-    "__bang_sin",
-    np.sin,
-    "Sine: ``dst[i] = sin(src[i])``, in radians.",
-    FLOAT,
-    since=322,
-    passes=Passes.FUNCTION,
-)
-bang_cos = unary(
-    "__bang_cos",
-    np.cos,
-    "Cosine: ``dst[i] = cos(src[i])``, in radians.",
-    FLOAT,
-    since=322,
-    passes=Passes.FUNCTION,
-)
+bang_sin = unary("__bang_sin", np.sin, "Sine: ``dst[i] = sin(src[i])``, in radians.", FLOAT, **_LATE)
+bang_cos = unary("__bang_cos", np.cos, "Cosine: ``dst[i] = cos(src[i])``, in radians.", FLOAT, **_LATE)
 bang_floor = unary(
-    "__bang_floor",
-    np.floor,
-    "Round down: ``dst[i] = floor(src[i])``.\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place.",
-    BOTH,
-    since=322,
+    "__bang_floor", np.floor, f"Round down: ``dst[i] = floor(src[i])``.{_IN_PLACE}", BOTH, since=322
 )
-bang_ceil = unary(
-    "__bang_ceil",
-    np.ceil,
-    "Round up: ``dst[i] = ceil(src[i])``.\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place.",
-    BOTH,
-    since=322,
-)
+bang_ceil = unary("__bang_ceil", np.ceil, f"Round up: ``dst[i] = ceil(src[i])``.{_IN_PLACE}", BOTH, since=322)
 bang_trunc = unary(
-    "__bang_trunc",
-    np.trunc,
-    "Round toward zero: ``dst[i] = trunc(src[i])``.\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place.",
-    BOTH,
-    since=322,
+    "__bang_trunc", np.trunc, f"Round toward zero: ``dst[i] = trunc(src[i])``.{_IN_PLACE}", BOTH, since=322
 )
 
 

@@ -13,40 +13,30 @@ from mlusim.isa.rounding import saturate
 SOURCE = "vendor declaration header, arithmetic"
 
 
-@intrinsic(
-    "__cn_vector_sin_f32",
-    writes={"dst": "elem_count"},
-    reads={"src": "elem_count"},
-    dtypes=(float32,),
-    source=SOURCE,
-    native=("loop", np.sin),
-)
+def _loop(spelling: str, ufunc: np.ufunc, *sources: str) -> Callable[[Callable[..., Any]], Intrinsic]:
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads=dict.fromkeys(sources, "elem_count"),
+        dtypes=(float32,),
+        source=SOURCE,
+        native=("loop", ufunc),
+    )
+
+
+@_loop("__cn_vector_sin_f32", np.sin, "src")
 def cn_vector_sin_f32(elem_count: int, dst: Tile, src: Tile) -> None:
     """Sine: ``dst[i] = sin(src[i])``, in radians."""
     np.sin(src, out=dst)
 
 
-@intrinsic(
-    "__cn_vector_cos_f32",
-    writes={"dst": "elem_count"},
-    reads={"src": "elem_count"},
-    dtypes=(float32,),
-    source=SOURCE,
-    native=("loop", np.cos),
-)
+@_loop("__cn_vector_cos_f32", np.cos, "src")
 def cn_vector_cos_f32(elem_count: int, dst: Tile, src: Tile) -> None:
     """Cosine: ``dst[i] = cos(src[i])``, in radians."""
     np.cos(src, out=dst)
 
 
-@intrinsic(
-    "__cn_vector_hypot_f32",
-    writes={"dst": "elem_count"},
-    reads={"src0": "elem_count", "src1": "elem_count"},
-    dtypes=(float32,),
-    source=SOURCE,
-    native=("loop", np.hypot),
-)
+@_loop("__cn_vector_hypot_f32", np.hypot, "src0", "src1")
 def cn_vector_hypot_f32(elem_count: int, dst: Tile, src0: Tile, src1: Tile) -> None:
     """Length: ``dst[i] = sqrt(src0[i] ** 2 + src1[i] ** 2)`` without overflow on the way."""
     np.hypot(src0, src1, out=dst)

@@ -26,64 +26,32 @@ from mlusim.isa.declare import (
 
 BYTES = (int8, uint8)  # all that MLU2xx has bitwise rows for
 
+SOURCE = "vendor declaration header, logic"
+
+
+def _scalar(spelling: str, ufunc: Callable[..., Any], doc: str) -> Intrinsic:
+    return with_scalar(spelling, ufunc, doc, NUMBERS, since=322, certainty="I", source=SOURCE)
+
+
+_PLAIN: dict[str, Any] = {"dtypes": NUMBERS, "dtypes_2xx": FLOATS, "source": SOURCE}
 bang_and = binary(
-    "__bang_and",
-    np.logical_and,
-    "Logical and: ``dst[i] = src0[i] && src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, logic",
+    "__bang_and", np.logical_and, "Logical and: ``dst[i] = src0[i] && src1[i]``, 1 or 0.", **_PLAIN
 )
-bang_or = binary(
-    "__bang_or",
-    np.logical_or,
-    "Logical or: ``dst[i] = src0[i] || src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, logic",
-)
+bang_or = binary("__bang_or", np.logical_or, "Logical or: ``dst[i] = src0[i] || src1[i]``, 1 or 0.", **_PLAIN)
 bang_xor = binary(
-    "__bang_xor",
-    np.logical_xor,
-    "Logical exclusive or: ``dst[i] = !src0[i] != !src1[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, logic",
+    "__bang_xor", np.logical_xor, "Logical exclusive or: ``dst[i] = !src0[i] != !src1[i]``, 1 or 0.", **_PLAIN
 )
-bang_not = unary(
-    "__bang_not",
-    np.logical_not,
-    "Logical not: ``dst[i] = !src[i]``, 1 or 0.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
-    source="vendor declaration header, logic",
+bang_not = unary("__bang_not", np.logical_not, "Logical not: ``dst[i] = !src[i]``, 1 or 0.", **_PLAIN)
+bang_and_scalar = _scalar(
+    "__bang_and_scalar", np.logical_and, "Logical and with a scalar: ``dst[i] = src[i] && value``, 1 or 0."
 )
-bang_and_scalar = with_scalar(
-    "__bang_and_scalar",
-    np.logical_and,
-    "Logical and with a scalar: ``dst[i] = src[i] && value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    certainty="I",
-    source="vendor declaration header, logic",
+bang_or_scalar = _scalar(
+    "__bang_or_scalar", np.logical_or, "Logical or with a scalar: ``dst[i] = src[i] || value``, 1 or 0."
 )
-bang_or_scalar = with_scalar(
-    "__bang_or_scalar",
-    np.logical_or,
-    "Logical or with a scalar: ``dst[i] = src[i] || value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    certainty="I",
-    source="vendor declaration header, logic",
-)
-bang_xor_scalar = with_scalar(
+bang_xor_scalar = _scalar(
     "__bang_xor_scalar",
     np.logical_xor,
     "Logical exclusive or with a scalar: ``dst[i] = !src[i] != !value``, 1 or 0.",
-    NUMBERS,
-    since=322,
-    certainty="I",
-    source="vendor declaration header, logic",
 )
 
 
@@ -106,7 +74,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
         dtypes=NUMBERS,
         dtypes_2xx=BYTES,
         native=("bitwise", ufunc),
-        source="vendor declaration header, logic",
+        source=SOURCE,
     )(body)
 
 
@@ -114,12 +82,7 @@ bang_band = _bits("__bang_band", np.bitwise_and, "and: ``dst[i] = src0[i] & src1
 bang_bor = _bits("__bang_bor", np.bitwise_or, "or: ``dst[i] = src0[i] | src1[i]``")
 bang_bxor = _bits("__bang_bxor", np.bitwise_xor, "exclusive or: ``dst[i] = src0[i] ^ src1[i]``")
 bang_bnot = unary(
-    "__bang_bnot",
-    np.invert,
-    "Bitwise not: ``dst[i] = ~src[i]``.",
-    INTS,
-    dtypes_2xx=BYTES,
-    source="vendor declaration header, logic",
+    "__bang_bnot", np.invert, "Bitwise not: ``dst[i] = ~src[i]``.", INTS, dtypes_2xx=BYTES, source=SOURCE
 )
 
 
@@ -129,7 +92,7 @@ bang_bnot = unary(
     reads={"src": "elem_count"},
     dtypes=NUMBERS,
     since=322,
-    source="vendor declaration header, logic",
+    source=SOURCE,
     native=("mask",),
 )
 def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
@@ -147,7 +110,7 @@ def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> Non
     rules=(between("shift", 0, 31),),
     since=322,
     certainty="I",
-    source="vendor declaration header, logic",
+    source=SOURCE,
     native="for (int64_t i = 0; i < elem_count; i++) dst[i] = src[i] >> shift;",
 )
 def bang_srl(dst: Tile, src: Tile, shift: int, elem_count: int) -> None:

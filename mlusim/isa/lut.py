@@ -34,10 +34,7 @@ def _refuse_beyond(src: Tile, ones: Tile, table_length: int) -> None:
 
 
 def _look_up(
-    spelling: str,
-    bits: tuple[int, ...],
-    more: str = "",
-    indices: tuple[DType, ...] = (uint16, uint32),
+    spelling: str, bits: tuple[int, ...], more: str = "", indices: tuple[DType, ...] = (uint16, uint32)
 ) -> Intrinsic:
     """``(dst, src, table, elem_count, table_length)`` for elements of some widths."""
     entries = tuple(d for d in ENTRIES if 8 * d.size in bits)
@@ -58,11 +55,7 @@ def _look_up(
         spelling,
         writes={"dst": "elem_count"},
         reads={"src": "elem_count", "table": "table_length"},
-        dtypes={
-            "dst": entries,
-            "src": tuple(d for d in indices if 8 * d.size in bits),
-            "table": entries,
-        },
+        dtypes={"dst": entries, "src": tuple(d for d in indices if 8 * d.size in bits), "table": entries},
         same=("dst", "table"),
         in_place=("src",),
         rules=(multiple_of("table_length", 64), _AS_WIDE)[: 1 + (len(bits) > 1)],

@@ -11,11 +11,7 @@ from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Direction, Space
 
 # Three dimensions of one side; the header has those of dst in front of those of src.
 _SIDE = "int {0}_stride0, int {0}_segnum1, int {0}_stride1, int {0}_segnum2"
-_SHAPES = (
-    "",
-    "int dst_stride, int src_stride, int segnum",
-    f"{_SIDE.format('dst')}, {_SIDE.format('src')}",
-)
+_SHAPES = ("", "int dst_stride, int src_stride, int segnum", f"{_SIDE.format('dst')}, {_SIDE.format('src')}")
 _COPY_FORMS = {"shape": (*_SHAPES, *(f"{shape}, int cluster".lstrip(", ") for shape in _SHAPES))}
 
 

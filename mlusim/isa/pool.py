@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
+from mlusim.arch.dtypes import DType, float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Overlap, Refused, Tile, at_least, demand, intrinsic
 from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 
@@ -317,78 +317,65 @@ def _places(
     return row, column, c
 
 
-@intrinsic(
+def _unpool(spelling: str, doc: str, indices: tuple[DType, ...], source: str, *, adds: bool) -> Intrinsic:
+    """``(dst, src, index, channel, height, width, kernel_height, kernel_width[, stride_w, stride_h])``: numbers go where *index* says."""
+
+    def body(
+        dst: Tile,
+        src: Tile,
+        index: Tile,
+        channel: int,
+        height: int,
+        width: int,
+        kernel_height: int,
+        kernel_width: int,
+        stride_w: int | None = None,
+        stride_h: int | None = None,
+    ) -> None:
+        down, right = stride_h or kernel_height, stride_w or kernel_width
+        places = _places(index, (height, width, channel), (kernel_height, kernel_width), down, right)
+        dst[...] = 0
+        picture = dst.reshape(height, width, channel)
+        if adds:
+            np.add.at(picture, places, src)  # unlike += it adds at a place that comes twice
+        else:
+            picture[places] = src
+
+    body.__doc__ = doc
+    return intrinsic(
+        spelling,
+        writes={"dst": "channel * height * width"},
+        reads={"src": f"channel * {_HIGH} * {_WIDE_UP}", "index": f"channel * {_HIGH} * {_WIDE_UP}"},
+        dtypes={"dst": BOTH, "src": BOTH, "index": indices},
+        same=("dst", "src"),
+        in_place=False,
+        flow=Flow.MIXING,
+        rules=(*_RULES, _INDEX_RULE),
+        certainty="U",
+        source=source,
+        native=("unpool", adds),
+    )(body)
+
+
+bang_unpool = _unpool(
     "__bang_unpool",
-    writes={"dst": "channel * height * width"},
-    reads={"src": f"channel * {_HIGH} * {_WIDE_UP}", "index": f"channel * {_HIGH} * {_WIDE_UP}"},
-    dtypes={"dst": BOTH, "src": BOTH, "index": INDICES},
-    same=("dst", "src"),
-    in_place=False,
-    flow=Flow.MIXING,
-    rules=(*_RULES, _INDEX_RULE),
-    certainty="U",
-    source=SOURCE,
-    native=("unpool", False),
+    "Put numbers back where ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.\n\n"
+    "``p = index[y][x][c]``; all else of the picture of *height* rows of *width* columns becomes 0, and where windows\n"
+    "overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.",
+    INDICES,
+    SOURCE,
+    adds=False,
 )
-def bang_unpool(
-    dst: Tile,
-    src: Tile,
-    index: Tile,
-    channel: int,
-    height: int,
-    width: int,
-    kernel_height: int,
-    kernel_width: int,
-    stride_w: int | None = None,
-    stride_h: int | None = None,
-) -> None:
-    """Put numbers back where ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.
-
-    ``p = index[y][x][c]``; all else of the picture of *height* rows of *width* columns becomes 0, and where windows
-    overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.
-    """
-    down, right = stride_h or kernel_height, stride_w or kernel_width
-    row, column, c = _places(index, (height, width, channel), (kernel_height, kernel_width), down, right)
-    dst[...] = 0
-    dst.reshape(height, width, channel)[row, column, c] = src
-
-
-@intrinsic(
+bang_maxpool_bp = _unpool(
     "__bang_maxpool_bp",
-    writes={"dst": "channel * height * width"},
-    reads={"src": f"channel * {_HIGH} * {_WIDE_UP}", "index": f"channel * {_HIGH} * {_WIDE_UP}"},
-    dtypes={"dst": BOTH, "src": BOTH, "index": (*INDICES, int16, int32)},
-    same=("dst", "src"),
-    in_place=False,
-    flow=Flow.MIXING,
-    rules=(*_RULES, _INDEX_RULE),
-    certainty="U",
-    source="public kernels for MLU270",
-    native=("unpool", True),
+    "Give each window's gradient to its largest: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` is there.\n\n"
+    "*index* holds the places that ``__bang_maxpool_index`` gives.  Where windows share a place their numbers add up, in\n"
+    "their order; all else of the picture becomes 0.  That they add up is what a gradient is; it and the meaning of\n"
+    "*index* are unknown, default chosen.",
+    (*INDICES, int16, int32),
+    "public kernels for MLU270",
+    adds=True,
 )
-def bang_maxpool_bp(
-    dst: Tile,
-    src: Tile,
-    index: Tile,
-    channel: int,
-    height: int,
-    width: int,
-    kernel_height: int,
-    kernel_width: int,
-    stride_w: int | None = None,
-    stride_h: int | None = None,
-) -> None:
-    """Give each window's gradient to its largest: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` is there.
-
-    *index* holds the places that ``__bang_maxpool_index`` gives.  Where windows share a place their numbers add up, in
-    their order; all else of the picture becomes 0.  That they add up is what a gradient is; it and the meaning of
-    *index* are unknown, default chosen.
-    """
-    down, right = stride_h or kernel_height, stride_w or kernel_width
-    row, column, c = _places(index, (height, width, channel), (kernel_height, kernel_width), down, right)
-    dst[...] = 0
-    # Unlike dst[...] += src it adds at a place that comes twice.
-    np.add.at(dst.reshape(height, width, channel), (row, column, c), src)
 
 
 @intrinsic(

@@ -24,30 +24,32 @@ NONE_FOUND = 0xFFFF_FFFF
 WITH_INDEX = "1 + 8 // sizeof(T)"  # a value and an index of eight bytes
 
 
-@intrinsic(
+def _searching(spelling: str, native: str) -> Callable[[Callable[..., Any]], Intrinsic]:
+    """Declare a row of ``(src, elem_count)`` that returns a number; with *dst* in front it is the older form."""
+    return intrinsic(
+        spelling,
+        reads={"src": "elem_count"},
+        dtypes=NUMBERS,
+        dtypes_2xx=FLOATS,
+        flow=Flow.MIXING,
+        overload=(f"{spelling.lstrip('_')}_stored", "dst"),
+        source="vendor declaration header, selection and search",
+        native=native,
+    )
+
+
+@_searching(
     "__bang_count",
-    reads={"src": "elem_count"},
-    dtypes=NUMBERS,
-    dtypes_2xx=FLOATS,
-    flow=Flow.MIXING,
-    overload=("bang_count_stored", "dst"),
-    source="vendor declaration header, selection and search",
-    native="result = 0; for (int64_t i = 0; i < elem_count; i++) result += GET_$src(src[i]) != 0;",
+    "result = 0; for (int64_t i = 0; i < elem_count; i++) result += GET_$src(src[i]) != 0;",
 )
 def bang_count(src: Tile, elem_count: int) -> Unsigned:
     """Count: how many elements are not zero, ``sum(src[i] != 0)``; NaN counts, -0.0 does not (inferred)."""
     return int(np.count_nonzero(src))
 
 
-@intrinsic(
+@_searching(
     "__bang_findfirst1",
-    reads={"src": "elem_count"},
-    dtypes=NUMBERS,
-    dtypes_2xx=FLOATS,
-    flow=Flow.MIXING,
-    overload=("bang_findfirst1_stored", "dst"),
-    source="vendor declaration header, selection and search",
-    native=(
+    (
         "result = 0xffffffff; for (int64_t i = 0; i < elem_count; i++) if (GET_$src(src[i]) != 0) { "
         "result = i; break; }"
     ),
@@ -58,15 +60,9 @@ def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
     return int(found[0]) if found.size else NONE_FOUND
 
 
-@intrinsic(
+@_searching(
     "__bang_findlast1",
-    reads={"src": "elem_count"},
-    dtypes=NUMBERS,
-    dtypes_2xx=FLOATS,
-    flow=Flow.MIXING,
-    overload=("bang_findlast1_stored", "dst"),
-    source="vendor declaration header, selection and search",
-    native=(
+    (
         "result = 0xffffffff; for (int64_t i = elem_count; i-- > 0;) if (GET_$src(src[i]) != 0) { "
         "result = i; break; }"
     ),

@@ -23,10 +23,7 @@ _ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
             (2,),
         ),
         demand(
-            "width * sizeof(src) % 128",
-            "a row of {width} elements is no multiple of 128 bytes",
-            _ROWS,
-            (2,),
+            "width * sizeof(src) % 128", "a row of {width} elements is no multiple of 128 bytes", _ROWS, (2,)
         ),
     ),
     source="vendor declaration header, shapes",

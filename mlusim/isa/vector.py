@@ -3,6 +3,7 @@
 On the architectures from 322 on the float results are those of IEEE 754, NaN and infinities included.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from mlusim.isa.declare import (
     INTS,
     NUMBERS,
     Approximation,
+    Intrinsic,
     Passes,
     Refused,
     Tile,
@@ -25,7 +27,10 @@ from mlusim.isa.declare import (
 )
 from mlusim.isa.rounding import narrow, odd_sum
 
-# Integer overloads and bfloat16 came with the third generation.
+_NUMBERS: dict[str, Any] = {
+    "dtypes": NUMBERS,
+    "dtypes_2xx": FLOATS,
+}  # integers and bfloat16 came with the third generation
 bang_add = binary(
     "__bang_add",
     np.add,
@@ -33,28 +38,16 @@ bang_add = binary(
     (*NUMBERS, int64),
     dtypes_2xx=FLOATS,
 )
-bang_sub = binary(
-    "__bang_sub", np.subtract, "Subtract: ``dst[i] = src0[i] - src1[i]``.", NUMBERS, dtypes_2xx=FLOATS
-)
-bang_mul = binary(
-    "__bang_mul", np.multiply, "Multiply: ``dst[i] = src0[i] * src1[i]``.", NUMBERS, dtypes_2xx=FLOATS
-)
+bang_sub = binary("__bang_sub", np.subtract, "Subtract: ``dst[i] = src0[i] - src1[i]``.", **_NUMBERS)
+bang_mul = binary("__bang_mul", np.multiply, "Multiply: ``dst[i] = src0[i] * src1[i]``.", **_NUMBERS)
 bang_add_scalar = with_scalar(
-    "__bang_add_scalar", np.add, "Add a scalar: ``dst[i] = src[i] + value``.", NUMBERS, dtypes_2xx=FLOATS
+    "__bang_add_scalar", np.add, "Add a scalar: ``dst[i] = src[i] + value``.", **_NUMBERS
 )
 bang_sub_scalar = with_scalar(
-    "__bang_sub_scalar",
-    np.subtract,
-    "Subtract a scalar: ``dst[i] = src[i] - value``.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
+    "__bang_sub_scalar", np.subtract, "Subtract a scalar: ``dst[i] = src[i] - value``.", **_NUMBERS
 )
 bang_mul_scalar = with_scalar(
-    "__bang_mul_scalar",
-    np.multiply,
-    "Multiply by a scalar: ``dst[i] = src[i] * value``.",
-    NUMBERS,
-    dtypes_2xx=FLOATS,
+    "__bang_mul_scalar", np.multiply, "Multiply by a scalar: ``dst[i] = src[i] * value``.", **_NUMBERS
 )
 bang_add_const = alias("__bang_add_const", bang_add_scalar)
 bang_sub_const = alias("__bang_sub_const", bang_sub_scalar)
@@ -80,57 +73,40 @@ bang_active_abs = unary(
 )
 
 
+def _toward_zero(spelling: str, exact: str) -> Callable[[Callable[..., Any]], Intrinsic]:
+    """Declare a row of floats that is rounded toward zero; *exact* is it in C, of the doubles a and b."""
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads={"src0": "elem_count", "src1": "elem_count"},
+        dtypes=(half, float32),
+        certainty="I",
+        source="vendor declaration header, arithmetic",
+        native=(
+            "for (int64_t i = 0; i < elem_count; i++) { double a = GET_$src0(src0[i]), b = "
+            f"GET_$src1(src1[i]); dst[i] = narrow_to_$dst({exact}, TZ); }}"
+        ),
+    )
+
+
 def _sum_toward_zero(dst: Tile, first: Any, second: Any) -> None:
     total = first + second
     dst[...] = narrow(odd_sum(first, second, total), dst.dtype, "tz")
 
 
-@intrinsic(
-    "__bang_add_tz",
-    writes={"dst": "elem_count"},
-    reads={"src0": "elem_count", "src1": "elem_count"},
-    dtypes=(half, float32),
-    certainty="I",
-    source="vendor declaration header, arithmetic",
-    native=(
-        "for (int64_t i = 0; i < elem_count; i++) { double a = GET_$src0(src0[i]), b = "
-        "GET_$src1(src1[i]); dst[i] = narrow_to_$dst(odd_sum_(a, b), TZ); }"
-    ),
-)
+@_toward_zero("__bang_add_tz", "odd_sum_(a, b)")
 def bang_add_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     """Add and round toward zero: ``dst[i] = truncate(src0[i] + src1[i])``."""
     _sum_toward_zero(dst, src0.astype(np.float64), src1.astype(np.float64))
 
 
-@intrinsic(
-    "__bang_sub_tz",
-    writes={"dst": "elem_count"},
-    reads={"src0": "elem_count", "src1": "elem_count"},
-    dtypes=(half, float32),
-    certainty="I",
-    source="vendor declaration header, arithmetic",
-    native=(
-        "for (int64_t i = 0; i < elem_count; i++) { double a = GET_$src0(src0[i]), b = "
-        "GET_$src1(src1[i]); dst[i] = narrow_to_$dst(odd_sum_(a, -b), TZ); }"
-    ),
-)
+@_toward_zero("__bang_sub_tz", "odd_sum_(a, -b)")
 def bang_sub_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     """Subtract and round toward zero: ``dst[i] = truncate(src0[i] - src1[i])``."""
     _sum_toward_zero(dst, src0.astype(np.float64), -src1.astype(np.float64))
 
 
-@intrinsic(
-    "__bang_mul_tz",
-    writes={"dst": "elem_count"},
-    reads={"src0": "elem_count", "src1": "elem_count"},
-    dtypes=(half, float32),
-    certainty="I",
-    source="vendor declaration header, arithmetic",
-    native=(
-        "for (int64_t i = 0; i < elem_count; i++) { double a = GET_$src0(src0[i]), b = "
-        "GET_$src1(src1[i]); dst[i] = narrow_to_$dst(a * b, TZ); }"
-    ),
-)
+@_toward_zero("__bang_mul_tz", "a * b")
 def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     """Multiply and round toward zero: ``dst[i] = truncate(src0[i] * src1[i])``."""
     # A product of two floats is exact in double.
