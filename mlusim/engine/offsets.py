@@ -106,10 +106,7 @@ def misplaced(mlu: Mlu, name: str, pointer: object, space: Space) -> Fault | Non
     if fault is not None or pointer.space is space:
         return fault
     return WrongSpace(
-        f"{name} points into {pointer.space}",
-        operand=name,
-        space=pointer.space.name,
-        legal=str(space),
+        f"{name} points into {pointer.space}", operand=name, space=pointer.space.name, legal=str(space)
     )
 
 

@@ -188,13 +188,7 @@ class Device(Presented):
             raise UsageError(f"{tensor!r} was freed; put() the data again")
 
     def _adopt(
-        self,
-        raw: Bytes,
-        shape: tuple[int, ...],
-        dtype: DType,
-        *,
-        filled: bool,
-        writable: bool = True,
+        self, raw: Bytes, shape: tuple[int, ...], dtype: DType, *, filled: bool, writable: bool = True
     ) -> DeviceTensor:
         declared = MemoryDeclaration(GDRAM, dtype, math.prod(shape), shape=shape, const=not writable)
         allocation = self._heap.allocate(raw, declared, writable=writable)

@@ -135,16 +135,7 @@ class Screen(Protocol):
 # -- the events that observers hear -----------------------------------------------------------------
 
 # Files in which names are spelled as in C.
-BANG_C = (
-    ".mlu",
-    ".mluh",
-    ".cpp",
-    ".cc",
-    ".cxx",
-    ".c",
-    ".hpp",
-    ".h",
-)
+BANG_C = (".mlu", ".mluh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h")
 
 
 class ValueChange(NamedTuple):

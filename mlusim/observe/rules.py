@@ -140,8 +140,7 @@ _ROWS = (
     ),
     FindingRule("fault-unsupported", "the architecture lacks the instruction, and memcheck does not watch"),
     FindingRule(
-        "fault-divergence",
-        "a task left before a barrier that others wait at, and synccheck does not watch",
+        "fault-divergence", "a task left before a barrier that others wait at, and synccheck does not watch"
     ),
     FindingRule(
         "fault-limit-reached", "a launch went on beyond its limit of instructions, wall time or growth"

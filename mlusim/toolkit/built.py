@@ -144,21 +144,13 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
             read |= {one for one in _depends(Path(depends)) if not Path(one).is_relative_to(scratch)}
         target = f"{scratch}/built"
         _compile(
-            [
-                *objects,
-                *(["-shared"] if sources.library else []),
-                *FLAGS,
-                *LINKED,
-                "-o",
-                target,
-            ],
+            [*objects, *(["-shared"] if sources.library else []), *FLAGS, *LINKED, "-o", target],
             toolkit,
             sources,
         )
         note = Path(scratch) / "note"
         note.write_text(
-            json.dumps({one: before.get(one) or record.digest(one) for one in sorted(read)}),
-            encoding="utf-8",
+            json.dumps({one: before.get(one) or record.digest(one) for one in sorted(read)}), encoding="utf-8"
         )
         kept = folder / sources.key
         for made, place in ((Path(target), kept), (note, kept.with_suffix(".json"))):

@@ -120,11 +120,7 @@ class ProgramSession:
     """
 
     def __init__(
-        self,
-        boards: Sequence[str | Device],
-        memory_fd: int,
-        pid: int,
-        options: Mapping[str, Any],
+        self, boards: Sequence[str | Device], memory_fd: int, pid: int, options: Mapping[str, Any]
     ) -> None:
         bytes_of_map = os.fstat(memory_fd).st_size
         self._map = mmap.mmap(memory_fd, bytes_of_map, flags=mmap.MAP_SHARED | NO_RESERVE)

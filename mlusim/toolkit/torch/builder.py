@@ -172,14 +172,7 @@ _MORE = re.compile(
     r"|#\s*include\s*<torch/(?!extension\.h|torch\.h|types\.h|all\.h|script\.h>)"
 )
 # Flags that a precompiled header has to be made with.
-_FORMED = (
-    "-std=",
-    "--std",
-    "-f",
-    "-m",
-    "--bang-mlu-arch=",
-    "--bang-arch=",
-)
+_FORMED = ("-std=", "--std", "-f", "-m", "--bang-mlu-arch=", "--bang-arch=")
 _LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
 _ERROR = re.compile(r"error:|undefined reference|cannot find|unable to find")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
