@@ -1,4 +1,4 @@
-"""Shape movers: rotations, mirror, padding, weight layouts, orders of channels, tiles, products along channels.
+"""Shape movers: transposition, rotations, mirror, padding, weight layouts, orders of channels, tiles, products along channels.
 
 The destination must not overlap the source.
 """
@@ -27,6 +27,41 @@ from mlusim.memory.space import WRAM
 
 SOURCE = "vendor declaration header, shapes"
 _PLANE = (at_least("height", 1), at_least("width", 1))
+_WHOLE_LINES = "rows and columns of multiples of 128 bytes on MLU2xx"
+
+
+@intrinsic(
+    "__bang_transpose",
+    writes={"dst": "height * width"},
+    reads={"src": "height * width"},
+    dtypes=NUMBERS,
+    in_place=False,
+    flow=Flow.MIXING,
+    passes=Passes.TRANSPOSE,
+    rules=(
+        *_PLANE,
+        demand(
+            "height * sizeof(src) % 128",
+            "a column of {height} elements is no multiple of 128 bytes",
+            _WHOLE_LINES,
+            (2,),
+        ),
+        demand(
+            "width * sizeof(src) % 128",
+            "a row of {width} elements is no multiple of 128 bytes",
+            _WHOLE_LINES,
+            (2,),
+        ),
+    ),
+    source=SOURCE,
+    native=("transpose",),
+)
+def bang_transpose(dst: Tile, src: Tile, height: int, width: int) -> None:
+    """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.
+
+    *dst* must not overlap *src*.
+    """
+    dst.reshape(width, height)[...] = src.reshape(height, width).T
 
 
 def _rotation(spelling: str, quarters: int, formula: str, place: str) -> Intrinsic:

@@ -30,7 +30,6 @@ from mlusim.isa import (
     tensor,
     to_float,
     to_int,
-    transpose,
     vector,
     vv,
 )
@@ -53,7 +52,6 @@ MODULES = (
     select,
     reduce,
     lut,
-    transpose,
     shape,
     pool,
     tensor,

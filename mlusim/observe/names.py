@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 GROUP = "mlusim.checkers"
 
 # The class of each, in the file of its name.
-_OWN = ("MemCheck", "InitCheck", "RaceCheck", "SyncCheck", "PlanCheck", "ValueCheck")
+_OWN = (
+    "MemCheck",
+    "InitCheck",
+    "RaceCheck",
+    "SyncCheck",
+    "PlanCheck",
+    "ValueCheck",
+)
 
 
 class OwnChecker:
