@@ -11,8 +11,10 @@ from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
     import logging
+
+    from rich import text as texts
 else:
-    (logging,) = lazy("logging")
+    logging, texts = lazy("logging", "rich.text")
 
 
 def log_to_stderr(name: str) -> None:
@@ -37,10 +39,9 @@ _CONTROLS = dict.fromkeys(map(ord, "\a\b\v\f\r"))  # rich leaves them out
 def print_lines(lines: Iterable[tuple[str, str]]) -> None:
     """Print *lines*, each with its style, on standard output; rich is loaded for a terminal alone, which has styles."""
     if sys.stdout.isatty() or any(name in os.environ for name in STYLED):
-        show = importlib.import_module("mlusim.cli.show")
-        console = show.output()
+        console = importlib.import_module("mlusim.cli.show").output()
         for line, style in lines:
-            console.print(show.Text(line, style=style), soft_wrap=True)
+            console.print(texts.Text(line, style=style), soft_wrap=True)
         return
     for line, _ in lines:
         for row in lines_shown(line.translate(_CONTROLS)).split("\n"):

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import resource
 import subprocess
 import sys
@@ -99,6 +100,19 @@ def test_tables_have_no_escape_codes_with_no_color():
 
     assert b"\x1b[" in table()
     assert b"\x1b[" not in table(NO_COLOR="1")
+
+
+def test_a_kernel_runs_with_styles(cli, monkeypatch, tmp_path):
+    """What a launch tells has styles where a terminal shows it, and the same words."""
+    (tmp_path / "store.mlu").write_text("__mlu_entry__ void Store(float *y) { y[0] = 1.5f; }")
+    words = ("run", tmp_path / "store.mlu", "--arg", "y=out:float32:1")
+    plain = cli(*words)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    styled = cli(*words)
+
+    assert (0, 0) == (plain.code, styled.code)
+    assert "\x1b[" in styled.out
+    assert plain.out == re.sub(r"\x1b\[[0-9;]*m", "", styled.out)
 
 
 def test_a_reader_that_leaves_is_no_error():
