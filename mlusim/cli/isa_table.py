@@ -133,10 +133,7 @@ def _list() -> None:
     shown = table("intrinsic", "pipe", "", "what it does", fold=("what it does",))
     for row in ISA.values():
         shown.add_row(
-            row.spelling,
-            row.pipe.value,
-            "" if row.certainty == "C" else row.certainty,
-            unmarked(row.summary),
+            row.spelling, row.pipe.value, "" if row.certainty == "C" else row.certainty, unmarked(row.summary)
         )
     console = output()
     console.print(shown)

@@ -317,11 +317,7 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "scripts.Pro
     if args.inputs is not None:
         if args.case is not None:
             raise UsageError("--case and --inputs exclude each other; give one of them")
-        inputs, params, case = (
-            read_inputs(args.inputs, spec),
-            parameters(spec, args.set),
-            None,
-        )
+        inputs, params, case = (read_inputs(args.inputs, spec), parameters(spec, args.set), None)
         board = args.board or DEFAULT_BOARDS[0]
     else:
         if args.set:

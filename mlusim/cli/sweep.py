@@ -67,11 +67,6 @@ def _swept(
             step(f"{record.operator} {record.case} {record.board}")
 
         swept = sweep(
-            wanted,
-            executor,
-            keep=args.output,
-            progress=told,
-            workers=args.jobs,
-            restart=args.restart,
+            wanted, executor, keep=args.output, progress=told, workers=args.jobs, restart=args.restart
         )
         return long_work.collected(swept, args.output, "results")

@@ -4,14 +4,4 @@ from mlusim.host.handle import Handle
 from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 
-__all__ = [
-    "BLOCK",
-    "UNION1",
-    "UNION2",
-    "UNION4",
-    "UNION8",
-    "UNION16",
-    "Handle",
-    "Status",
-    "TensorDescriptor",
-]
+__all__ = ["BLOCK", "UNION1", "UNION2", "UNION4", "UNION8", "UNION16", "Handle", "Status", "TensorDescriptor"]

@@ -80,13 +80,7 @@ class Bench:
         with self._alone, _result() as file:
             socket.send_fds(self._end, [b"r"], [file.fileno()])
             self._send(
-                wire.Document(
-                    {
-                        "path": str(Path(path).resolve()),
-                        "kernel": kernel,
-                        "function": function,
-                    }
-                )
+                wire.Document({"path": str(Path(path).resolve()), "kernel": kernel, "function": function})
             )
             answer = self._answer()
             file.seek(0)

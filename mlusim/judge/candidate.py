@@ -157,8 +157,7 @@ class Judged:
 
 
 def run(
-    request: Mapping[str, Any],
-    draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]],
+    request: Mapping[str, Any], draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]]
 ) -> Document:
     """Translate the candidate of *request* and call it with each of *draws*; everything that a verdict is made of.
 
@@ -182,10 +181,7 @@ def run(
     except MlusimError as error:
         judged.facts["error"] = " ".join(filter(None, (str(error.args[0]), error.shown.strip()[:MOST_SHOWN])))
     except MemoryError:
-        judged.facts["error"], judged.facts["fault"] = (
-            "it takes more memory than --memory allows",
-            "memory",
-        )
+        judged.facts["error"], judged.facts["fault"] = ("it takes more memory than --memory allows", "memory")
     except RecursionError:
         judged.facts["error"] = "its functions call each other too deeply"
     sys.stdout.flush()
@@ -201,27 +197,16 @@ def _late(reached: LimitReached) -> str:
 
 
 def _diagnostic(told: Any) -> dict[str, Any]:
-    return {
-        "file": told.file,
-        "line": told.line,
-        "column": told.column,
-        "message": told.message,
-    }
+    return {"file": told.file, "line": told.line, "column": told.column, "message": told.message}
 
 
 def _translated_and_called(
-    request: Mapping[str, Any],
-    draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]],
-    judged: Judged,
+    request: Mapping[str, Any], draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]], judged: Judged
 ) -> None:
     board = find_board(request["board"])
     module = load_module(request["path"], request["include"], dict(request["define"]), board)
     subject = _subject(module, request)
-    judged.facts |= {
-        "translated": True,
-        "subject": subject.name,
-        "host": subject.host,
-    }
+    judged.facts |= {"translated": True, "subject": subject.name, "host": subject.host}
     judged.facts["errors"] = [_diagnostic(d) for d in module.broken]
     judged.facts["includes"] = _includes(module, request["path"])
     memory = _Memory(Device(board))
@@ -260,11 +245,7 @@ class _Memory:
         placed = {n: self._tensors[n] for n in inputs}
         if not fresh:
             for name, tensor in placed.items():
-                _renew(
-                    tensor.allocation,
-                    np.frombuffer(inputs[name].tobytes(), np.uint8),
-                    filled=True,
-                )
+                _renew(tensor.allocation, np.frombuffer(inputs[name].tobytes(), np.uint8), filled=True)
         outputs = {}
         for name, dtype, shape in facts["outputs"]:
             if name not in self._tensors:
@@ -280,12 +261,7 @@ class _Memory:
 def _renew(allocation: Allocation, content: Any, *, filled: bool) -> None:
     """Give *allocation* another content, as if it were new."""
     allocation.raw[:] = content
-    allocation.filled, allocation.given, allocation.shadow, allocation.launches = (
-        filled,
-        (),
-        None,
-        0,
-    )
+    allocation.filled, allocation.given, allocation.shadow, allocation.launches = (filled, (), None, 0)
 
 
 def _call(
@@ -342,9 +318,7 @@ def _raw(array: Array) -> Array:
 
 
 def _argument(
-    what: binding.GivenParameter,
-    inputs: Mapping[str, DeviceTensor],
-    outputs: Mapping[str, DeviceTensor],
+    what: binding.GivenParameter, inputs: Mapping[str, DeviceTensor], outputs: Mapping[str, DeviceTensor]
 ) -> Any:
     if what.role in (binding.INPUT, binding.BOTH):
         return inputs[what.name]
@@ -411,13 +385,7 @@ class _KernelSubject:
 
     def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> dict[str, LeftOutput]:
         """Launch the kernel with the draw's arguments."""
-        device.launch(
-            self._kernel,
-            tuple(facts["dim"]),
-            kind_of(facts["kind"]),
-            arguments,
-            engine="python",
-        )
+        device.launch(self._kernel, tuple(facts["dim"]), kind_of(facts["kind"]), arguments, engine="python")
         return {}
 
 

@@ -121,10 +121,7 @@ def confined(folder: str, *, network: bool) -> Confinement:
     rules = libc.syscall(_CREATE, told, ctypes.c_size_t(len(told)), 0)
     if rules < 0:
         return Confinement(network)
-    for path, rights in (
-        (folder, writes),
-        *((d, writes & (_WRITE_FILE | _TRUNCATE)) for d in DEVICES),
-    ):
+    for path, rights in ((folder, writes), *((d, writes & (_WRITE_FILE | _TRUNCATE)) for d in DEVICES)):
         with contextlib.suppress(OSError):
             place = os.open(path, _PATH)
             libc.syscall(_ADD, rules, _BENEATH, struct.pack("<Qi", rights, place), 0)
@@ -211,10 +208,7 @@ def family(process: int) -> list[int]:
     found = [process]
     for one in found:
         with contextlib.suppress(OSError, ValueError):
-            found += map(
-                int,
-                Path(f"/proc/{one}/task/{one}/children").read_text(encoding="ascii").split(),
-            )
+            found += map(int, Path(f"/proc/{one}/task/{one}/children").read_text(encoding="ascii").split())
     return found
 
 
@@ -239,15 +233,6 @@ def stored(folder: str) -> int:
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a candidate sees of those *given*: none that names a server or holds a word of the user's."""
-    kept = (
-        "PATH",
-        "LANG",
-        "LC_ALL",
-        "HOME",
-        "LD_LIBRARY_PATH",
-        "SYSTEMROOT",
-        "VIRTUAL_ENV",
-        "PYTHONPATH",
-    )
+    kept = ("PATH", "LANG", "LC_ALL", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV", "PYTHONPATH")
     own = {k: v for k, v in given.items() if k in kept or k.startswith("MLUSIM_")}
     return own | {"MLUSIM_PARSE_TRIAL": "0", "OPENBLAS_NUM_THREADS": "1"}

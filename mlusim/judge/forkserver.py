@@ -87,8 +87,7 @@ class Server:
             path = Path(folder) / "warm.mlu"
             path.write_text(WARM, encoding="ascii")
             importlib.import_module(CANDIDATE).run(
-                self._request({"path": str(path), "kernel": None, "function": None}),
-                [_warm_draw()],
+                self._request({"path": str(path), "kernel": None, "function": None}), [_warm_draw()]
             )
         gc.collect()
         gc.freeze()  # what is there stays, and a child does not touch it
@@ -160,10 +159,7 @@ class Server:
         with contextlib.ExitStack() as stack:
             try:
                 number = os.pidfd_open(child)
-            except (
-                OSError,
-                AttributeError,
-            ):  # an old kernel, or another system: look now and then
+            except (OSError, AttributeError):  # an old kernel, or another system: look now and then
                 return _looked(child, until)
             stack.callback(os.close, number)
             poll.register(number, select.POLLIN)

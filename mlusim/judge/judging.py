@@ -80,11 +80,7 @@ def task_of(reference: str, board: str, seed: int | None, **options: Any) -> Jud
     # From the system: a candidate that can foresee the seed knows its inputs.
     drawn = int.from_bytes(os.urandom(4), "little") if seed is None else seed
     return JudgeTask(
-        reference,
-        f"{sources_of(())}-{digest(reference)}",
-        find_board(board).name,
-        drawn,
-        **options,
+        reference, f"{sources_of(())}-{digest(reference)}", find_board(board).name, drawn, **options
     )
 
 
@@ -137,14 +133,7 @@ def judged(candidate: Candidate) -> dict[str, Any]:
     task = candidate.task
     place = _workplace(task)
     ended = place.bench.run(candidate.path, task.kernel, task.function)
-    found = verdict(
-        candidate.path,
-        ended,
-        place.draws,
-        _about(task),
-        place.weak,
-        place.bench.confinement,
-    )
+    found = verdict(candidate.path, ended, place.draws, _about(task), place.weak, place.bench.confinement)
     plained: dict[str, Any] = plain(found)
     return plained
 
@@ -190,13 +179,7 @@ def judge(
     """
     kept = None
     if keep is not None and wanted:
-        kept = Keep(
-            keep,
-            wanted,
-            _word(wanted[0].task),
-            _kept_work(wanted[0].task),
-            restart=restart,
-        )
+        kept = Keep(keep, wanted, _word(wanted[0].task), _kept_work(wanted[0].task), restart=restart)
     known = () if kept is None else kept.known
     waiting = [one for one in wanted if one not in known]
     number = None if workers == 1 else workers or min(os.cpu_count() or 1, max(1, len(waiting)))

@@ -529,10 +529,7 @@ def _weaknesses(draws: Sequence[Draw]) -> Iterator[str]:
             if equal is not None:
                 told.add(f"the reference gives its input {equal} as {name}")
         for name, array in first.inputs.items():
-            equal = next(
-                (n for n, a in first.inputs.items() if n != name and _same(a, array)),
-                None,
-            )
+            equal = next((n for n, a in first.inputs.items() if n != name and _same(a, array)), None)
             if equal is not None and name < equal:
                 told.add(
                     f"the inputs {name} and {equal} are equal, so that a kernel that swaps them would pass"

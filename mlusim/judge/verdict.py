@@ -85,10 +85,7 @@ def _lost(ended: EndedProcess) -> dict[str, Any]:
     if beyond in BEYOND:
         return {"verdict": LIMIT, "error": f"it was ended: {BEYOND[beyond]}"}
     if ended.status < 0:
-        return {
-            "verdict": DIED,
-            "error": f"its process was ended by {signal.Signals(-ended.status).name}",
-        }
+        return {"verdict": DIED, "error": f"its process was ended by {signal.Signals(-ended.status).name}"}
     return {
         "verdict": DIED,
         "error": f"its process ended with exit code {ended.status} and without a whole result",
@@ -96,11 +93,7 @@ def _lost(ended: EndedProcess) -> dict[str, Any]:
 
 
 def _judged(
-    found: dict[str, Any],
-    document: Document,
-    draws: Sequence[Draw],
-    board: str,
-    notes: list[str],
+    found: dict[str, Any], document: Document, draws: Sequence[Draw], board: str, notes: list[str]
 ) -> None:
     facts = document.facts
     for name in ("translated", "errors", "includes", "findings", "more_findings"):
@@ -136,9 +129,7 @@ def _judged(
 
 
 def _compared(
-    document: Document,
-    draws: Sequence[Draw],
-    calls: Mapping[tuple[str, int], Mapping[str, Any]],
+    document: Document, draws: Sequence[Draw], calls: Mapping[tuple[str, int], Mapping[str, Any]]
 ) -> tuple[list[tuple[Draw, str, Difference]], dict[str, dict[str, Any]]]:
     """Return the outputs of all *calls* beside what was expected, and the same by case."""
     differences: list[tuple[Draw, str, Difference]] = []
@@ -155,10 +146,7 @@ def _compared(
             differences.append((draw, name, one))
             known = shown["outputs"].get(name)
             if known is None or one.excess > known["excess"]:
-                shown["outputs"][name] = one.to_json() | {
-                    "draw": draw.number,
-                    "excess": one.excess,
-                }
+                shown["outputs"][name] = one.to_json() | {"draw": draw.number, "excess": one.excess}
             shown["right"] = shown["right"] and one.right
     return differences, cases
 
@@ -267,11 +255,7 @@ def _timed(
 
 
 def _efficiencies(
-    launches: Sequence[Mapping[str, Any]],
-    board: str,
-    draw: Draw,
-    nbytes: int,
-    operations: int | None,
+    launches: Sequence[Mapping[str, Any]], board: str, draw: Draw, nbytes: int, operations: int | None
 ) -> dict[str, Any]:
     """Return time, band, efficiencies and bottleneck of *launches* together.
 
@@ -313,11 +297,6 @@ def _lines(launches: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     total = math.fsum(times.values())
     most = sorted(times.items(), key=lambda item: (-item[1], item[0]))[:DEAREST]
     return [
-        {
-            "file": file,
-            "line": line,
-            "time_us": time,
-            "share": time / total if total else 0.0,
-        }
+        {"file": file, "line": line, "time_us": time, "share": time / total if total else 0.0}
         for (file, line), time in most
     ]

@@ -417,11 +417,7 @@ def totals_of(found: Carving) -> Mapping[str, MemoryTotal]:
     limits = arch.limits(compiled=True)
     return {
         space: MemoryTotal(
-            space,
-            usage.high_water,
-            found.stack if space == "NRAM" else 0,
-            kept.get(space, 0),
-            limits[space],
+            space, usage.high_water, found.stack if space == "NRAM" else 0, kept.get(space, 0), limits[space]
         )
         for space, usage in found.memory.items()
         if space in limits and (usage.high_water or (space == "NRAM" and found.stack))

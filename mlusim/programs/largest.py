@@ -18,15 +18,7 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.catalog import board_constants, find_board
 from mlusim.counted import counted
-from mlusim.errors import (
-    Fault,
-    LaunchError,
-    LimitReached,
-    MlusimError,
-    StatusError,
-    UsageError,
-    shown_file,
-)
+from mlusim.errors import Fault, LaunchError, LimitReached, MlusimError, StatusError, UsageError, shown_file
 from mlusim.formula.expr import INT32_MAX
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk

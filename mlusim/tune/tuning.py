@@ -156,10 +156,7 @@ class TuneAnswer:
 
 
 def task_of(
-    call: KernelCall,
-    wanted: Sequence[Settings],
-    limit: Limit,
-    criterion: Criterion = USUAL_CRITERION,
+    call: KernelCall, wanted: Sequence[Settings], limit: Limit, criterion: Criterion = USUAL_CRITERION
 ) -> TuneTask:
     """Return the task of trying *wanted* of *call*, each launch under *limit*.
 

@@ -260,11 +260,7 @@ def _add_drawn_call(parser: ArgumentParser) -> None:
     """Declare what calls are drawn of: a kernel with alternatives for its grid and its arguments."""
     add = parser.add_argument
     add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
-    add(
-        "--dim",
-        metavar="X,Y,Z",
-        help="tasks of the kernel (default: 1,1,1); | separates alternatives",
-    )
+    add("--dim", metavar="X,Y,Z", help="tasks of the kernel (default: 1,1,1); | separates alternatives")
     add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
     add(
         "--arg",

@@ -165,13 +165,7 @@ def add_call_arguments(parser: ArgumentParser) -> None:
     )
     add("--dim", metavar="X,Y,Z", help="tasks of the kernel (default: 1,1,1)")
     add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
-    add(
-        "--arg",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=argument_forms.HELP,
-    )
+    add("--arg", metavar="NAME=VALUE", action="append", default=[], help=argument_forms.HELP)
 
 
 def add_function(parser: ArgumentParser) -> None:
