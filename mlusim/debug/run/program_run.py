@@ -27,10 +27,6 @@ NOTED = 512  # rare events that are noted before every other one is left out
 COPIED = 500  # bytes that snapshots copy for each moment of the program's own run, at most
 
 
-class Abandoned(BaseException):
-    """Ends a run that is no longer wanted; raised where it is paused."""
-
-
 class ProgramRun(RunObserver):
     """Runs the program; ``state`` says where it has come to, ``result`` and ``failure`` how it ended.
 
@@ -48,7 +44,6 @@ class ProgramRun(RunObserver):
         self.launches: list[KeptLaunch] = []
         self.state = ""
         self.result: Any = None
-        self.failure: BaseException | None = None
         self.inside = False
         self.trapped = False
         self._ear = Ear(ShownOutput())
@@ -74,6 +69,11 @@ class ProgramRun(RunObserver):
         return self.state
 
     @property
+    def failure(self) -> BaseException | None:
+        """What the program has raised; None where it has raised nothing."""
+        return self._strand.error
+
+    @property
     def issued(self) -> int:
         """How many instructions and scalar accesses the launch has begun, by the counts of its cores."""
         return self._issued + sum(issues(core) for core in self.cores)
@@ -91,16 +91,11 @@ class ProgramRun(RunObserver):
         """End the program where it is."""
         self.holder.take(None)
         if self.state and not self._strand.ended:
-            self._strand.throw(Abandoned())
+            self._strand.abandon()
         self.state = ENDED
 
     def _body(self) -> None:
-        try:
-            self.result = self.program.run((self,))
-        except Abandoned:
-            pass
-        except BaseException as error:  # noqa: BLE001 - the user is told, whatever it is
-            self.failure = error
+        self.result = self.program.run((self,))
 
     def _pause(self, state: str) -> None:
         self.state = state

@@ -5,11 +5,10 @@ It needs them to stand at a position, to search, to look beside the present, and
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.run.launches import Holder, KeptLaunch
 from mlusim.debug.run.moments import elapsed, explored
-from mlusim.debug.run.program_run import Abandoned, ProgramRun
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.stop.steppers import Issues, Trap
 from mlusim.debug.stop.stops import END, LAUNCH_END, Breakpoint, FindingLocation, Position, Stop, Stopper
@@ -17,6 +16,9 @@ from mlusim.errors import UsageError
 from mlusim.machine.hub import Observer
 from mlusim.machine.scheduling.carrier import Strand
 from mlusim.observe.names import observers_of
+
+if TYPE_CHECKING:
+    from mlusim.debug.run.program_run import ProgramRun
 
 
 class LaunchRun:
@@ -52,9 +54,8 @@ class LaunchRun:
         self.tracer.ear.loud = loud
         self._begin(since, [*self.checkers, self.tracer, *beside], ahead)
         self.stop: Stop | None = None
-        self.error: BaseException | None = None
         self.inside = False
-        self._strand = Strand(self._body)
+        self._strand = Strand(self.session.run)
         self._begun = False
 
     def _begin(self, since: int, observers: list[Any], ahead: tuple[int, int] | None) -> None:
@@ -112,8 +113,8 @@ class LaunchRun:
         finally:
             self.inside = False
         # What the tracer has seen was shown as a stop; any other error belongs to the host.
-        if self.tracer.raised is None and self.error is not None:
-            raise self.error
+        if self.tracer.raised is None and self._strand.error is not None:
+            raise self._strand.error
         return self.stop
 
     def abandon(self) -> None:
@@ -123,22 +124,13 @@ class LaunchRun:
         if self._begun and not self._strand.ended:
             self._holder.take(self.hold)
             with self.tracer.ear.listening():
-                # Thrown into the strand, so that the frames of the kernel unwind.
-                self._strand.throw(Abandoned())
+                self._strand.abandon()
         if self._holder.current is self.hold:
             self._holder.take(None)
 
     def _trap(self) -> None:
         """Stop at the next line of the kernel, which calls ``breakpoint()``."""
         self.tracer.interrupt(Trap())
-
-    def _body(self) -> None:
-        try:
-            self.session.run()
-        except Abandoned:
-            pass
-        except BaseException as error:  # noqa: BLE001 - the one who resumes is told
-            self.error = error
 
     def _pause(self, stop: Stop) -> None:
         self.stop = stop
@@ -168,7 +160,7 @@ class RunMaker:
     ``active`` is the run that is on its way to a known place, and must not be stopped before it.
     """
 
-    def __init__(self, host: ProgramRun, checks: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(self, host: "ProgramRun", checks: Callable[[], tuple[str, ...]]) -> None:
         self._host = host
         self._checks = checks
         self.active: LaunchRun | None = None

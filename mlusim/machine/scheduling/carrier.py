@@ -181,17 +181,31 @@ class Carrier:
             self.strand.throw(GreenletExit)
 
 
+class Abandoned(BaseException):
+    """Ends a strand that is no longer wanted; raised where it is paused, so that the frames inside unwind."""
+
+
 class Strand:
     """A body with carriers of its own, which may be stopped in the middle of any of them.
 
-    Inside, `pause` gives control to the caller of `resume`; `resume` goes on behind that `pause`.
+    Inside, `pause` gives control to the caller of `resume`; `resume` goes on behind that `pause`.  ``error`` is what the
+    body has raised.
     """
 
-    __slots__ = ("_body", "_outside", "_place")
+    __slots__ = ("_body", "_outside", "_place", "error")
 
-    def __init__(self, body: Callable[[], None]) -> None:
-        self._body = self._place = greenlet(_footed(body))
+    def __init__(self, body: Callable[[], object]) -> None:
+        self.error: BaseException | None = None
+        self._body = self._place = greenlet(_footed(functools.partial(self._run, body)))
         self._outside = getcurrent()
+
+    def _run(self, body: Callable[[], object]) -> None:
+        try:
+            body()
+        except Abandoned:
+            pass
+        except BaseException as error:  # noqa: BLE001 - the one who resumes is told, whatever it is
+            self.error = error
 
     @property
     def ended(self) -> bool:
@@ -199,16 +213,16 @@ class Strand:
         return bool(self._body.dead)
 
     def resume(self) -> None:
-        """Run until something inside pauses, or the body ends; its exceptions come out here."""
+        """Run until something inside pauses, or the body ends."""
         self._enter()
         with _own_trace():
             self._place.switch()
 
-    def throw(self, error: BaseException) -> None:
-        """Raise *error* where the strand is paused; it comes out here unless something inside takes it."""
+    def abandon(self) -> None:
+        """End the body where it is paused."""
         self._enter()
         with _own_trace():
-            self._place.throw(error)
+            self._place.throw(Abandoned())
 
     def _enter(self) -> None:
         self._outside = self._body.parent = getcurrent()

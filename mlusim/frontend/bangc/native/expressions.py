@@ -14,7 +14,9 @@ from mlusim.frontend.bangc.native.numbers import (
     converted,
     ctype,
     dtype_of,
+    in_register,
     literal,
+    name,
     no_form,
     suffix,
 )
@@ -62,16 +64,6 @@ class ProgramRendering(Rendering):
 
 
 # -- places ------------------------------------------------------------------------------------------
-
-
-def name(local: ir.Local) -> str:
-    """Render a local's name in C."""
-    return f"v_{local.name}"
-
-
-def in_register(local: ir.Local) -> bool:
-    """Return whether a local is a variable of C."""
-    return local.storage is ir.Storage.VALUE and not isinstance(local.type, t.VectorRegister)
 
 
 def _address(c: Rendering, at: ir.Place) -> str:

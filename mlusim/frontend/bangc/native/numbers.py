@@ -1,4 +1,4 @@
-"""Types and arithmetic of the intermediate form in C: sizes, conversions, operators with the device's rules."""
+"""Types, locals and arithmetic of the intermediate form in C: sizes, places, conversions, operators with the device's rules."""
 
 from collections.abc import Mapping
 
@@ -95,6 +95,16 @@ def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> s
         # The count is taken modulo the width; checked runs refuse a shift too far before.
         right = f"({right} & {most_shift(kind)})"
     return f"(({made})({left} {op} {right}))"
+
+
+def name(local: ir.Local) -> str:
+    """Render a local's name in C."""
+    return f"v_{local.name}"
+
+
+def in_register(local: ir.Local) -> bool:
+    """Return whether a local is a variable of C."""
+    return local.storage is ir.Storage.VALUE and not isinstance(local.type, t.VectorRegister)
 
 
 def in_bytes(local: ir.Local) -> bool:

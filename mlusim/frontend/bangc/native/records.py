@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.native import classes, registers, screening
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell, name
 from mlusim.frontend.bangc.native.rendering import Rendering, effectful, literal_bytes
 
 
@@ -36,7 +36,7 @@ def looked_up(c: Rendering, form: ir.Function) -> Iterator[str]:
     c.near = tuple(local for local, times in read.items() if times > 1 and local in given)
     for local in c.near:
         assert isinstance(local.type, t.Pointer)
-        yield f"  const uint8_t *n_{local.name} = record_(m, v_{local.name}, {local.type.to.size});"
+        yield f"  const uint8_t *n_{local.name} = record_(m, {name(local)}, {local.type.to.size});"
 
 
 def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:

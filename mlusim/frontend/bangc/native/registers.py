@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from mlusim.engine.native.layout import UNSET
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, suffix
+from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, name, suffix
 from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.isa.vv import ELEMENTS
@@ -53,7 +53,7 @@ def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
     dtype = dtype_of(register.of)
     if dtype not in ELEMENTS:
         raise NoForm(f"{ISA[node.row].spelling} of {register}")
-    name = f"{node.row}_{suffix(register.of)}"
+    helper = f"{node.row}_{suffix(register.of)}"
     if any(
         k != register and (not isinstance(k, t.Arithmetic) or dtype_of(k) is not dtype) for k in kinds[1:]
     ):
@@ -63,7 +63,7 @@ def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
         rooms = list(_rooms(c, values, kinds[1:]))
         # Each of the functions takes three.
         given = [f"register_(m, {to}, {site})", *(one for _, one in rooms)] + ["0"] * (3 - len(rooms))
-        return f"({{ {' '.join(r for r, _ in rooms)} {name}(m, {number}, {site}, {IDS[dtype]}, {', '.join(given)}); }})"
+        return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {IDS[dtype]}, {', '.join(given)}); }})"
 
     return c.in_order(node.arguments, made)
 
@@ -93,12 +93,7 @@ def _stored(number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]
 def pointer(c: Rendering, made: str, span: ir.Span) -> str:
     """Render a pointer to a register by value."""
     filled = kept(c, made, span)
-    return f"({{ (void){filled}; {name_of(c.values[-1])}; }})"
-
-
-def name_of(local: ir.Local) -> str:
-    """Render the pointer to a variable that has an address, in C."""
-    return f"v_{local.name}"
+    return f"({{ (void){filled}; {name(c.values[-1])}; }})"
 
 
 def declared(c: Rendering, node: ir.Declare) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import Root, address_roots, roots, walk
 from mlusim.frontend.bangc.native import numbers
-from mlusim.frontend.bangc.native.numbers import ctype, in_cell, real
+from mlusim.frontend.bangc.native.numbers import ctype, in_cell, name, real
 from mlusim.frontend.bangc.native.rendering import Rendering, effectful
 from mlusim.frontend.bangc.scalars import BINARY, SHIFTS
 
@@ -142,7 +142,7 @@ def followed(root: Root) -> bool:
 
 def _held(local: ir.Local) -> str:
     """Render what a variable that is followed holds."""
-    return f"(*d_{local.name})" if in_cell(local) else f"v_{local.name}"
+    return f"(*d_{local.name})" if in_cell(local) else name(local)
 
 
 def _behind(c: Rendering, found: Sequence[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:

@@ -6,14 +6,15 @@ from typing import Any
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import DEEP, changed, is_counted, uses_of, walk
 from mlusim.frontend.bangc.native import classes, records, registers, screening
-from mlusim.frontend.bangc.native.expressions import in_register, name
 from mlusim.frontend.bangc.native.numbers import (
     NoForm,
     ctype,
     element_size,
     in_cell,
     in_frame,
+    in_register,
     literal,
+    name,
     no_form,
 )
 from mlusim.frontend.bangc.native.rendering import Rendering
