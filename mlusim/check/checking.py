@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from mlusim.check.findings import Checked, CheckReport
+from mlusim.check.findings import Checked, CheckReport, checked
 from mlusim.check.other_processes import Forked, threads_watched
 from mlusim.check.schedules import USUAL, OperatorSubject, Schedule, ScriptSubject, Subject, explore
-from mlusim.errors import Fault, StatusError, UsageError, said
+from mlusim.errors import Fault, StatusError, said
 from mlusim.files.reading import refuse_no_file
 from mlusim.machine.hub import attending
 from mlusim.machine.options import LaunchOptions
@@ -25,7 +25,7 @@ from mlusim.observe.rules import RULES
 from mlusim.observe.suppress import Suppression, sift, unused, unused_comments
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
-from mlusim.programs.program import Program, ScriptProgram
+from mlusim.programs.program import ScriptProgram
 
 
 @frozen
@@ -165,30 +165,6 @@ def check_script(
     return done if problem else _explored(done, subject, others, enough)
 
 
-def check_program(
-    program: Program, path: str, checkers: Iterable[str] = (), *, notes: bool = False
-) -> Checked:
-    """Run *program*, which is about the file *path*; every launch that it makes is watched.
-
-    Its fault is a finding, its exit status the problem of the run; an error that it makes before it launches is the
-    caller's.
-    """
-    problem = ""
-    with collecting(checkers, notes=notes) as collector:
-        try:
-            program.run(())
-        except Fault as fault:
-            collector.add(fault)
-        except SystemExit as leaving:
-            problem = f"it ended with exit code {said(leaving)}"
-        except UsageError as error:
-            # Before the first launch it is the command that is wrong, and the verb says so as for any other.
-            if not collector.launches:
-                raise
-            problem = said(error)
-    return checked(collector, path, problem)
-
-
 def _unsteady(subject: ScriptSubject) -> str:
     """Name what is wrong with a script whose results differ from run to run; empty where nothing is."""
     first, second = (subject.outcome(USUAL.effects, USUAL.director()) for _ in range(2))
@@ -196,20 +172,6 @@ def _unsteady(subject: ScriptSubject) -> str:
     if told is None:
         return ""
     return f"it gives something else each time in one schedule ({told}); seed its random numbers"
-
-
-def checked(collector: Collector, program: str, problem: str) -> Checked:
-    """Return everything that *collector* has, as plain data."""
-    return Checked(
-        program=program,
-        findings=tuple(collector.found),
-        allowed=tuple(collector.allowed),
-        comments=tuple(collector.comments),
-        launches=collector.launches,
-        unchecked=tuple(collector.unchecked.items()),
-        faults=len(collector.faults),
-        problem=problem,
-    )
 
 
 def report_of(

@@ -2,13 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.suppress import Comment
+
+if TYPE_CHECKING:
+    from mlusim.observe.collect import Collector
 
 
 @frozen
@@ -40,6 +43,20 @@ class Checked:
         """The program, its case and its board."""
         case = "" if self.case is None else f" {self.case}"
         return self.program + case + ("" if self.board is None else f" on {self.board}")
+
+
+def checked(collector: "Collector", program: str, problem: str) -> Checked:
+    """Return everything that *collector* has, as plain data."""
+    return Checked(
+        program=program,
+        findings=tuple(collector.found),
+        allowed=tuple(collector.allowed),
+        comments=tuple(collector.comments),
+        launches=collector.launches,
+        unchecked=tuple(collector.unchecked.items()),
+        faults=len(collector.faults),
+        problem=problem,
+    )
 
 
 @frozen

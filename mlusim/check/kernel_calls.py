@@ -1,4 +1,4 @@
-"""Calls of kernels of BANG C sources under checkers: plans are inferred, and results compared with a reference."""
+"""Programs under checkers, of which calls of kernels have their results compared with a reference, and their plans inferred."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve
 
-from mlusim.check.checking import check_program
-from mlusim.check.findings import Checked
-from mlusim.errors import MlusimError
+from mlusim.check.findings import Checked, checked
+from mlusim.errors import Fault, MlusimError, UsageError, said
+from mlusim.observe.collect import collecting
 from mlusim.observe.finding import Finding
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import Expectation
@@ -20,9 +20,34 @@ from mlusim.programs.native_parts import overlaps_in_c
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
     from mlusim.programs.other_calls import Came, TextCall
+    from mlusim.programs.program import Program
 
 Array = np.ndarray[Any, Any]
 PLANS = "plancheck"  # the checker that watches plans, inferred ones of BANG C too
+
+
+def check_program(
+    program: "Program", path: str, checkers: Iterable[str] = (), *, notes: bool = False
+) -> Checked:
+    """Run *program*, which is about the file *path*; every launch that it makes is watched.
+
+    Its fault is a finding, its exit status the problem of the run; an error that it makes before it launches is the
+    caller's.
+    """
+    problem = ""
+    with collecting(checkers, notes=notes) as collector:
+        try:
+            program.run(())
+        except Fault as fault:
+            collector.add(fault)
+        except SystemExit as leaving:
+            problem = f"it ended with exit code {said(leaving)}"
+        except UsageError as error:
+            # Before the first launch it is the command that is wrong, and the verb says so as for any other.
+            if not collector.launches:
+                raise
+            problem = said(error)
+    return checked(collector, path, problem)
 
 
 @define

@@ -16,7 +16,7 @@ from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check import checking
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.formats import findings_text, junit, renderables, sarif, summary
-from mlusim.check.kernel_calls import PLANS, carved_again, check_call
+from mlusim.check.kernel_calls import PLANS, carved_again, check_call, check_program
 from mlusim.check.schedules import (
     RULE,
     OperatorSubject,
@@ -182,7 +182,7 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
         return check_call(program, args.program, names, programs.expectation_of(args), notes=args.notes)
     _refuse_expectation(args)
     with _keeping(names) as keeper:
-        done = checking.check_program(program, args.program, names, notes=args.notes)
+        done = check_program(program, args.program, names, notes=args.notes)
     return carved_again(done, keeper.launches.values())
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         expectation as expectations,
         kernel_call as calls,
         native_program as natives,
-        operator_program as operator_calls,
         other_calls,
         program as scripts,
     )
@@ -34,11 +33,10 @@ else:
     checkers, registry, runner = lazy(
         "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
     )
-    natives, expectations, calls, operator_calls, other_calls, scripts = lazy(
+    natives, expectations, calls, other_calls, scripts = lazy(
         "mlusim.programs.native_program",
         "mlusim.programs.expectation",
         "mlusim.programs.kernel_call",
-        "mlusim.programs.operator_program",
         "mlusim.programs.other_calls",
         "mlusim.programs.program",
     )
@@ -325,7 +323,7 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "scripts.Pro
         chosen = registry.find_case(spec, args.case) if args.case is not None else spec.cases[0]
         inputs, params, spec = *chosen.make(runner.case_generator(chosen)), spec.called_as(chosen)
         case, board = chosen.name, args.board or (chosen.boards or DEFAULT_BOARDS)[0]
-    return operator_calls.OperatorProgram(
+    return runner.OperatorProgram(
         spec, inputs, params, find_board(board).name, args.seed, args.effects, case, checks
     )
 

@@ -10,7 +10,7 @@ from mlusim.debug.stop.stops import Position, Stop
 from mlusim.programs.program import FunctionProgram, Program, ScriptProgram
 
 if TYPE_CHECKING:
-    from mlusim.programs.operator_program import OperatorProgram
+    from mlusim.operators.runner import OperatorProgram
 
 __all__ = [
     "COMMANDS",
@@ -29,5 +29,5 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Return `OperatorProgram`, which is loaded when it is asked for: a kernel is debugged without operators."""
     if name == "OperatorProgram":
-        return importlib.import_module("mlusim.programs.operator_program").OperatorProgram
+        return importlib.import_module("mlusim.operators.runner").OperatorProgram
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -46,11 +46,10 @@ from mlusim.programs.program import ScriptProgram
 
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
-    from mlusim.operators import registry
-    from mlusim.programs import operator_program
+    from mlusim.operators import registry, runner
     from mlusim.programs.program import Program
 else:
-    registry, operator_program = lazy("mlusim.operators.registry", "mlusim.programs.operator_program")
+    registry, runner = lazy("mlusim.operators.registry", "mlusim.operators.runner")
 
 NEARBY = 32  # lines that are looked at beyond those of a recording, before its place is given up
 
@@ -124,7 +123,7 @@ def program_in(recording: Recording) -> "Program":
     if isinstance(stored, KernelCallFacts | MainFacts):
         program: Program = of_sources().source_program(stored, arrays, recording.name)
         return program
-    return operator_program.OperatorProgram(
+    return runner.OperatorProgram(
         registry.find_operator(stored.operator),
         arrays,
         stored.params,

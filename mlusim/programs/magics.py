@@ -11,7 +11,8 @@ from rich.console import Console
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.bangc import load
-from mlusim.check.checking import checked, report_of
+from mlusim.check.checking import report_of
+from mlusim.check.findings import checked
 from mlusim.check.formats import renderables
 from mlusim.errors import UsageError, show_as_cells
 from mlusim.machine.launch import Launch

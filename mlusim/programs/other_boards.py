@@ -12,10 +12,10 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.device import devices_on
 from mlusim.machine.launch import Launch
+from mlusim.operators.runner import OperatorProgram
 from mlusim.operators.whatif import FIRST, WhatIf, launches_row, study_of, what_if
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.native_program import CommandProgram, HostProgram
-from mlusim.programs.operator_program import OperatorProgram
 from mlusim.programs.program import Program
 from mlusim.report.profiled import Profiled
 from mlusim.report.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy

@@ -6,8 +6,9 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.bang import float32, kernel
-from mlusim.check.checking import check_program, report_of
+from mlusim.check.checking import report_of
 from mlusim.check.formats import summary
+from mlusim.check.kernel_calls import check_program
 from mlusim.observe.valuecheck import ValueCheck
 
 KERNEL = """#include <bang.h>

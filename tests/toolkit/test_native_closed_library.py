@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mlusim.check.checking import check_program
+from mlusim.check.kernel_calls import check_program
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.prelude import DRIVER
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls

@@ -8,7 +8,7 @@ import pytest
 
 import mlusim
 from mlusim.arch.catalog import find_board
-from mlusim.check.checking import check_program
+from mlusim.check.kernel_calls import check_program
 from mlusim.engine.preference import AUTO, NATIVE, preferring
 from mlusim.machine.native.screening import Screening
 from mlusim.programs.native_program import CommandProgram

@@ -70,7 +70,7 @@ class ProgramRun(RunObserver):
 
     @property
     def failure(self) -> BaseException | None:
-        """What the program has raised; None where it has raised nothing."""
+        """The error that ended the program; None where none has."""
         return self._strand.error
 
     @property
