@@ -16,7 +16,7 @@ from mlusim.machine.hub import TOLD, Observer, Teller, adoption
 from mlusim.machine.limits import limit_of, take_over
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Launch
+    from mlusim.machine.observed import ObservedLaunch
 
 
 class Forked(Observer):
@@ -35,7 +35,7 @@ class Forked(Observer):
         self._teller = Teller(self._names.name)
         os.environ[TOLD] = self._names.name
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: "ObservedLaunch") -> None:
         """Note a launch in another process."""
         if os.getpid() != self._home:
             self._teller.launch_begin(launch)

@@ -20,7 +20,7 @@ from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief, path_of
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Core, Effect, Launch
+from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch
 from mlusim.machine.scheduling.schedule import EFFECTS, LAND, NEXT, STOP, Decision, Director, directing
 from mlusim.machine.tensor import leaves
 from mlusim.observe.finding import Finding
@@ -119,7 +119,7 @@ class Leavings(Observer):
     def __init__(self) -> None:
         self.launches: list[LeftTensors] = []
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Begin a launch with no copies."""
         self.launches.append(LeftTensors(launch.request.kernel.name))
 
@@ -131,7 +131,7 @@ class Leavings(Observer):
             self.launches[-1].atomic = True
         return True
 
-    def launch_end(self, launch: Launch) -> None:
+    def launch_end(self, launch: ObservedLaunch) -> None:
         """Copy the tensors that the launch leaves."""
         for place, argument in enumerate(leaves(launch.request)):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
@@ -140,7 +140,7 @@ class Leavings(Observer):
                 whole = len(raw) % argument.dtype.size == 0
                 self.launches[-1].tensors[place] = raw.view(argument.dtype.dtype) if whole else raw
 
-    def fault(self, core: Core, fault: Fault) -> None:
+    def fault(self, core: ObservedCore, fault: Fault) -> None:
         """Note how the launch has ended."""
         del core
         self.launches[-1].fault = type(fault).__name__

@@ -101,7 +101,7 @@ class IssuingCore(Port, Protocol):
     def atomic_step(self, unchanged: bool) -> None: ...
 
 
-class Mlu(Protocol):
+class IssuingMlu(Protocol):
     """The object that an intrinsic's method works on: the core, its counters, and who announces."""
 
     counts: list[int]

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Arch, Pipe
 from mlusim.counted import plural
-from mlusim.engine.contract import POLL_BYTES, Flight, IssuingCore, Mlu
+from mlusim.engine.contract import POLL_BYTES, Flight, IssuingCore, IssuingMlu
 from mlusim.engine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.errors import Fault, RuleFault, Unsupported, WrongSpace
 from mlusim.isa.declare import Intrinsic
@@ -106,7 +106,7 @@ FORMS = {0: "1-D", 1: "1-D", 3: "2-D", 4: "2-D", 8: "3-D", 9: "3-D"}
 
 
 def explain_copy(
-    mlu: Mlu,
+    mlu: IssuingMlu,
     row: Intrinsic,
     dst: Any,
     src: Any,
@@ -162,7 +162,7 @@ def _arguments(dst: object, src: object, direction: object, shape: tuple[int, ..
 
 
 def _token(
-    mlu: Mlu, dst: Ptr, src: Ptr, direction: Direction, shape: tuple[int, ...], *, asynchronous: bool
+    mlu: IssuingMlu, dst: Ptr, src: Ptr, direction: Direction, shape: tuple[int, ...], *, asynchronous: bool
 ) -> Fault | None:
     for name, pointer, space in (("dst", dst, direction.dst), ("src", src, direction.src)):
         if pointer.space is not space:
@@ -201,7 +201,7 @@ def _token(
     )
 
 
-def _cluster(mlu: Mlu, direction: Direction, shape: tuple[int, ...]) -> Fault | None:
+def _cluster(mlu: IssuingMlu, direction: Direction, shape: tuple[int, ...]) -> Fault | None:
     if len(shape) not in (1, 4, 9):
         return None
     if direction is not SRAM2SRAM:
@@ -282,7 +282,7 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
 
 
 def _alignment(
-    mlu: Mlu, dst: Ptr, src: Ptr, size: int, direction: Direction, shape: tuple[int, ...]
+    mlu: IssuingMlu, dst: Ptr, src: Ptr, size: int, direction: Direction, shape: tuple[int, ...]
 ) -> Fault | None:
     arch = mlu.core.session.board.arch
     of_dst, of_src, of_size = grain(direction, arch.generation, strided=bool(shape))
@@ -311,7 +311,7 @@ def _alignment(
     return None
 
 
-def _own_cluster(mlu: Mlu, shape: tuple[int, ...]) -> bool:
+def _own_cluster(mlu: IssuingMlu, shape: tuple[int, ...]) -> bool:
     cluster = mlu.core.cluster
     return len(shape) not in (1, 4, 9) or (
         cluster is not None and mlu.core.union.clusters[shape[-1]] is cluster
@@ -384,7 +384,9 @@ def move_rows(
     target[...] = np.ndarray(shape, dtype, frm.raw, s, (from_stride, word))
 
 
-def strided_copy(mlu: Mlu, row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool) -> None:
+def strided_copy(
+    mlu: IssuingMlu, row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool
+) -> None:
     """Make a 2-D, 3-D or cluster-to-cluster copy."""
     dst, src, size, direction, shape = call
     try:
@@ -429,7 +431,7 @@ def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
 
 
 def _plan(
-    mlu: Mlu,
+    mlu: IssuingMlu,
     dst: Ptr,
     src: Ptr,
     size: int,
@@ -462,7 +464,7 @@ def _plan(
     return pipe, *_views(to, writes, frm, reads), reads, writes, writes.nbytes
 
 
-def _aligned(mlu: Mlu, direction: Direction, writes: Access, reads: Access) -> bool:
+def _aligned(mlu: IssuingMlu, direction: Direction, writes: Access, reads: Access) -> bool:
     generation = mlu.core.session.board.arch.generation
     of_dst, of_src, of_size = grain(direction, generation, strided=bool(writes.steps))
     if writes.start % of_dst or reads.start % of_src or writes.size % of_size:
@@ -505,7 +507,7 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
     return made[0], made[1]
 
 
-def other_cluster(mlu: Mlu, dst: Ptr, number: int) -> Ptr:
+def other_cluster(mlu: IssuingMlu, dst: Ptr, number: int) -> Ptr:
     """Return the same SRAM declaration in cluster *number* of the union."""
     core = mlu.core
     # ValueError, which the caller takes for any argument that is wrong: `explain_copy` says which.

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from mlusim.arch.board import Arch
 from mlusim.engine import copies, offsets
-from mlusim.engine.contract import Mlu
+from mlusim.engine.contract import IssuingMlu
 from mlusim.engine.overload import either_form
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
@@ -114,7 +114,7 @@ def _method(made: Recipe) -> Method:
 
 
 def _refused(row: Intrinsic) -> Method:
-    def refused(mlu: Mlu, *_: object, **__: object) -> None:
+    def refused(mlu: IssuingMlu, *_: object, **__: object) -> None:
         raise unsupported(mlu, row)
 
     return refused
@@ -132,7 +132,7 @@ def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., 
     place = step.lanes
 
     @functools.wraps(method)
-    def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
+    def noting(mlu: IssuingMlu, *given: Any, **named: Any) -> Any:
         lanes = given[place] if 0 <= place < len(given) else 0
         if lanes.__class__ is not int:
             # Below 0 is a direction, from 0 on a number of lanes.
@@ -157,7 +157,7 @@ def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callab
     """Return the copy *method*, which leaves the directions of the other kind of core to it."""
     idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
 
-    def copy(mlu: Mlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
+    def copy(mlu: IssuingMlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
         # What is no direction is for the method to refuse.
         if direction.__class__ is not Direction or direction not in idle:
             if shape:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
-from mlusim.engine.contract import Flight, Mlu
+from mlusim.engine.contract import Flight, IssuingMlu
 from mlusim.engine.refuse import foreign, no_pointer, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.memory.footprint import Access
@@ -31,7 +31,7 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def arguments_of(
-    mlu: Mlu,
+    mlu: IssuingMlu,
     row: "Intrinsic",
     names: tuple[str, ...],
     optional: str | None,
@@ -98,7 +98,7 @@ def not_directed(direction: object, directions: tuple[Direction, ...]) -> Fault 
     )
 
 
-def misplaced(mlu: Mlu, name: str, pointer: object, space: Space) -> Fault | None:
+def misplaced(mlu: IssuingMlu, name: str, pointer: object, space: Space) -> Fault | None:
     """Return the fault of an operand that is no pointer of this core into *space*."""
     if not isinstance(pointer, Ptr):
         return no_pointer(name, pointer, space)
@@ -221,7 +221,9 @@ def pipe_of(direction: Direction) -> Pipe:
     return Pipe.IO if direction.off_chip else Pipe.MOVE
 
 
-def taking_part(mlu: Mlu, row: "Intrinsic", offset: Ptr, bitmask: Any, count: int) -> tuple[Places, Places]:
+def taking_part(
+    mlu: IssuingMlu, row: "Intrinsic", offset: Ptr, bitmask: Any, count: int
+) -> tuple[Places, Places]:
     """Return which of *count* elements take part, and their offsets (bytes).  Raises the fault of a mask that is too short.
 
     *bitmask* is a pointer or None for all; bit i, the lowest first, is that of element i.

@@ -7,7 +7,7 @@ from mlusim.engine.refuse import count_of
 from mlusim.isa.declare import Intrinsic, Parameter
 
 if TYPE_CHECKING:
-    from mlusim.engine.contract import Mlu
+    from mlusim.engine.contract import IssuingMlu
 
 
 class Padded(int):
@@ -64,7 +64,7 @@ def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
 
 
 def padded_count(
-    mlu: "Mlu", row: Intrinsic, name: str, value: object, before: Mapping[str, int] | None
+    mlu: "IssuingMlu", row: Intrinsic, name: str, value: object, before: Mapping[str, int] | None
 ) -> tuple[int, Mapping[str, int] | None]:
     """Return *value* as `count_of` does, and *before* with what *name* was before it was padded, if it was."""
     if value.__class__ is Padded:

@@ -17,7 +17,7 @@ from mlusim.isa.declare import READ_FIRST, Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
-    from mlusim.engine.contract import Mlu
+    from mlusim.engine.contract import IssuingMlu
 
 
 def environment(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,20 +66,20 @@ def _argument(leaf: Expr) -> str:
     return symbol(leaf)
 
 
-def refuse(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
+def refuse(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
     """Return the fault of a call of *row* with *arguments* that some check rejected."""
     fault = _diagnose(mlu, row, arguments)
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
-def refuse_here(mlu: "Mlu", row: Intrinsic, fault: Fault) -> Fault:
+def refuse_here(mlu: "IssuingMlu", row: Intrinsic, fault: Fault) -> Fault:
     """Complete a fault that is known already."""
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
-def unsupported(mlu: "Mlu", row: Intrinsic) -> Fault:
+def unsupported(mlu: "IssuingMlu", row: Intrinsic) -> Fault:
     """Return the fault of an intrinsic that the architecture, or a memory core, lacks."""
     arch = mlu.core.session.board.arch
     if mlu.core.place.memory_core and not row.memory_core:
@@ -98,7 +98,7 @@ def unsupported(mlu: "Mlu", row: Intrinsic) -> Fault:
     return refuse_here(mlu, row, fault)
 
 
-def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
+def count_of(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> int:
     """Return *value* as a Python integer; raises a fault for what is no integer."""
     try:
         return value.__index__()  # type: ignore[no-any-return]
@@ -110,7 +110,7 @@ def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
         ) from None
 
 
-def refuse_body(mlu: "Mlu", row: Intrinsic, refused: Refused, arguments: Mapping[str, Any]) -> Fault:
+def refuse_body(mlu: "IssuingMlu", row: Intrinsic, refused: Refused, arguments: Mapping[str, Any]) -> Fault:
     """Return the fault of a call whose data the body of *row* refused."""
     fault: Fault = RuleFault(str(refused), operand=refused.operand, legal=refused.legal)
     if refused.needs is not None and refused.operand is not None:
@@ -135,7 +135,7 @@ def no_pointer(name: str, value: object, space: object) -> Fault:
     )
 
 
-def foreign(mlu: "Mlu", name: str, pointer: Ptr) -> Fault | None:
+def foreign(mlu: "IssuingMlu", name: str, pointer: Ptr) -> Fault | None:
     """Return the fault of a pointer that this core did not get: another core's, another launch's or the host's."""
     view, port = pointer.view, pointer.view.port
     if port is mlu.core:
@@ -192,7 +192,7 @@ def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str)
 C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # of the scalars that know their C type
 
 
-def constant(mlu: "Mlu", row: Intrinsic, name: str, view: View, value: object) -> Any:
+def constant(mlu: "IssuingMlu", row: Intrinsic, name: str, view: View, value: object) -> Any:
     """*value* as an element of *view*, converted as C does; raises a fault for what is no number."""
     try:
         if value.__class__ is int or isinstance(value, (int, float, np.generic)):
@@ -215,7 +215,7 @@ def _scalar_hint(value: object) -> str | None:
     return "load it with [0] if the first element is meant" if isinstance(value, Ptr) else None
 
 
-def typed(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType]:
+def typed(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType]:
     """Return a scalar whose own type decides the instruction: (the scalar, its element type)."""
     if isinstance(value, int):
         # An int of Python stands for an int of C, and wraps as one.
@@ -239,7 +239,7 @@ def typed(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType
 # -- what a check has to say -----------------------------------------------------------------------
 
 
-def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
+def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
     first: View | None = None
     generation = mlu.core.session.board.arch.generation
     for operand in row.operands.values():

@@ -12,7 +12,7 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
-from mlusim.engine.contract import Flight, Mlu
+from mlusim.engine.contract import Flight, IssuingMlu
 from mlusim.engine.refuse import (
     check_kind,
     check_rules,
@@ -39,7 +39,7 @@ IN_PLACE = ("exact", "whole")  # the ways to overlap that the strided form knows
 MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows
 
 
-def strided(mlu: Mlu, row: "Intrinsic", number: int, arguments: Mapping[str, Any]) -> None:
+def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[str, Any]) -> None:
     """Execute the strided form of *row*; raises the faults of the dense form and those of strides."""
     fault = _check(mlu, row, arguments)
     if fault is not None:
@@ -97,7 +97,7 @@ def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
     return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
 
 
-def _check(mlu: Mlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
+def _check(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
     generation = mlu.core.session.board.arch.generation
     missing = [n for o in row.operands.values() for n in sorted(o.stride_names) if arguments[n] is None]
     if missing:

@@ -13,7 +13,7 @@ from mlusim.arch.board import Pipe
 from mlusim.formula.expr import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import ACCESSOR, KernelFrame, caller, file_of, is_own
-from mlusim.machine.observed import Core, Effect, Site, Step
+from mlusim.machine.observed import Effect, ObservedCore, Site, Step
 from mlusim.memory.footprint import Access
 from mlusim.time.log import NotedLog
 
@@ -46,7 +46,9 @@ class Announcer:
         "_core", "_explore", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
     )  # fmt: skip
 
-    def __init__(self, core: Core, numbers: Iterator[int], explore: Callable[[], None] | None) -> None:
+    def __init__(
+        self, core: ObservedCore, numbers: Iterator[int], explore: Callable[[], None] | None
+    ) -> None:
         self._core = core
         self._hub = hub = core.hub
         self._numbers = numbers

@@ -13,7 +13,7 @@ from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported, shown_file
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.hub import Hub
-from mlusim.machine.observed import Launch, Site, Step, Sync, TaskPlace
+from mlusim.machine.observed import ObservedLaunch, Site, Step, Sync, TaskPlace
 from mlusim.machine.scheduling.renewal import Placements, begin, forget, renew, run
 from mlusim.machine.scheduling.scheduler import Scheduler, frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mlusim.machine.scheduling.schedule import Choices
 
 
-class Owner(Launch, Protocol):
+class Owner(ObservedLaunch, Protocol):
     """The launch of a core, as `mlusim.machine.session.Session` is."""
 
     effects: str

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.observed import (
-        Core,
         Effect,
         Follower,
-        Kernel,
-        Launch,
-        Screen,
+        ObservedCore,
+        ObservedKernel,
+        ObservedLaunch,
+        ObservedScreen,
         Site,
         Sync,
         ValueChange,
@@ -80,16 +80,16 @@ class Observer:
         """The observer's findings, collected at the end."""
         return ()
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: "ObservedLaunch") -> None:
         """A launch begins; and has a board and what was asked of it."""
 
-    def task_begin(self, core: "Core") -> None:
+    def task_begin(self, core: "ObservedCore") -> None:
         """A task, or a memory core, begins on *core*."""
 
-    def declare(self, core: "Core", allocation: "Allocation") -> None:
+    def declare(self, core: "ObservedCore", allocation: "Allocation") -> None:
         """*core* declared on-chip memory."""
 
-    def place(self, core: "Core", placements: "tuple[Placement, ...]") -> None:
+    def place(self, core: "ObservedCore", placements: "tuple[Placement, ...]") -> None:
         """*placements* are now the plans of *core*'s buffers, as `mlusim.memory.regions.Placement`."""
 
     def scalar(self, effect: "Effect") -> bool | None:
@@ -98,23 +98,23 @@ class Observer:
         True: say nothing of this step until something is new.
         """
 
-    def value(self, core: "Core", change: "ValueChange", site: "Site") -> None:
+    def value(self, core: "ObservedCore", change: "ValueChange", site: "Site") -> None:
         """Arithmetic of BANG C at *site* changed a number of *core* without a word, as *change* says.
 
         Code that reports it is made only for launches that someone with this method watches.
         """
 
-    def taken(self, core: "Core", value: object, variable: str = "") -> "Follower | None":
+    def taken(self, core: "ObservedCore", value: object, variable: str = "") -> "Follower | None":
         """Code of BANG C on *core* keeps *value*, which it may have loaded just now; what follows it, where it has no value.
 
         With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
         Code that asks is made only for launches that someone with this method watches; the first of them is asked.
         """
 
-    def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
+    def passed(self, core: "ObservedCore", place: tuple[str, int, int]) -> None:
         """Code of BANG C on *core* has come to the statement, or the function, at *place* (file, line, column)."""
 
-    def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
+    def branch(self, core: "ObservedCore", place: tuple[str, int, int], outcome: bool) -> None:
         """The test at *place* (file, line, column) in code of BANG C on *core* had this *outcome*.
 
         Code that reports it is made only for launches that someone with this method watches.
@@ -129,25 +129,25 @@ class Observer:
     def retire(self, effect: "Effect") -> None:
         """The bytes have changed."""
 
-    def control(self, core: "Core", name: str) -> None:
+    def control(self, core: "ObservedCore", name: str) -> None:
         """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
 
-    def block(self, core: "Core", reason: str) -> None:
+    def block(self, core: "ObservedCore", reason: str) -> None:
         """*core* waits at a barrier."""
 
     def sync(self, sync: "Sync") -> None:
         """A core waited for its pipes, or a barrier completed."""
 
-    def fault(self, core: "Core", fault: "Fault") -> None:
+    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
 
-    def error(self, core: "Core", error: BaseException) -> None:
+    def error(self, core: "ObservedCore", error: BaseException) -> None:
         """The kernel raised an exception that is no fault of the machine; the launch ends here, without `launch_end`."""
 
-    def task_end(self, core: "Core") -> None:
+    def task_end(self, core: "ObservedCore") -> None:
         """A task has ended."""
 
-    def launch_end(self, launch: "Launch") -> None:
+    def launch_end(self, launch: "ObservedLaunch") -> None:
         """The launch is over."""
 
     def fetched(self, allocation: "Allocation") -> None:
@@ -159,7 +159,7 @@ class Observer:
         It is heard by those who attend every launch.
         """
 
-    def screen_begin(self, launch: "Launch", screen: "Screen") -> bool:
+    def screen_begin(self, launch: "ObservedLaunch", screen: "ObservedScreen") -> bool:
         """C is going to run *launch*, and look for what is in ``screens``; False: Python has to.
 
         It is called before `launch_begin`, which comes at the end of a launch in which nothing was found.
@@ -167,15 +167,15 @@ class Observer:
         del launch, screen
         return True
 
-    def screen_end(self, screen: "Screen") -> bool:
+    def screen_end(self, screen: "ObservedScreen") -> bool:
         """The run is over, and C has found nothing; whether that holds for what *screen* has kept, too."""
         del screen
         return True
 
-    def screened(self, screen: "Screen") -> None:
+    def screened(self, screen: "ObservedScreen") -> None:
         """The launch is over, and Python need not run it: take over what *screen* knows, and tell what follows from it."""
 
-    def repeats(self, kernel: "Kernel") -> bool:
+    def repeats(self, kernel: "ObservedKernel") -> bool:
         """Return whether it would find in the next launch of *kernel* what it found in the last, of the same arguments and no memory."""
         del kernel
         return False
@@ -183,7 +183,7 @@ class Observer:
     def left(self) -> Any:
         """Return what it has found in the last launch, which `take_over` takes, where it `repeats`."""
 
-    def take_over(self, launch: "Launch", left: Any) -> None:
+    def take_over(self, launch: "ObservedLaunch", left: Any) -> None:
         """*launch* is the same as the one that has *left* this, so that it does not run; comes in place of its beginning."""
 
     def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: object) -> None:
@@ -329,7 +329,7 @@ class Teller(Observer):
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: "ObservedLaunch") -> None:
         """Announce *launch*; the process that watched may be gone."""
         with suppress(OSError):
             number = os.open(self._path, os.O_WRONLY | os.O_APPEND)  # several processes append to it

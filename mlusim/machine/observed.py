@@ -42,7 +42,7 @@ class TaskPlace(NamedTuple):
         return f"memory core of cluster {self.cluster_id}" if self.memory_core else f"task {self.task}"
 
 
-class Kernel(Protocol):
+class ObservedKernel(Protocol):
     """A kernel: its name, and the function where it has one."""
 
     name: str
@@ -55,48 +55,48 @@ class Kernel(Protocol):
     def compiled(self) -> bool: ...  # whether it is one of BANG C
 
 
-class Request(Protocol):
+class ObservedRequest(Protocol):
     """The request for a launch."""
 
     @property
-    def kernel(self) -> Kernel: ...
+    def kernel(self) -> ObservedKernel: ...
     @property
     def arguments(self) -> tuple[Any, ...]: ...  # those of the kernel, behind ``mlu``
     @property
     def options(self) -> "LaunchOptions": ...
 
 
-class Launch(Protocol):
+class ObservedLaunch(Protocol):
     """A launch while it runs."""
 
     board: "Board"
 
     @property
-    def request(self) -> Request: ...
+    def request(self) -> ObservedRequest: ...
     @property
     def given(self) -> "list[Allocation]": ...  # the memories that its arguments lead to, each once
 
 
-class Cluster(Protocol):
+class ObservedCluster(Protocol):
     """The cores that share SRAM."""
 
     number: int  # its number on the board
     sram: "Arena"  # the SRAM that the cores share
 
 
-class Union(Protocol):
+class ObservedUnion(Protocol):
     """The cores that may meet at a barrier, or the lone core of a Block task."""
 
     block: bool  # whether it is the core of a Block task
 
     @property
-    def clusters(self) -> Sequence[Cluster]: ...
+    def clusters(self) -> Sequence[ObservedCluster]: ...
     @property
-    def cores(self) -> "Sequence[Core]": ...
+    def cores(self) -> "Sequence[ObservedCore]": ...
     def finished(self) -> bool: ...  # whether every core of it has ended
 
 
-class Core(Protocol):
+class ObservedCore(Protocol):
     """A core: where it runs, what is in flight, what it declared."""
 
     hub: "Hub"  # the observers; `Hub.renew` asks for steps that were left out
@@ -104,13 +104,13 @@ class Core(Protocol):
     place: "TaskPlace"  # which task it runs, and where
 
     @property
-    def session(self) -> Launch: ...
+    def session(self) -> ObservedLaunch: ...
     @property
     def plans(self) -> "tuple[Placement, ...]": ...  # those of its buffers that are in force
     @property
-    def union(self) -> Union: ...
+    def union(self) -> ObservedUnion: ...
     @property
-    def cluster(self) -> Cluster | None: ...  # None for a Block task
+    def cluster(self) -> ObservedCluster | None: ...  # None for a Block task
     @property
     def flights(self) -> "Iterable[Flight]": ...  # its asynchronous effects that have not landed
     @property
@@ -119,7 +119,7 @@ class Core(Protocol):
     def site(self) -> tuple[str, int]: ...  # the file and line of the kernel statement that it is at
 
 
-class Screen(Protocol):
+class ObservedScreen(Protocol):
     """The record that a launch in C has kept for checkers; `mlusim.machine.native.screen.Screen` says what each member is."""
 
     def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None: ...
@@ -235,7 +235,7 @@ class Effect:
     """
 
     step: Step
-    core: "Core"
+    core: "ObservedCore"
     number: int
     arguments: tuple[Any, ...] = ()
     asynchronous: bool = False
@@ -281,10 +281,10 @@ class Sync:
     """
 
     name: str
-    core: "Core"
+    core: "ObservedCore"
     pipes: tuple[str, ...]
     scope: str | None = None
-    participants: tuple["Core", ...] = ()
+    participants: tuple["ObservedCore", ...] = ()
     mutex: tuple[int, int] | None = None
     waiting: tuple[str, ...] = ()
     route: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from mlusim.memory.pointer import Ptr, View
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Request
+    from mlusim.machine.observed import ObservedRequest
 
 
 class DeviceTensor(Presented):
@@ -132,7 +132,7 @@ def _allocation_of(value: object) -> Allocation | None:
 _STRUCTURES = (tuple, list)
 
 
-def leaves(request: "Request") -> Iterator[Any]:
+def leaves(request: "ObservedRequest") -> Iterator[Any]:
     """Yield the numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
     return _leaves(request.arguments) if request.kernel.compiled else iter(request.arguments)
 
@@ -159,12 +159,12 @@ def allocation_of(argument: object) -> Allocation | None:
     return found if isinstance(found, Allocation) else None
 
 
-def allocations(request: "Request") -> list[Allocation]:
+def allocations(request: "ObservedRequest") -> list[Allocation]:
     """Return the allocations that the kernel is given, each once, in order."""
     found = (allocation_of(argument) for argument in leaves(request))
     return list(dict.fromkeys(allocation for allocation in found if allocation is not None))
 
 
-def bytes_given(request: "Request") -> int:
+def bytes_given(request: "ObservedRequest") -> int:
     """Return the bytes of the memory that *request* leads to."""
     return sum(allocation.nbytes for allocation in allocations(request))

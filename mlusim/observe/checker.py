@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Kernel, Launch, Screen, Site
+from mlusim.machine.observed import ObservedKernel, ObservedLaunch, ObservedScreen, Site
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
 
@@ -45,7 +45,7 @@ class Checker(Observer):
         self.kernel = ""
         self._begin()
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Forget the last launch."""
         self.kernel = launch.request.kernel.name
         self._begin()
@@ -56,12 +56,12 @@ class Checker(Observer):
         self._joined: dict[Hashable, dict[Hashable, list[Any]]] = {}  # below a finding: a place and its count
         self.beyond = 0
 
-    def screen_begin(self, launch: Launch, screen: Screen) -> bool:
+    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
         """Answer that C knows nothing of notes, which are remarks on what is in order."""
         del launch, screen
         return not self.notes
 
-    def repeats(self, kernel: Kernel) -> bool:
+    def repeats(self, kernel: ObservedKernel) -> bool:
         """Answer that checkers know nothing of launches before, but for what tensors hold."""
         del kernel
         return not self.notes
@@ -71,7 +71,7 @@ class Checker(Observer):
         joined = {key: {at: list(one) for at, one in below.items()} for key, below in self._joined.items()}
         return dict(self._found), dict(self._counts), joined, self.beyond
 
-    def take_over(self, launch: Launch, left: Any) -> None:
+    def take_over(self, launch: ObservedLaunch, left: Any) -> None:
         """Have found in *launch* what a checker has *left*."""
         self.launch_begin(launch)
         self._found, self._counts, self._joined, self.beyond = left

@@ -15,7 +15,7 @@ from mlusim.observe.rules import RULES
 from mlusim.observe.suppress import Comment, comments_in
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import ObservedCore, ObservedLaunch
 
 
 class Collector(Observer):
@@ -45,7 +45,7 @@ class Collector(Observer):
         self._untold: Fault | None = None
         self._read: set[Any] = set()
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: "ObservedLaunch") -> None:
         """Take what the launch before has left."""
         self.close()
         self.launches += 1
@@ -55,7 +55,7 @@ class Collector(Observer):
             self.comments.update(dict.fromkeys(comments_in(launch.request.kernel.body)))
         self._open = True
 
-    def fault(self, core: "Core", fault: Fault) -> None:
+    def fault(self, core: "ObservedCore", fault: Fault) -> None:
         """Note the fault; the checkers hear of it after this."""
         del core
         self.faults.append(fault)

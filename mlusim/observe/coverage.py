@@ -16,7 +16,7 @@ from mlusim.machine.hub import Observer
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import ObservedCore, ObservedLaunch
 
 Trace = Callable[[FrameType, str, Any], Any]
 Lines = dict[str, dict[int, Counter[int]]]
@@ -26,7 +26,7 @@ Place = tuple[int, int]
 Outcomes = dict[bool, Counter[int]]
 
 
-def _task(core: "Core") -> int:
+def _task(core: "ObservedCore") -> int:
     return -1 if core.place.memory_core else core.place.task
 
 
@@ -61,7 +61,7 @@ class LineCoverage(Observer):
         self._satisfied = False
         self._known: set[CodeType] = set()
         self._traces: dict[tuple[CodeType, int], Callable[[], Trace] | None] = {}
-        self._before: dict[Core, Any] = {}
+        self._before: dict[ObservedCore, Any] = {}
 
     @property
     def lines(self) -> Lines:
@@ -77,7 +77,7 @@ class LineCoverage(Observer):
                     into[line] |= outcomes[True] + outcomes[False]
         return found
 
-    def launch_begin(self, launch: "Launch") -> None:
+    def launch_begin(self, launch: "ObservedLaunch") -> None:
         """Note what the kernel, and what else is in its files, could run."""
         self.launches += 1
         self.stop()
@@ -108,14 +108,14 @@ class LineCoverage(Observer):
             for counter in outcomes.values()
         )
 
-    def task_begin(self, core: "Core") -> None:
+    def task_begin(self, core: "ObservedCore") -> None:
         """Follow the lines of the task, where there is one to be met."""
         if self._satisfied:
             return
         self._before[core] = sys.gettrace()
         sys.settrace(functools.partial(self._called, _task(core)))
 
-    def task_end(self, core: "Core") -> None:
+    def task_end(self, core: "ObservedCore") -> None:
         """Restore the trace function that was there before."""
         if core in self._before:
             sys.settrace(self._before.pop(core))
@@ -127,22 +127,22 @@ class LineCoverage(Observer):
             break
         self._before.clear()
 
-    def fault(self, core: "Core", fault: "Fault") -> None:
+    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
         """Restore it where the launch ends."""
         del fault
         self.task_end(core)
 
-    def error(self, core: "Core", error: BaseException) -> None:
+    def error(self, core: "ObservedCore", error: BaseException) -> None:
         """Restore it where the launch ends."""
         del error
         self.task_end(core)
 
-    def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
+    def passed(self, core: "ObservedCore", place: tuple[str, int, int]) -> None:
         """Count a statement of BANG C."""
         file, line, column = place
         self._count(self._steps[file][line, column], _task(core))
 
-    def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
+    def branch(self, core: "ObservedCore", place: tuple[str, int, int], outcome: bool) -> None:
         """Count the outcome of a test of BANG C."""
         file, line, column = place
         self._count(self._branches[file][line, column][outcome], _task(core))

@@ -18,7 +18,15 @@ from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
-from mlusim.machine.observed import Core, Effect, Launch, Screen, Site, Step, TensorStore
+from mlusim.machine.observed import (
+    Effect,
+    ObservedCore,
+    ObservedLaunch,
+    ObservedScreen,
+    Site,
+    Step,
+    TensorStore,
+)
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, SRAM
@@ -127,7 +135,7 @@ class UnsetVariable:
     __slots__ = ("checker", "core", "name", "site")
     sources: tuple[Access, ...] = ()  # no bytes
 
-    def __init__(self, checker: "InitCheck", core: Core, name: str) -> None:
+    def __init__(self, checker: "InitCheck", core: ObservedCore, name: str) -> None:
         self.checker = checker
         self.core = core
         self.name = name
@@ -168,16 +176,16 @@ class InitCheck(Checker):
         self._shadows: dict[Allocation, Shadow] = {}
         self._mixed: set[Site] = set()
         self._compiled = False
-        self._loaded: dict[Core, UndefinedScalar] = {}  # what the statement in progress has loaded
-        self._again: dict[tuple[Step, Core], UndefinedScalar] = {}  # loaded while nothing has been written
-        self._handed: dict[
-            Core, tuple[str, Any]
-        ] = {}  # an instruction's name, and the scalar that its next execution is given
+        self._loaded: dict[ObservedCore, UndefinedScalar] = {}  # what the statement in progress has loaded
+        # What was loaded since something was written last.
+        self._again: dict[tuple[Step, ObservedCore], UndefinedScalar] = {}
+        # An instruction's name, and the scalar that its next execution is given.
+        self._handed: dict[ObservedCore, tuple[str, Any]] = {}
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
 
     # -- memory comes and goes -----------------------------------------------------------------
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
         self._compiled = launch.request.kernel.compiled
@@ -186,7 +194,7 @@ class InitCheck(Checker):
         for allocation in launch.given:
             self._shadows[allocation] = _remembered(allocation)
 
-    def screen_begin(self, launch: Launch, screen: Screen) -> bool:
+    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
         """Hand over the flags of tensors of which some byte has no value."""
         for allocation in launch.given:
             shadow = _remembered(allocation)
@@ -194,12 +202,12 @@ class InitCheck(Checker):
                 screen.lack(allocation, shadow.tell_lacking)
         return super().screen_begin(launch, screen)
 
-    def screen_end(self, screen: Screen) -> bool:
+    def screen_end(self, screen: ObservedScreen) -> bool:
         """A tensor that was stored to has a value in every byte, or C knows which stores left some out."""
         partly = (a for a, flags in screen.lacking() if screen.stored(a) and flags.view(np.bool_).any())
         return all(screen.stores(allocation) is not None for allocation in partly)
 
-    def screened(self, screen: Screen) -> None:
+    def screened(self, screen: ObservedScreen) -> None:
         """Keep what is known of the tensors."""
         stores = {}
         for allocation, flags in screen.lacking():
@@ -213,12 +221,12 @@ class InitCheck(Checker):
                 self._shadows[allocation].fill(whole)
         self._keep(stores)
 
-    def declare(self, core: Core, allocation: Allocation) -> None:
+    def declare(self, core: ObservedCore, allocation: Allocation) -> None:
         """Note that memory is fresh, with nothing stored yet."""
         del core
         self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
 
-    def task_end(self, core: Core) -> None:
+    def task_end(self, core: ObservedCore) -> None:
         """Forget the task's memory, and the cluster's with its last task."""
         self._tell_loaded(core)
         shared = [cluster.sram for cluster in core.union.clusters]
@@ -234,20 +242,20 @@ class InitCheck(Checker):
             for allocation in arena.allocations:
                 self._shadows.pop(allocation, None)
 
-    def fault(self, core: Core, fault: Fault) -> None:
+    def fault(self, core: ObservedCore, fault: Fault) -> None:
         """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
         if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
             self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
         self._keep()
 
-    def error(self, core: Core, error: BaseException) -> None:
+    def error(self, core: ObservedCore, error: BaseException) -> None:
         """Keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
         del core, error
         self._keep()
 
-    def launch_end(self, launch: Launch) -> None:
+    def launch_end(self, launch: ObservedLaunch) -> None:
         """Keep what is known of the tensors."""
         del launch
         self._keep()
@@ -396,7 +404,7 @@ class InitCheck(Checker):
             core.hub.renew()
 
     def taken(
-        self, core: Core, value: object, variable: str = ""
+        self, core: ObservedCore, value: object, variable: str = ""
     ) -> "UndefinedScalar | UnsetVariable | None":
         """Follow *value* where it is a scalar without a value that code of BANG C has just loaded, or an unset *variable*'s."""
         if variable:
@@ -407,7 +415,7 @@ class InitCheck(Checker):
             return None
         return held
 
-    def _tell_loaded(self, *cores: Core) -> None:
+    def _tell_loaded(self, *cores: ObservedCore) -> None:
         """Report the scalars that *cores* have loaded: what became of them is not known."""
         for core in cores:
             held = self._loaded.pop(core, None)
@@ -469,7 +477,7 @@ class InitCheck(Checker):
         shadow.put(target, np.zeros(target.nbytes, np.bool_))
         shadow.wrote(target, effect, whole=False)
 
-    def hand(self, core: Core, scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
+    def hand(self, core: ObservedCore, scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
         """The next instruction of *core* called *name* is given *scalar* as a value."""
         self._handed[core] = name, scalar
         core.hub.renew()
@@ -585,7 +593,7 @@ class InitCheck(Checker):
         return context, note, hint, tuple(places(hops))
 
 
-def _refused(core: Core, fault: Fault) -> Effect:
+def _refused(core: ObservedCore, fault: Fault) -> Effect:
     """Return the instruction of *fault* as it would have been announced."""
     name = (fault.intrinsic or "").lstrip("_")
     row, site = ISA[name], Site(fault.file or "<unknown>", fault.line or 0)

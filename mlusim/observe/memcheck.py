@@ -26,7 +26,15 @@ from mlusim.errors import (
 )
 from mlusim.isa.factors import LANES, laid_out
 from mlusim.isa.tensor import FILTERS
-from mlusim.machine.observed import Core, Effect, Kernel, Launch, Screen, Site, Step
+from mlusim.machine.observed import (
+    Effect,
+    ObservedCore,
+    ObservedKernel,
+    ObservedLaunch,
+    ObservedScreen,
+    Site,
+    Step,
+)
 from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
@@ -54,18 +62,18 @@ class MemCheck(Checker):
     name = "memcheck"
     screens = Screened.MEMORY
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
         self._known = _Neighbours(launch.given)
         self._on_stack = launch.request.kernel.on_stack
 
-    def declare(self, core: Core, allocation: Allocation) -> None:
+    def declare(self, core: ObservedCore, allocation: Allocation) -> None:
         """Learn a variable that the kernel declares: one more neighbour of accesses that miss."""
         del core
         self._known.add(allocation)
 
-    def task_end(self, core: Core) -> None:
+    def task_end(self, core: ObservedCore) -> None:
         """Ask whether the stack has room for the local variables, beside all that the task has declared."""
         variables = self._on_stack
         if variables and not core.place.memory_core:
@@ -88,14 +96,14 @@ class MemCheck(Checker):
             return False
         return True
 
-    def fault(self, core: Core, fault: Fault) -> None:
+    def fault(self, core: ObservedCore, fault: Fault) -> None:
         """Tell the fault as a finding, and what the task would have had to hear at its end."""
         self.task_end(core)
         rule = next((name for kind, name in RULE_OF if isinstance(fault, kind)), None)
         if rule is not None:
             self.report((rule, fault.file, fault.line), lambda: self._refused(rule, core, fault))
 
-    def _refused(self, rule: str, core: Core, fault: Fault) -> Finding:
+    def _refused(self, rule: str, core: ObservedCore, fault: Fault) -> Finding:
         context = [] if fault.legal is None else [f"legal: {fault.legal}"]
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += self._known.around(fault.address, fault.space)
@@ -135,16 +143,16 @@ class MemCheckFilters(MemCheck):
 
     screens = Screened.MEMORY
 
-    def screen_begin(self, launch: Launch, screen: Screen) -> bool:
+    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
         """Keep filters that are laid out, which are of interest to later launches, too."""
         return RESHAPE not in _rows(launch.request.kernel) and super().screen_begin(launch, screen)
 
-    def screened(self, screen: Screen) -> None:
+    def screened(self, screen: ObservedScreen) -> None:
         """Forget the copies of the launch."""
         del screen
         self._layouts.linear.clear()
 
-    def repeats(self, kernel: Kernel) -> bool:
+    def repeats(self, kernel: ObservedKernel) -> bool:
         """Return whether *kernel* neither lays filters out, which is of interest to later launches, nor uses them."""
         return not any(row == RESHAPE or row in FILTERS for row in _rows(kernel)) and super().repeats(kernel)
 
@@ -152,12 +160,12 @@ class MemCheckFilters(MemCheck):
         super().__init__(notes=notes)
         self._layouts = Layouts()  # of all launches: a kernel may lay filters out for those that follow
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Forget the copies of a launch that a fault has ended."""
         super().launch_begin(launch)
         self._layouts.linear.clear()
 
-    def task_end(self, core: Core) -> None:
+    def task_end(self, core: ObservedCore) -> None:
         """Forget the copies to the WRAM of the task, which has ended or not."""
         super().task_end(core)
         self._layouts.linear.pop(core, None)
@@ -178,7 +186,7 @@ class MemCheckNotes(MemCheckFilters):
     def __init__(self) -> None:
         super().__init__(notes=True)
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Ask the architecture whether alignment is a rule, which the machine enforces, or advice."""
         super().launch_begin(launch)
         self._advice = launch.board.arch.generation > 2
@@ -197,12 +205,12 @@ class MemCheckNotes(MemCheckFilters):
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
 
 
-def _rows(kernel: Kernel) -> Collection[str]:
+def _rows(kernel: ObservedKernel) -> Collection[str]:
     """Return the intrinsics that *kernel* reaches, where it is one of BANG C."""
     return getattr(getattr(kernel, "plan", None), "rows", ())
 
 
-def _beyond_the_stack(core: Core, variables: Sequence["StackVariable"], room: int) -> Finding:
+def _beyond_the_stack(core: ObservedCore, variables: Sequence["StackVariable"], room: int) -> Finding:
     largest = max(variables, key=lambda v: v.nbytes)
     total = sum(v.nbytes for v in variables)
     alone = largest.nbytes > room
@@ -301,7 +309,7 @@ class _Neighbours:
             )
 
 
-def region_label(core: Core, fault: Fault) -> Iterator[str]:
+def region_label(core: ObservedCore, fault: Fault) -> Iterator[str]:
     """Say in which region of a placed plan the operand of a fault begins."""
     for placement in core.plans:
         if fault.address is None or fault.space != placement.allocation.space.name:
@@ -336,7 +344,7 @@ class Layouts:
     given: dict[int, Site] = field(factory=dict)  # contents that were reshaped, by their hash
     made: set[int] = field(factory=set)  # what became of them
     reshaped: bool = False
-    linear: "dict[Core, dict[Allocation, _Copy]]" = field(factory=dict)
+    linear: "dict[ObservedCore, dict[Allocation, _Copy]]" = field(factory=dict)
 
     def learn(self, effect: Effect) -> Finding | None:
         """Note *effect*, whose bytes are about to change; a finding where it multiplies filters that lie as in memory."""

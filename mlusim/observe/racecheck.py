@@ -15,7 +15,7 @@ from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
-from mlusim.machine.observed import Core, Effect, Launch, Screen, Site, Step, Sync
+from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, ObservedScreen, Site, Step, Sync
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -40,15 +40,15 @@ class RaceCheck(Checker):
     name = "racecheck"
     screens = Screened.RACE
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Begin with no task."""
         super().launch_begin(launch)
         self._times = 1  # how often what is judged happened
-        self._cores: list[Core] = []
-        self._tasks: dict[Core, int] = {}
-        self._orders: dict[Core, PipeOrder] = {}
+        self._cores: list[ObservedCore] = []
+        self._tasks: dict[ObservedCore, int] = {}
+        self._orders: dict[ObservedCore, PipeOrder] = {}
         self._blamed: dict[
-            Core, dict[Step, Hashable]
+            ObservedCore, dict[Step, Hashable]
         ] = {}  # what one missing sync has left open: its finding
         self._clocks = Clocks()
         self._handing, self._now = Handing(), 0
@@ -59,7 +59,7 @@ class RaceCheck(Checker):
             self._clocks.keep_log()
             self._sharing.whole = True
 
-    def screen_end(self, screen: Screen) -> bool:
+    def screen_end(self, screen: ObservedScreen) -> bool:
         """Ask whether everything that tasks share is in order."""
         clocks = Clocks()
         for tasks in screen.met:
@@ -69,7 +69,7 @@ class RaceCheck(Checker):
                 clocks.begin()
         return all(in_order(table, clocks) for _, table in screen.shared())
 
-    def screened(self, screen: Screen) -> None:
+    def screened(self, screen: ObservedScreen) -> None:
         """Judge what C has found that may be in no order on a core, and let go of what a launch begins with."""
         for window in screen.unordered():
             order = self._orders[window.core] = PipeOrder()
@@ -82,13 +82,13 @@ class RaceCheck(Checker):
         self._times = 1
         self._cores, self._tasks, self._orders = [], {}, {}
 
-    def task_begin(self, core: Core) -> None:
+    def task_begin(self, core: ObservedCore) -> None:
         """Begin a task without accesses."""
         self._tasks[core] = self._clocks.begin()
         self._cores.append(core)
         self._orders[core] = PipeOrder()
 
-    def task_end(self, core: Core) -> None:
+    def task_end(self, core: ObservedCore) -> None:
         """End a task, and the SRAM of its clusters with the last one."""
         del self._orders[core]
         if self._idle is not None:
@@ -97,17 +97,17 @@ class RaceCheck(Checker):
             ended = (allocation for cluster in core.union.clusters for allocation in cluster.sram.allocations)
             self._sharing.forget(ended)
 
-    def fault(self, core: Core, fault: Fault) -> None:
+    def fault(self, core: ObservedCore, fault: Fault) -> None:
         """Report the conflicts found so far."""
         del core, fault
         self._sharing.judge()
 
-    def error(self, core: Core, error: BaseException) -> None:
+    def error(self, core: ObservedCore, error: BaseException) -> None:
         """Report the conflicts found so far."""
         del core, error
         self._sharing.judge()
 
-    def launch_end(self, launch: Launch) -> None:
+    def launch_end(self, launch: ObservedLaunch) -> None:
         """Judge what there is, and let go of the cores."""
         del launch
         self._sharing.judge()
@@ -175,7 +175,7 @@ class RaceCheck(Checker):
             self._clash(order, effect, clash)
         return bool(clashes)
 
-    def _catch_up(self, core: Core, order: PipeOrder) -> None:
+    def _catch_up(self, core: ObservedCore, order: PipeOrder) -> None:
         """Learn what scalar code and the vector unit have done since the last look."""
         blamed = self._blamed.get(core)
         for step in core.fresh_steps():
@@ -200,7 +200,7 @@ class RaceCheck(Checker):
             if len(sync.participants) > 1:
                 self._clocks.meet((self._tasks[core] for core in sync.participants), self._barrier(sync))
 
-    def _wait(self, core: Core, pipes: tuple[str, ...], sync: Sync) -> None:
+    def _wait(self, core: ObservedCore, pipes: tuple[str, ...], sync: Sync) -> None:
         order = self._orders[core]
         self._catch_up(core, order)
         if sync.waiting:
@@ -242,7 +242,7 @@ class RaceCheck(Checker):
             self._idle.useful.add(place_of_sync(sync, sync.core))
         self._release(sync.core, task, key)
 
-    def _release(self, core: Core, task: int, key: object) -> None:
+    def _release(self, core: ObservedCore, task: int, key: object) -> None:
         """Let others know what the task did, unless some of it is still on its way to shared memory."""
         if not self._orders[core].shared:
             self._clocks.release(task, key)
@@ -492,7 +492,7 @@ class IdleSyncs:
 
     # -- what happens --------------------------------------------------------------------------
 
-    def wait(self, core: Core, place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
+    def wait(self, core: ObservedCore, place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
         """Take note of a sync at *place*, before *order* learns of it."""
         self.seen[place] = self.seen.get(place, 0) + 1
         if place in self.useful:
@@ -515,12 +515,12 @@ class IdleSyncs:
             self.useful |= needed
             self._behind[effect.core] = deque(entry for entry in entries if entry[0] not in needed)
 
-    def publish(self, core: Core) -> None:
+    def publish(self, core: ObservedCore) -> None:
         """Let other tasks know *core*'s past: a sync that finished stores to shared memory was needed."""
         entries = self._behind.get(core, ())
         self.useful.update(place for place, closed in entries if closed.shared)
 
-    def end(self, core: Core) -> None:
+    def end(self, core: ObservedCore) -> None:
         """Forget the past of *core*, whose task has ended."""
         self._behind.pop(core, None)
 
@@ -537,7 +537,7 @@ class IdleSyncs:
         return ((place, count) for place, count in self.seen.items() if place not in self.useful)
 
 
-def place_of_sync(sync: Sync, core: Core) -> SyncPlace:
+def place_of_sync(sync: Sync, core: ObservedCore) -> SyncPlace:
     """Return the place at which *core* is, in *sync*."""
     return SyncPlace(sync.name, Site(*core.site()))
 

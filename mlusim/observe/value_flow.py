@@ -17,7 +17,7 @@ from attrs import frozen
 
 from mlusim.counted import plural
 from mlusim.isa.declare import CallStyle, Intrinsic, Refused
-from mlusim.machine.observed import Core, Effect, Site, Step, TensorStore
+from mlusim.machine.observed import Effect, ObservedCore, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -348,7 +348,7 @@ def lacking(shadow: Shadow, access: Access) -> tuple[int, int]:
     return access.offset_of(first), int(len(flags) - np.count_nonzero(flags))
 
 
-def in_flight(core: Core, hop: Hop) -> RelatedPlace | None:
+def in_flight(core: ObservedCore, hop: Hop) -> RelatedPlace | None:
     """Return the asynchronous instruction of *core* that would write the byte of *hop* and has not landed."""
     effects: list[Effect] = [flight.effect for flight in core.flights if flight.effect is not None]
     for effect in effects:

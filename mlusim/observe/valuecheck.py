@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from mlusim.engine.native.screen import Screened
-from mlusim.machine.observed import Core, Launch, Site, ValueChange
+from mlusim.machine.observed import ObservedCore, ObservedLaunch, Site, ValueChange
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
 
@@ -56,12 +56,12 @@ class ValueCheck(Checker):
         """Return whether the kernel of the last launch is one of BANG C."""
         return self._of_c
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Note what the kernel is written in."""
         super().launch_begin(launch)
         self._of_c = launch.request.kernel.compiled
 
-    def value(self, core: Core, change: ValueChange, site: Site) -> None:
+    def value(self, core: ObservedCore, change: ValueChange, site: Site) -> None:
         """Note a number that has changed."""
         say, hint = _SAID[change.rule]
 

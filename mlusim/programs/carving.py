@@ -21,7 +21,7 @@ from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Core, Effect, Site
+from mlusim.machine.observed import Effect, ObservedCore, Site
 from mlusim.machine.tally import Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, WrittenBytes
@@ -158,7 +158,7 @@ class PointerPlaces(Observer):
         self._apart: set[PointerVariable] = set()  # and seen elsewhere than that one
         self._globals = _globals(kernel)
 
-    def declare(self, core: Core, allocation: Allocation) -> None:
+    def declare(self, core: ObservedCore, allocation: Allocation) -> None:
         """Keep a declaration of on-chip memory."""
         self._starts.update({arena.space.name: arena.base for arena in core.arenas.values()})
         if on_chip(allocation):
@@ -256,7 +256,7 @@ class Extents(Checker):
                     self._numbers[number].touch(*access.span)
                     self._order(effect, access, number, stores=stores)
 
-    def task_end(self, core: Core) -> None:
+    def task_end(self, core: ObservedCore) -> None:
         """Drop the arrays that belong to the core."""
         for arena in core.arenas.values():
             for allocation in arena.allocations:

@@ -22,7 +22,7 @@ from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
 from mlusim.machine.native.screen import Overwritten, PartChoices, PartRecord, Screen, TaskParts
-from mlusim.machine.observed import Launch, Screen as Observed, Site
+from mlusim.machine.observed import ObservedLaunch, ObservedScreen, Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import MOST_WRITERS
 from mlusim.observe.checker import Allowed
@@ -151,25 +151,25 @@ class PartsQuestion(Observer):
         self.tasks: Sequence[TaskParts] = ()
         self.overwritten: Sequence[Overwritten] = ()
 
-    def screen_begin(self, launch: Launch, screen: Observed) -> bool:
+    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
         """Remember what the numbers of the program mean."""
         self.program = cast("Session", launch).native.program
         record = _record_of(screen)
         record.choices = self._choices or {}
         return True
 
-    def launch_begin(self, launch: Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Refuse a launch that Python makes.  Raises `UnclearPart`."""
         if cast("Session", launch).native is None:
             raise UnclearPart("the launch is not one for C")
 
-    def screened(self, screen: Observed) -> None:
+    def screened(self, screen: ObservedScreen) -> None:
         """Take over what *screen* has kept."""
         record = _record_of(screen)
         self.tasks, self.overwritten = record.tasks(), list(record.overwritten.values())
 
 
-def _record_of(screen: Observed) -> PartRecord:
+def _record_of(screen: ObservedScreen) -> PartRecord:
     return cast("Screen", screen).parts
 
 

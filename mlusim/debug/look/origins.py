@@ -16,7 +16,7 @@ from mlusim.debug.source.frames import name_of, owner_of
 from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
-from mlusim.machine.observed import Core, Effect, Step
+from mlusim.machine.observed import Effect, ObservedCore, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space
@@ -44,7 +44,7 @@ class Logged:
     """A step that writes, with its core and the owners of the memories that it writes and reads."""
 
     step: Step
-    core: Core
+    core: ObservedCore
     owners: tuple[str | None, ...]
     read_owners: tuple[str | None, ...]
 

@@ -41,7 +41,7 @@ from mlusim.observe.names import observers_of
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
-    from mlusim.machine import observed
+    from mlusim.machine.observed import ObservedCore
 
 
 OF_TASKS = (IntrinsicLocation, PipeLocation, Watchpoint, MomentLocation, TimeLocation)
@@ -67,7 +67,7 @@ class _Order(RunObserver):
         self._milestones = recorded.milestones
         self._groups = 0
 
-    def task_begin(self, core: "observed.Core") -> None:
+    def task_begin(self, core: "ObservedCore") -> None:
         """Note the task."""
         before = self.latest
         super().task_begin(core)

@@ -21,9 +21,9 @@ from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine import observed
     from mlusim.machine.cluster import Union
     from mlusim.machine.core import Core
+    from mlusim.machine.observed import ObservedCore, ObservedLaunch
     from mlusim.machine.session import Session
 
 MARKS = 1 << 16  # marks kept of a launch; every other one is given up when there are more
@@ -46,11 +46,11 @@ class RunObserver(Observer):
         self.latest: Union | None = None  # the group of tasks that has begun last
         self.begun = 0  # cores of that group that have begun
 
-    def launch_begin(self, launch: "observed.Launch") -> None:
+    def launch_begin(self, launch: "ObservedLaunch") -> None:
         """Note whose launch it is."""
         self.session = cast("Session", launch)
 
-    def task_begin(self, core: "observed.Core") -> None:
+    def task_begin(self, core: "ObservedCore") -> None:
         """Note the core that runs the task, and its group."""
         self.cores.append(whole(core))
         self.begun = self.begun + 1 if whole(core).union is self.latest else 1
@@ -70,22 +70,22 @@ class RunObserver(Observer):
             return 0
         return self.begun - 1
 
-    def task_end(self, core: "observed.Core") -> None:
+    def task_end(self, core: "ObservedCore") -> None:
         """Forget the core that ran the task."""
         self.cores.remove(whole(core))
         self.finished += 1
         self.ended.add(name_of(whole(core)))
 
-    def fault(self, core: "observed.Core", fault: "Fault") -> None:
+    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
         """Note whose fault it is."""
         self.failed, self.raised = whole(core), fault
 
-    def error(self, core: "observed.Core", error: BaseException) -> None:
+    def error(self, core: "ObservedCore", error: BaseException) -> None:
         """Note an error of the kernel's own."""
         self.failed, self.raised = whole(core), error
 
 
-def whole(core: "observed.Core") -> "Core":
+def whole(core: "ObservedCore") -> "Core":
     """*core* as the machine has it: the debugger reads, parks and resumes more than observers see."""
     return cast("Core", core)
 

@@ -15,8 +15,8 @@ from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine import observed
     from mlusim.machine.core import Core
+    from mlusim.machine.observed import ObservedCore, ObservedLaunch
     from mlusim.machine.session import Session
     from mlusim.programs.program import Program
 
@@ -103,7 +103,7 @@ class ProgramRun(RunObserver):
 
     # -- what the machine announces --------------------------------------------------------------
 
-    def launch_begin(self, launch: "observed.Launch") -> None:
+    def launch_begin(self, launch: "ObservedLaunch") -> None:
         """Keep the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
@@ -118,7 +118,7 @@ class ProgramRun(RunObserver):
         self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
         self._pause(LAUNCH)
 
-    def task_begin(self, core: "observed.Core") -> None:
+    def task_begin(self, core: "ObservedCore") -> None:
         """Note the moment now and then; where a group of tasks begins and no other is under way, keep a snapshot."""
         first = whole(core).union is not self.latest
         super().task_begin(core)
@@ -152,13 +152,13 @@ class ProgramRun(RunObserver):
                 Snapshot(moment, rare, groups, self.finished, tensors, ended, pieces, printed)
             )
 
-    def task_end(self, core: "observed.Core") -> None:
+    def task_end(self, core: "ObservedCore") -> None:
         """Add the core's counts to the launch's."""
         super().task_end(core)
         self._issued += issues(whole(core))
         self._rare_event(ending=whole(core))
 
-    def launch_end(self, launch: "observed.Launch") -> None:
+    def launch_end(self, launch: "ObservedLaunch") -> None:
         """Give the program the tensors of a run that was changed by hand; output is its own from here on."""
         super().launch_end(launch)
         kept, session = self.launches[-1], self.session
@@ -170,12 +170,12 @@ class ProgramRun(RunObserver):
         self.results = {}
         self._ear.aside = True
 
-    def fault(self, core: "observed.Core", fault: "Fault") -> None:
+    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
         """Keep the fault, and pause before the kernel is unwound."""
         super().fault(core, fault)
         self._fail()
 
-    def error(self, core: "observed.Core", error: BaseException) -> None:
+    def error(self, core: "ObservedCore", error: BaseException) -> None:
         """Keep the error, and pause before the memories are given back."""
         super().error(core, error)
         self._fail()

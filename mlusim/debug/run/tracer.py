@@ -34,9 +34,8 @@ from mlusim.debug.stop.stops import (
 )
 from mlusim.errors import Fault
 from mlusim.kernel_frames import kernel_frame
-from mlusim.machine import observed
 from mlusim.machine.core import Core
-from mlusim.machine.observed import Effect, Step
+from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, Step
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
@@ -154,13 +153,13 @@ class Tracer(RunObserver, Tracing):
 
     # -- what the machine announces --------------------------------------------------------------
 
-    def launch_begin(self, launch: observed.Launch) -> None:
+    def launch_begin(self, launch: ObservedLaunch) -> None:
         """Count moment 0: the launch begins."""
         super().launch_begin(launch)
         if self._alarm <= 0:
             self._judge(Op(0, LAUNCH_BEGIN, None, "launch"))
 
-    def task_begin(self, core: observed.Core) -> None:
+    def task_begin(self, core: ObservedCore) -> None:
         """Count a moment: a task begins; its lines are traced if those of the others are."""
         before = self.latest
         super().task_begin(core)
@@ -198,26 +197,26 @@ class Tracer(RunObserver, Tracing):
             if hits := self._asked(self._late, op):
                 self._hit(op.kind, op.core, hits, op)
 
-    def control(self, core: observed.Core, name: str) -> None:
+    def control(self, core: ObservedCore, name: str) -> None:
         """Count a moment: a wait begins."""
         self._rare(CONTROL, whole(core), name.lstrip("_"))
 
-    def task_end(self, core: observed.Core) -> None:
+    def task_end(self, core: ObservedCore) -> None:
         """Count a moment: a task ends."""
         self._rare(FINISH, whole(core), "task ends")
         super().task_end(core)
 
-    def launch_end(self, launch: observed.Launch) -> None:
+    def launch_end(self, launch: ObservedLaunch) -> None:
         """Count the last moment: the launch ends."""
         del launch
         self._last(LAUNCH_END, None)
 
-    def fault(self, core: observed.Core, fault: Fault) -> None:
+    def fault(self, core: ObservedCore, fault: Fault) -> None:
         """Take the last moment: the core could not do what it was told."""
         super().fault(core, fault)
         self._last(FAULT, whole(core))
 
-    def error(self, core: observed.Core, error: BaseException) -> None:
+    def error(self, core: ObservedCore, error: BaseException) -> None:
         """Take the last moment: the kernel raised an error of its own."""
         super().error(core, error)
         self._last(FAULT, whole(core))

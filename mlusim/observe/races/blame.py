@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.observed import Core, Site
+from mlusim.machine.observed import ObservedCore, Site
 from mlusim.memory.footprint import Ints
 from mlusim.observe.races.pipes import Remedy
 from mlusim.observe.races.sharing import (
@@ -35,7 +35,7 @@ SCOPES = {  # what a barrier reaches, the cheapest first, and its name
     "all": "sync_all",
     LAUNCH: "",
 }
-GUARDS: dict[str, Callable[["Core"], bool]] = {  # conditions that one task meets, the plainest first
+GUARDS: dict[str, Callable[["ObservedCore"], bool]] = {  # conditions that one task meets, the plainest first
     "taskId == 0": lambda core: core.place.task == 0,
     "taskId == 0 && ipu": lambda core: core.place.task == 0 and not core.place.memory_core,
     "coreId == 0": lambda core: core.place.core_id == 0,
@@ -69,7 +69,7 @@ class Accused(NamedTuple):
 class Recorded:
     """The accesses that *sharing* holds, made by *cores*: a task each."""
 
-    def __init__(self, sharing: Sharing, cores: Sequence[Core]) -> None:
+    def __init__(self, sharing: Sharing, cores: Sequence[ObservedCore]) -> None:
         self._sharing = sharing
         self._cores = cores
         self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
@@ -309,7 +309,7 @@ class Recorded:
             found = self._grouped[scope] = groups, members
         return found
 
-    def _group(self, core: Core, scope: str) -> int:
+    def _group(self, core: ObservedCore, scope: str) -> int:
         if scope == LAUNCH:
             return 0
         if core.union.block or (scope.endswith("_ipu") and core.place.memory_core):
@@ -365,7 +365,7 @@ class Blame:
         ] = {}  # what is missing for which memory, and where that was told
         self._cuts: dict[Cut, None] = {}
 
-    def judge(self, conflicts: list[Conflict], cores: Sequence[Core]) -> None:
+    def judge(self, conflicts: list[Conflict], cores: Sequence[ObservedCore]) -> None:
         """Tell *conflicts*, which were found together, between tasks that *cores* ran."""
         left: list[Conflict] = []
         for conflict in sorted(conflicts, key=lambda conflict: conflict.second.time):

@@ -18,7 +18,7 @@ from mlusim.memory.footprint import Access, ByteRuns
 from mlusim.memory.space import GDRAM
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Screen
+    from mlusim.machine.observed import ObservedScreen
 
 
 MOST = 4096  # pieces of work that are held against what follows; of more, the oldest are forgotten
@@ -133,12 +133,12 @@ class TouchedGdram(Observer):
                     gathered.add(access)
         return True
 
-    def screen_begin(self, launch: Any, screen: "Screen") -> bool:
+    def screen_begin(self, launch: Any, screen: "ObservedScreen") -> bool:
         """Return whether C keeps all that is read: not of memory that no kernel stores to."""
         del screen
         return all(allocation.writable for allocation in launch.given)
 
-    def screened(self, screen: "Screen") -> None:
+    def screened(self, screen: "ObservedScreen") -> None:
         """Take over what C has kept."""
         for allocation, rows in screen.shared():
             if allocation.space is GDRAM:
