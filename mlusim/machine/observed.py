@@ -213,6 +213,11 @@ class Step:
     writes: "tuple[Access, ...]"
     site: Site
 
+    @property
+    def spelled(self) -> str:
+        """The intrinsic as BANG C spells it, or what a scalar access is called."""
+        return self.name if self.row is None else f"__{self.name}"
+
 
 class TensorStore(NamedTuple):
     """A store to a tensor: the byte behind its last, its number in the order of issue, its place, its name and how it is told, its core."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from mlusim.errors import Fault
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import ObservedKernel, ObservedLaunch, ObservedScreen, Site
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
@@ -56,14 +57,12 @@ class Checker(Observer):
         self._joined: dict[Hashable, dict[Hashable, list[Any]]] = {}  # below a finding: a place and its count
         self.beyond = 0
 
-    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
+    def screen_begin(self, _launch: ObservedLaunch, _screen: ObservedScreen) -> bool:
         """Answer that C knows nothing of notes, which are remarks on what is in order."""
-        del launch, screen
         return not self.notes
 
-    def repeats(self, kernel: ObservedKernel) -> bool:
+    def repeats(self, _kernel: ObservedKernel) -> bool:
         """Answer that checkers know nothing of launches before, but for what tensors hold."""
-        del kernel
         return not self.notes
 
     def left(self) -> Any:
@@ -150,6 +149,20 @@ def comment_on(source: str) -> tuple[str, str] | None:
     return found["id"], found["reason"].strip()
 
 
-def place_of(site: Site) -> dict[str, Any]:
-    """Return ``file`` and ``line`` for a finding."""
-    return {"file": site.file, "line": site.line}
+def place_of(site: Site, task: int | None = None, intrinsic: str | None = None) -> dict[str, Any]:
+    """Return where a finding is, by the names that `Finding` has for it."""
+    return {"file": site.file, "line": site.line, "task": task, "intrinsic": intrinsic}
+
+
+def told_of(fault: Fault, rule: str, **more: Any) -> Finding:
+    """Return *fault* as a finding of *rule*."""
+    return Finding(
+        rule,
+        f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
+        file=fault.file,
+        line=fault.line,
+        task=fault.task,
+        intrinsic=fault.intrinsic,
+        hint=fault.hint,
+        **more,
+    )

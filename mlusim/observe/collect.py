@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.errors import Fault, SyncFault
 from mlusim.machine.hub import Hub, Observer, attending
-from mlusim.observe.checker import Allowed, Checker
+from mlusim.observe.checker import Allowed, Checker, told_of
 from mlusim.observe.finding import ERROR, Finding
 from mlusim.observe.memcheck import MemCheck, MemCheckFilters, MemCheckNotes
 from mlusim.observe.names import checkers, observers_of
@@ -36,9 +36,8 @@ class Collector(Observer):
         self.allowed: list[Allowed] = []
         self.faults: list[Fault] = []
         self.launches = 0
-        self.unchecked: dict[
-            str, int
-        ] = {}  # launches that a checker had nothing to hold against, by its name
+        # Launches that a checker had nothing to hold against, by its name.
+        self.unchecked: dict[str, int] = {}
         self.comments: dict[Comment, None] = {}
         self._kernel: str | None = None
         self._open = False
@@ -55,9 +54,8 @@ class Collector(Observer):
             self.comments.update(dict.fromkeys(comments_in(launch.request.kernel.body)))
         self._open = True
 
-    def fault(self, core: "ObservedCore", fault: Fault) -> None:
+    def fault(self, _core: "ObservedCore", fault: Fault) -> None:
         """Note the fault; the checkers hear of it after this."""
-        del core
         self.faults.append(fault)
         self._untold = fault
 
@@ -149,16 +147,11 @@ def as_finding(found: Any, checker: str, kernel: str | None) -> Finding:
 
 def finding_of(fault: Fault, kernel: str | None) -> Finding:
     """Return *fault* as a finding: ``fault-out-of-bounds`` and so on, by the nearest kind that has a rule."""
-    return Finding(
+    return told_of(
+        fault,
         fault.rule or next(rule for kind in type(fault).__mro__ if (rule := _rule_of(kind)) in RULES),
-        f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
-        file=fault.file,
-        line=fault.line,
-        task=fault.task,
-        intrinsic=fault.intrinsic,
         context=() if fault.legal is None else (f"legal: {fault.legal}",),
         note="the launch ended here" if kernel else None,
-        hint=fault.hint,
         kernel=kernel,
     )
 

@@ -127,14 +127,12 @@ class LineCoverage(Observer):
             break
         self._before.clear()
 
-    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
+    def fault(self, core: "ObservedCore", _fault: "Fault") -> None:
         """Restore it where the launch ends."""
-        del fault
         self.task_end(core)
 
-    def error(self, core: "ObservedCore", error: BaseException) -> None:
+    def error(self, core: "ObservedCore", _error: BaseException) -> None:
         """Restore it where the launch ends."""
-        del error
         self.task_end(core)
 
     def passed(self, core: "ObservedCore", place: tuple[str, int, int]) -> None:

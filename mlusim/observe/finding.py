@@ -109,9 +109,8 @@ class Finding(Presented):
             "facts": dict(self.facts),
         }
 
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+    def __rich_console__(self, _console: "Console", _options: "ConsoleOptions") -> "RenderResult":
         """Render in the manner of pip: the rule, what, where with the source line, how, what to do."""
-        del console, options
         color = "red" if self.level == ERROR else "cyan"
         yield rich_text.Text.assemble((self.level, f"bold {color}"), f": {self.id}")
         yield rich_text.Text.assemble(("× ", color), self.message)

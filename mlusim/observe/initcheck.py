@@ -156,8 +156,7 @@ class UnsetVariable:
             lambda: Finding(
                 "initcheck-undefined-scalar",
                 f"{what} depends on {self.name}, to which nothing has been assigned",
-                **place_of(site),
-                task=self.core.place.task,
+                **place_of(site, self.core.place.task),
                 places=(RelatedPlace(*self.site, f"{self.name} is declared here"),),
                 note="a variable holds no zero at the start: what is never assigned holds whatever was there before",
                 hint=f"give {self.name} a value where it is declared",
@@ -221,9 +220,8 @@ class InitCheck(Checker):
                 self._shadows[allocation].fill(whole)
         self._keep(stores)
 
-    def declare(self, core: ObservedCore, allocation: Allocation) -> None:
+    def declare(self, _core: ObservedCore, allocation: Allocation) -> None:
         """Note that memory is fresh, with nothing stored yet."""
-        del core
         self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
 
     def task_end(self, core: ObservedCore) -> None:
@@ -249,15 +247,13 @@ class InitCheck(Checker):
             self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
         self._keep()
 
-    def error(self, core: ObservedCore, error: BaseException) -> None:
+    def error(self, _core: ObservedCore, _error: BaseException) -> None:
         """Keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
-        del core, error
         self._keep()
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: ObservedLaunch) -> None:
         """Keep what is known of the tensors."""
-        del launch
         self._keep()
 
     def fetched(self, allocation: Allocation) -> None:
@@ -463,7 +459,7 @@ class InitCheck(Checker):
         step = evolve(effect.step, reads=(*effect.reads, *scalar.sources))
         for target in effect.writes:
             if target.allocation.space is GDRAM:
-                scalar.told(effect.site, f"__{name}" if effect.step.row is not None else f"a {name}")
+                scalar.told(effect.site, effect.step.spelled if effect.step.row is not None else f"a {name}")
                 self._shadow(target.allocation).fill(target)
             elif len(effect.writes) == 1:
                 self._put_lacking(evolve(effect, step=step), target)
@@ -491,15 +487,15 @@ class InitCheck(Checker):
             told = self._told(rule, effect, scalar.verb, lacks, hops)
             if site == effect.site:
                 return told
-            loaded = effect.name if effect.step.row is None else f"__{effect.name}"
             verb = "reads them here" if scalar.verb == "reads" else "returns the scalar here"
             return evolve(
                 told,
                 message=f"{what} depends on {scalar.count} {plural(scalar.count, 'byte')} without a value, from byte "
                 f"{hops[0].offset} of {scalar.access.allocation.site} on",
-                **place_of(site),
+                file=site.file,
+                line=site.line,
                 intrinsic=None,
-                places=(RelatedPlace(*effect.site, f"{loaded} {verb}"), *told.places),
+                places=(RelatedPlace(*effect.site, f"{effect.step.spelled} {verb}"), *told.places),
             )
 
         mix = self._mix(hops)
@@ -532,16 +528,13 @@ class InitCheck(Checker):
         self, rule: str, effect: Effect, verb: str, lacks: tuple[Access, int], hops: list[Any]
     ) -> Finding:
         source, count = lacks
-        name = effect.name if effect.step.row is None else f"__{effect.name}"
         where = f" to {effect.writes[0].allocation.site}" if verb == "stores" else ""
         context, note, hint, trace = self._history(effect, hops)
         return Finding(
             rule,
-            f"{name} {verb} {count} {plural(count, 'byte')} without a value{where}, from byte {hops[0].offset} of "
+            f"{effect.step.spelled} {verb} {count} {plural(count, 'byte')} without a value{where}, from byte {hops[0].offset} of "
             f"{source.allocation.site} on",
-            **place_of(effect.site),
-            task=effect.core.place.task,
-            intrinsic=effect.name,
+            **place_of(effect.site, effect.core.place.task, effect.name),
             context=context,
             places=trace,
             note=note,
@@ -552,15 +545,12 @@ class InitCheck(Checker):
     def _told_mixed(self, mix: Step, effect: Effect, verb: str, hops: list[Any]) -> Finding:
         at = next(n for n, h in enumerate(hops) if h.write is not None and h.write.step is mix)
         context, note, hint, trace = self._history(effect, hops[at + 1 :] or hops[at:])
-        name = effect.name if effect.step.row is None else f"__{effect.name}"
         return Finding(
             "initcheck-lanes-mixed",
             f"__{mix.name} mixes bytes of {hops[-1].allocation.site} without a value into lanes that have one",
-            **place_of(mix.site),
-            task=effect.core.place.task,
-            intrinsic=mix.name,
+            **place_of(mix.site, effect.core.place.task, mix.name),
             context=context,
-            places=(*trace, RelatedPlace(*effect.site, f"here {name} {verb} the result")),
+            places=(*trace, RelatedPlace(*effect.site, f"here {effect.step.spelled} {verb} the result")),
             note=note,
             hint=hint,
             facts={"offset": hops[-1].offset, "space": hops[-1].allocation.space.name},

@@ -38,7 +38,7 @@ from mlusim.machine.observed import (
 from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
-from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.checker import Checker, place_of, told_of
 from mlusim.observe.finding import Finding, RelatedPlace
 
 LINE = 128  # bytes that the vector unit takes in a cycle
@@ -68,9 +68,8 @@ class MemCheck(Checker):
         self._known = _Neighbours(launch.given)
         self._on_stack = launch.request.kernel.on_stack
 
-    def declare(self, core: ObservedCore, allocation: Allocation) -> None:
+    def declare(self, _core: ObservedCore, allocation: Allocation) -> None:
         """Learn a variable that the kernel declares: one more neighbour of accesses that miss."""
-        del core
         self._known.add(allocation)
 
     def task_end(self, core: ObservedCore) -> None:
@@ -108,18 +107,11 @@ class MemCheck(Checker):
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += self._known.around(fault.address, fault.space)
             context += region_label(core, fault)
-        return Finding(
+        return told_of(
+            fault,
             rule,
-            f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
-            file=fault.file,
-            line=fault.line,
-            task=fault.task,
-            intrinsic=fault.intrinsic,
             context=tuple(context),
-            note="the launch ended here"
-            if core.place.memory_core is False
-            else f"it is the {core.place.label}",
-            hint=fault.hint,
+            note=f"it is the {core.place.label}" if core.place.memory_core else "the launch ended here",
             facts={"operand": fault.operand, "address": fault.address, "space": fault.space},
         )
 
@@ -129,8 +121,7 @@ class MemCheck(Checker):
         return Finding(
             "memcheck-misaligned",
             f"{effect.name} of {size} {plural(size, 'byte')} at {address:#x}, which is no multiple of {size}",
-            **place_of(effect.site),
-            task=effect.core.place.task,
+            **place_of(effect.site, effect.core.place.task),
             context=(f"byte {access.start} of {access.allocation.site}",),
             hint=f"keep {effect.arguments[0]} data at offsets that are multiples of {size} {plural(size, 'byte')}, "
             "or load the bytes one by one",
@@ -147,9 +138,8 @@ class MemCheckFilters(MemCheck):
         """Keep filters that are laid out, which are of interest to later launches, too."""
         return RESHAPE not in _rows(launch.request.kernel) and super().screen_begin(launch, screen)
 
-    def screened(self, screen: ObservedScreen) -> None:
+    def screened(self, _screen: ObservedScreen) -> None:
         """Forget the copies of the launch."""
-        del screen
         self._layouts.linear.clear()
 
     def repeats(self, kernel: ObservedKernel) -> bool:
@@ -239,9 +229,7 @@ def _of_the_memory_core(effect: Effect) -> Finding:
     return Finding(
         "memcheck-memory-core",
         f"the {effect.core.place.label} makes {with_article(effect.name)} of {access.allocation.site}, which it does not have",
-        **place_of(effect.site),
-        task=effect.core.place.task,
-        intrinsic=effect.name,
+        **place_of(effect.site, effect.core.place.task, effect.name),
         note="here it works on bytes of its own that hold no values; a card may fault",
         hint=f"let only IPU cores get there: {effect.site.spelled('is_ipu')}()",
         facts={"address": access.allocation.address + access.start, "space": access.allocation.space.name},
@@ -254,9 +242,7 @@ def _scalar_of_wram(effect: Effect) -> Finding:
     return Finding(
         "memcheck-wrong-space",
         f"{with_article(effect.name)} of {access.allocation.site}: scalar code does not reach WRAM",
-        **place_of(effect.site),
-        task=effect.core.place.task,
-        intrinsic=effect.name,
+        **place_of(effect.site, effect.core.place.task, effect.name),
         context=(f"byte {access.start} of {access.allocation.site}",),
         note="on a card the value is no number that was stored there",
         hint=f"keep in NRAM what scalar code uses; {copy} moves it between NRAM and WRAM",
@@ -273,9 +259,7 @@ def _wasted(effect: Effect, size: int, offset: int) -> Finding:
         "memcheck-lanes-wasted",
         f"__{effect.name} of {size} {plural(size, 'byte')}{behind} takes {lines} line{'s' * (lines > 1)} of {LINE} bytes and "
         f"leaves {idle // width} of {lines * LINE // width} lanes idle",
-        **place_of(effect.site),
-        task=effect.core.place.task,
-        intrinsic=effect.name,
+        **place_of(effect.site, effect.core.place.task, effect.name),
         hint=f"work on more elements at once, or on multiples of {LINE // width}"
         + f", and begin at multiples of {HALF} bytes" * bool(offset),
         facts={"bytes": size, "offset": offset, "idle_lanes": idle // width},
@@ -436,9 +420,7 @@ def _passed_by(effect: Effect, count: int, reshaped: Site, copy: _Copy | None) -
     return Finding(
         "memcheck-filters-before-reshape",
         f"the {count} filters in WRAM are those that {reshaped.spelled(RESHAPE)} read, not what it wrote",
-        **place_of(effect.site),
-        task=effect.core.place.task,
-        intrinsic=effect.name,
+        **place_of(effect.site, effect.core.place.task, effect.name),
         places=places,
         note=f"the tensor unit takes other filters for them: it reads WRAM as {LANES} lanes of {count // LANES}",
         hint="copy the destination of the reshape to WRAM",
@@ -450,9 +432,7 @@ def _not_reshaped(effect: Effect, count: int, copy: _Copy) -> Finding:
     return Finding(
         "memcheck-filters-not-reshaped",
         f"the {count} filters in WRAM came there in one linear copy, and no {effect.site.spelled(RESHAPE)} laid them out",
-        **place_of(effect.site),
-        task=effect.core.place.task,
-        intrinsic=effect.name,
+        **place_of(effect.site, effect.core.place.task, effect.name),
         places=(RelatedPlace(*copy.site, "they are copied to WRAM here"),),
         note=f"the tensor unit reads WRAM as {LANES} lanes of {count // LANES} filters (inferred); it is right where the "
         "host has laid them out like that",

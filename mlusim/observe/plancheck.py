@@ -133,9 +133,8 @@ class PlanCheck(Checker):
             facts={"declared": declared, "planned": self.planned},
         )
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: ObservedLaunch) -> None:
         """Name the regions of every stage that was entered which no access used."""
-        del launch
         if not self._known:
             return
         for layout in self._layouts.values():
@@ -188,20 +187,17 @@ def _told(rule: str, step: Step, effect: Effect, placement: Placement, low: int,
     ]
     reach = [f"byte {high - 1 - start - r.offset} of {r.name} (stage {s})" for s, r in ends] or ["slack"]
     over = start + max((r.end for _, r in begins), default=low - start)
-    name = step.name if step.row is None else f"__{step.name}"
     if rule == "plancheck-slack":
-        message = f"{name} touches bytes [{low}, {high}) of the buffer, where the plan has no region"
+        message = f"{step.spelled} touches bytes [{low}, {high}) of the buffer, where the plan has no region"
         hint = "place the data in a region, or add one to the plan"
     else:
         region = max(begins, key=lambda b: b[1].end)[1].name
-        message = f"{name} takes {high - low} {plural(high - low, 'byte')} and leaves region {region} by {high - over} {plural(high - over, 'byte')}"
+        message = f"{step.spelled} takes {high - low} {plural(high - low, 'byte')} and leaves region {region} by {high - over} {plural(high - over, 'byte')}"
         hint = f"check the count, or make {region} larger in the plan"
     return Finding(
         rule,
         message,
-        **place_of(step.site),
-        task=effect.core.place.task,
-        intrinsic=step.name,
+        **place_of(step.site, effect.core.place.task, step.name),
         context=(f"it begins at {' or '.join(where) or 'slack'}", f"it ends at {' or '.join(reach)}"),
         note=f"the plan is {placement.layout.plan}",
         hint=hint,

@@ -47,9 +47,8 @@ class RaceCheck(Checker):
         self._cores: list[ObservedCore] = []
         self._tasks: dict[ObservedCore, int] = {}
         self._orders: dict[ObservedCore, PipeOrder] = {}
-        self._blamed: dict[
-            ObservedCore, dict[Step, Hashable]
-        ] = {}  # what one missing sync has left open: its finding
+        # What one missing sync has left open: its finding.
+        self._blamed: dict[ObservedCore, dict[Step, Hashable]] = {}
         self._clocks = Clocks()
         self._handing, self._now = Handing(), 0
         self._sharing = Sharing(self._clocks, lambda found: self._blame.judge(found, self._cores))
@@ -97,19 +96,16 @@ class RaceCheck(Checker):
             ended = (allocation for cluster in core.union.clusters for allocation in cluster.sram.allocations)
             self._sharing.forget(ended)
 
-    def fault(self, core: ObservedCore, fault: Fault) -> None:
+    def fault(self, _core: ObservedCore, _fault: Fault) -> None:
         """Report the conflicts found so far."""
-        del core, fault
         self._sharing.judge()
 
-    def error(self, core: ObservedCore, error: BaseException) -> None:
+    def error(self, _core: ObservedCore, _error: BaseException) -> None:
         """Report the conflicts found so far."""
-        del core, error
         self._sharing.judge()
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: ObservedLaunch) -> None:
         """Judge what there is, and let go of the cores."""
-        del launch
         self._sharing.judge()
         if self._idle is not None:
             self._idle.judge(self._sharing, self._clocks)
@@ -354,9 +350,7 @@ class RaceCheck(Checker):
             rule,
             f"{spelled(second.statement.name)} of {b.label} {DOES[second.kind]} bytes [{low}, {high}) of "
             f"{conflict.allocation.site}, which {a.label} {DOES[first.kind]}{value}, in no order",
-            **place_of(second.statement.site),
-            task=b.task,
-            intrinsic=second.statement.name,
+            **place_of(second.statement.site, b.task, second.statement.name),
             context=(_party(second, b.label, second, values[1]), _party(first, a.label, second, values[0])),
             places=(RelatedPlace(*first.statement.site, f"{spelled(first.statement.name)} of {a.label}"),),
             note="tasks run in any order; GDRAM and SRAM are in step only after a barrier that both pass",
@@ -374,8 +368,7 @@ def _told_idle(place: "SyncPlace", count: int) -> Finding:
     return Finding(
         "racecheck-idle-sync",
         f"{place.name} puts nothing in order in this run, executed {count} {plural(count, 'time')}",
-        **place_of(place.site),
-        intrinsic=place.name,
+        **place_of(place.site, None, place.name),
         note="another shape or another path through the kernel may need it",
         hint="take it out if no run needs it: a sync keeps the pipes from running side by side",
         facts={"executed": count},
@@ -390,9 +383,7 @@ def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
     return Finding(
         rule,
         f"{spelled(second.name)} {TELLS[clash.kind].format(where=where, first=who)}",
-        **place_of(second.site),
-        task=effect.core.place.task,
-        intrinsic=second.name,
+        **place_of(second.site, effect.core.place.task, second.name),
         context=(f"{_on(second)}; {_on(first)}",),
         places=(RelatedPlace(*first.site, f"{spelled(first.name)} was issued"),),
         note=EARLY if first.pipe is second.pipe else _lost(clash),

@@ -1,7 +1,6 @@
 """The rules: every id that mlusim can report, who reports it, and what it means."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from attrs import frozen
 
@@ -23,131 +22,82 @@ class FindingRule:
         return self.id.partition("-")[0]
 
 
-_ROWS = (
-    FindingRule("memcheck-out-of-bounds", "an access leaves its tensor or declaration"),
-    FindingRule("memcheck-use-after-end", "memory of a task, launch or tensor that has ended is used"),
-    FindingRule(
-        "memcheck-read-only", "a store changes a tensor that the host passed as const, or a constant"
-    ),
-    FindingRule(
-        "memcheck-wrong-space",
-        "an operand is not a pointer, or points into another memory or at another type",
-    ),
+_ROWS = {
+    "memcheck-out-of-bounds": "an access leaves its tensor or declaration",
+    "memcheck-use-after-end": "memory of a task, launch or tensor that has ended is used",
+    "memcheck-read-only": "a store changes a tensor that the host passed as const, or a constant",
+    "memcheck-wrong-space": "an operand is not a pointer, or points into another memory or at another type",
     # Inferred: the size of the compiler's stack is in no document of the vendor.
-    FindingRule(
-        "memcheck-stack",
-        "local variables that are alive at once are larger than the compiler's stack; inferred",
-    ),
-    FindingRule("memcheck-out-of-memory", "a declaration does not fit into the memory of the board"),
-    FindingRule(
-        "memcheck-broken-rule", "a count, size, stride or alignment breaks a rule of the instruction"
-    ),
-    FindingRule("memcheck-unsupported", "the architecture or the core lacks the instruction or the copy"),
-    FindingRule("memcheck-misaligned", "a scalar access is at an address that its type does not divide"),
-    FindingRule(
-        "memcheck-memory-core", "a memory core reads or writes NRAM or WRAM, which it does not have", NOTE
-    ),
-    FindingRule(
-        "memcheck-filters-before-reshape",
-        "the tensor unit multiplies filters that were reshaped elsewhere, as they were before",
-    ),
-    FindingRule(
-        "memcheck-filters-not-reshaped",
-        "more than 64 filters came to WRAM in one copy, and nothing was reshaped",
-        NOTE,
-    ),
-    FindingRule("memcheck-lanes-wasted", "a vector ends or begins inside a line of 128 bytes", NOTE),
-    FindingRule("initcheck-undefined-stored", "bytes that were never written are stored to GDRAM"),
-    FindingRule(
-        "initcheck-undefined-scalar", "the kernel reads a scalar out of bytes that were never written"
-    ),
-    FindingRule(
-        "initcheck-lanes-mixed",
-        "an instruction mixes bytes that were never written into a result that is used",
-    ),
-    FindingRule(
-        "initcheck-undefined-address",
-        "an instruction takes an index or an address from bytes that were never written",
-    ),
-    FindingRule("initcheck-never-stored", "the host copies back bytes of a tensor that no task has stored"),
-    FindingRule(
-        "racecheck-read-after-write", "an instruction reads what another pipe may not have written yet"
-    ),
-    FindingRule(
-        "racecheck-write-after-read", "an instruction overwrites what another pipe may still be reading"
-    ),
-    FindingRule("racecheck-write-after-write", "two pipes write the same bytes in no order"),
-    FindingRule(
-        "racecheck-scalar-store",
-        "a copy touches what a scalar store to GDRAM or SRAM may not have written yet",
-    ),
-    FindingRule("racecheck-idle-sync", "a sync or a barrier puts nothing in order", NOTE),
-    FindingRule("racecheck-tasks-read-write", "one task reads what another writes, in no order"),
-    FindingRule("racecheck-tasks-write-write", "two tasks write the same bytes in no order"),
-    FindingRule("racecheck-tasks-same-word", "several tasks write the same value to one word"),
-    FindingRule("synccheck-early-return", "a task returned before a barrier that others wait at"),
-    FindingRule("synccheck-memory-core-left", "a memory core returned before a barrier that needs it"),
-    FindingRule("synccheck-divergence", "tasks wait at different barriers, or some at none, without end"),
-    FindingRule("synccheck-stuck", "tasks poll memory or a mutex that no task will change"),
-    FindingRule("synccheck-mutex-held", "a task ends while it holds a mutex"),
-    FindingRule("synccheck-block-cluster", "a barrier of the cluster in a Block task synchronises nothing"),
-    FindingRule(
-        "plancheck-crosses-regions", "an operand begins in one region of the plan and ends outside it"
-    ),
-    FindingRule("plancheck-slack", "an operand lies where the plan has no region"),
-    FindingRule("plancheck-unused-region", "a region of the plan is never used", NOTE),
-    FindingRule("plancheck-high-water", "a task declares more NRAM than its plan has"),
-    FindingRule(
-        "hostcheck-beyond-allocation", "a copy or a set has more bytes than the memory of the device"
-    ),
-    FindingRule(
-        "hostcheck-use-after-free", "memory of the device is used, or freed again, after it was freed"
-    ),
-    FindingRule("hostcheck-no-memory", "an address is used where no memory of the device is"),
-    FindingRule("hostcheck-never-freed", "memory of the device is never given back", NOTE),
-    FindingRule(
-        "hostcheck-read-without-sync", "the host reads what work of a queue may not have written yet"
-    ),
-    FindingRule(
-        "hostcheck-no-order",
-        "a launch, a copy or a set uses bytes that work of another queue may still be using",
-    ),
-    FindingRule("hostcheck-never-waited", "the program ends without a wait for a queue that had work"),
-    FindingRule("hostcheck-refused", "the driver refuses a call of the host"),
-    FindingRule("valuecheck-narrowed", "an implicit conversion to a narrower integer type changes the value"),
-    FindingRule("valuecheck-overflow", "the result of signed integers does not fit into their type"),
-    FindingRule("valuecheck-shift", "a shift is by a negative count, or by all bits of the type or more"),
-    FindingRule(
-        "valuecheck-float-to-integer", "a floating number is converted to an integer type that cannot hold it"
-    ),
-    FindingRule("valuecheck-counter-wraps", "the step of a loop takes its counter beyond its type"),
-    FindingRule(
-        "plan-carved-overlap",
-        "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
-    ),
-    FindingRule("fault", "the program raised a fault that is of no kind of the machine's"),
-    FindingRule(
-        "fault-out-of-bounds", "an access leaves its tensor or declaration, and memcheck does not watch"
-    ),
-    FindingRule("fault-ended", "memory that has ended is used, and memcheck does not watch"),
-    FindingRule("fault-read-only", "a store changes a const tensor, and memcheck does not watch"),
-    FindingRule(
-        "fault-wrong-space", "an operand is not a pointer, or points elsewhere, and memcheck does not watch"
-    ),
-    FindingRule("fault-out-of-memory", "a declaration or a tensor does not fit, and memcheck does not watch"),
-    FindingRule(
-        "fault-rule-fault", "an operand breaks a rule of its instruction, and memcheck does not watch"
-    ),
-    FindingRule("fault-unsupported", "the architecture lacks the instruction, and memcheck does not watch"),
-    FindingRule(
-        "fault-divergence", "a task left before a barrier that others wait at, and synccheck does not watch"
-    ),
-    FindingRule(
-        "fault-limit-reached", "a launch went on beyond its limit of instructions, wall time or growth"
-    ),
-    FindingRule("fault-deadlock", "no task can go on, and synccheck does not watch"),
-    FindingRule("schedule-difference", "another legal schedule gives other results"),
-    FindingRule("suppression-unused", "a suppression allows nothing that was found", NOTE),
-)
+    "memcheck-stack": "local variables that are alive at once are larger than the compiler's stack; inferred",
+    "memcheck-out-of-memory": "a declaration does not fit into the memory of the board",
+    "memcheck-broken-rule": "a count, size, stride or alignment breaks a rule of the instruction",
+    "memcheck-unsupported": "the architecture or the core lacks the instruction or the copy",
+    "memcheck-misaligned": "a scalar access is at an address that its type does not divide",
+    "memcheck-memory-core": "a memory core reads or writes NRAM or WRAM, which it does not have",
+    "memcheck-filters-before-reshape": "the tensor unit multiplies filters that were reshaped elsewhere, as they were before",
+    "memcheck-filters-not-reshaped": "more than 64 filters came to WRAM in one copy, and nothing was reshaped",
+    "memcheck-lanes-wasted": "a vector ends or begins inside a line of 128 bytes",
+    "initcheck-undefined-stored": "bytes that were never written are stored to GDRAM",
+    "initcheck-undefined-scalar": "the kernel reads a scalar out of bytes that were never written",
+    "initcheck-lanes-mixed": "an instruction mixes bytes that were never written into a result that is used",
+    "initcheck-undefined-address": "an instruction takes an index or an address from bytes that were never written",
+    "initcheck-never-stored": "the host copies back bytes of a tensor that no task has stored",
+    "racecheck-read-after-write": "an instruction reads what another pipe may not have written yet",
+    "racecheck-write-after-read": "an instruction overwrites what another pipe may still be reading",
+    "racecheck-write-after-write": "two pipes write the same bytes in no order",
+    "racecheck-scalar-store": "a copy touches what a scalar store to GDRAM or SRAM may not have written yet",
+    "racecheck-idle-sync": "a sync or a barrier puts nothing in order",
+    "racecheck-tasks-read-write": "one task reads what another writes, in no order",
+    "racecheck-tasks-write-write": "two tasks write the same bytes in no order",
+    "racecheck-tasks-same-word": "several tasks write the same value to one word",
+    "synccheck-early-return": "a task returned before a barrier that others wait at",
+    "synccheck-memory-core-left": "a memory core returned before a barrier that needs it",
+    "synccheck-divergence": "tasks wait at different barriers, or some at none, without end",
+    "synccheck-stuck": "tasks poll memory or a mutex that no task will change",
+    "synccheck-mutex-held": "a task ends while it holds a mutex",
+    "synccheck-block-cluster": "a barrier of the cluster in a Block task synchronises nothing",
+    "plancheck-crosses-regions": "an operand begins in one region of the plan and ends outside it",
+    "plancheck-slack": "an operand lies where the plan has no region",
+    "plancheck-unused-region": "a region of the plan is never used",
+    "plancheck-high-water": "a task declares more NRAM than its plan has",
+    "hostcheck-beyond-allocation": "a copy or a set has more bytes than the memory of the device",
+    "hostcheck-use-after-free": "memory of the device is used, or freed again, after it was freed",
+    "hostcheck-no-memory": "an address is used where no memory of the device is",
+    "hostcheck-never-freed": "memory of the device is never given back",
+    "hostcheck-read-without-sync": "the host reads what work of a queue may not have written yet",
+    "hostcheck-no-order": "a launch, a copy or a set uses bytes that work of another queue may still be using",
+    "hostcheck-never-waited": "the program ends without a wait for a queue that had work",
+    "hostcheck-refused": "the driver refuses a call of the host",
+    "valuecheck-narrowed": "an implicit conversion to a narrower integer type changes the value",
+    "valuecheck-overflow": "the result of signed integers does not fit into their type",
+    "valuecheck-shift": "a shift is by a negative count, or by all bits of the type or more",
+    "valuecheck-float-to-integer": "a floating number is converted to an integer type that cannot hold it",
+    "valuecheck-counter-wraps": "the step of a loop takes its counter beyond its type",
+    "plan-carved-overlap": "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
+    "fault": "the program raised a fault that is of no kind of the machine's",
+    "fault-out-of-bounds": "an access leaves its tensor or declaration, and memcheck does not watch",
+    "fault-ended": "memory that has ended is used, and memcheck does not watch",
+    "fault-read-only": "a store changes a const tensor, and memcheck does not watch",
+    "fault-wrong-space": "an operand is not a pointer, or points elsewhere, and memcheck does not watch",
+    "fault-out-of-memory": "a declaration or a tensor does not fit, and memcheck does not watch",
+    "fault-rule-fault": "an operand breaks a rule of its instruction, and memcheck does not watch",
+    "fault-unsupported": "the architecture lacks the instruction, and memcheck does not watch",
+    "fault-divergence": "a task left before a barrier that others wait at, and synccheck does not watch",
+    "fault-limit-reached": "a launch went on beyond its limit of instructions, wall time or growth",
+    "fault-deadlock": "no task can go on, and synccheck does not watch",
+    "schedule-difference": "another legal schedule gives other results",
+    "suppression-unused": "a suppression allows nothing that was found",
+}
+_NOTES = {
+    "memcheck-memory-core",
+    "memcheck-filters-not-reshaped",
+    "memcheck-lanes-wasted",
+    "racecheck-idle-sync",
+    "plancheck-unused-region",
+    "hostcheck-never-freed",
+    "suppression-unused",
+}  # the others are errors
 
-RULES: Mapping[str, FindingRule] = MappingProxyType({rule.id: rule for rule in _ROWS})
+RULES: Mapping[str, FindingRule] = {
+    name: FindingRule(name, summary, NOTE if name in _NOTES else ERROR) for name, summary in _ROWS.items()
+}

@@ -127,9 +127,8 @@ class Shadow:
         site = effect.step.site
         key: Hashable = site if whole or len(self.writes) >= MOST else (site, effect.core, access.start)
         self.writes[key] = access, effect, whole
-        if (
-            self.allocation.space is GDRAM
-        ):  # the one that went furthest, too: the neighbour of what nothing stored
+        # The one that went furthest, too: the neighbour of what nothing stored.
+        if self.allocation.space is GDRAM:
             held = self.writes.get((site, None))
             if held is None or access.span[1] > held[0].span[1]:
                 self.writes[site, None] = access, effect, whole

@@ -41,9 +41,8 @@ class SyncCheck(Checker):
         """Begin with no barrier passed."""
         super().launch_begin(launch)
         self._passed: dict[str, tuple[str, Site]] = {}
-        self._held: dict[
-            tuple[int, int], tuple[ObservedCore, Site]
-        ] = {}  # mutexes, who holds them, and where it took them
+        # Mutexes, who holds them, and where it took them.
+        self._held: dict[tuple[int, int], tuple[ObservedCore, Site]] = {}
         self._kept: list[tuple[ObservedCore, tuple[int, int], Site]] = []  # those of tasks that have ended
         self._leaving = Leaving(launch.request.kernel.body)
 
@@ -75,17 +74,15 @@ class SyncCheck(Checker):
                 del self._held[mutex]
                 self._kept.append((core, mutex, site))
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: ObservedLaunch) -> None:
         """Tell mutexes that were held at the end; where a task waits for one, the launch has ended as a fault."""
-        del launch
         for core, mutex, site in self._kept:
             self.report((HELD, site), functools.partial(_kept, core, mutex, site))
         self._kept = []
         self._leaving.close()
 
-    def error(self, core: ObservedCore, error: BaseException) -> None:
+    def error(self, _core: ObservedCore, _error: BaseException) -> None:
         """Let go of the frames of the kernel."""
-        del core, error
         self._leaving.close()
 
     def fault(self, core: ObservedCore, fault: Fault) -> None:
@@ -164,9 +161,7 @@ def _kept(core: ObservedCore, mutex: tuple[int, int], site: Site) -> Finding:
     return Finding(
         "synccheck-mutex-held",
         f"{core.place.label} ends and still holds the mutex {mutex}",
-        **place_of(site),
-        task=core.place.task,
-        intrinsic="__bang_lock",
+        **place_of(site, core.place.task, "__bang_lock"),
         context=() if place is None else (f"launched at {place}",),
         note="who takes it next waits without end",
         hint=f"give it back on every way out of the kernel: {site.spelled('bang_unlock')}({mutex[0]}, {mutex[1]})",
@@ -177,9 +172,7 @@ def _alone(sync: Sync, site: Site) -> Finding:
     return Finding(
         "synccheck-block-cluster",
         f"{sync.name} in a Block task is a plain __sync: it waits for no other task",
-        **place_of(site),
-        task=sync.core.place.task,
-        intrinsic=sync.name,
+        **place_of(site, sync.core.place.task, sync.name),
         hint=f"launch as UNION1 or wider if tasks are to meet, or write {site.spelled('sync')}()",
     )
 

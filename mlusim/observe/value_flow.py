@@ -17,7 +17,7 @@ from attrs import frozen
 
 from mlusim.counted import plural
 from mlusim.isa.declare import CallStyle, Intrinsic, Refused
-from mlusim.machine.observed import Effect, ObservedCore, Site, Step, TensorStore
+from mlusim.machine.observed import Effect, ObservedCore, Site, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -316,7 +316,7 @@ def places(hops: list[Hop]) -> Iterator[RelatedPlace]:
     for hop in hops:
         if hop.write is not None:
             step = hop.write.step
-            yield RelatedPlace(*step.site, f"{_name(step)} wrote byte {hop.offset} of {hop.allocation.site}")
+            yield RelatedPlace(*step.site, f"{step.spelled} wrote byte {hop.offset} of {hop.allocation.site}")
 
 
 def neighbours(hop: Hop, shadow: Shadow, here: Site) -> Iterator[str]:
@@ -362,7 +362,7 @@ def in_flight(core: ObservedCore, hop: Hop) -> RelatedPlace | None:
 def tensor_store(write: Write) -> TensorStore:
     """Return what is kept of a *write* to a tensor when the launch is over."""
     step, label = write.step, write.effect.core.place.label
-    return TensorStore(write.access.span[1], write.number, step.site, step.name, _name(step), label)
+    return TensorStore(write.access.span[1], write.number, step.site, step.name, step.spelled, label)
 
 
 def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: int, count: int) -> Finding:
@@ -387,13 +387,9 @@ def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: 
     )
 
 
-def _name(step: Step) -> str:
-    return step.name if step.row is None else f"__{step.name}"
-
-
 def _described(write: Write, here: Site | None = None) -> str:
     at = write.step.site.told_from(here or write.step.site)
-    return f"{_name(write.step)} at {at} by {write.effect.core.place.label}"
+    return f"{write.step.spelled} at {at} by {write.effect.core.place.label}"
 
 
 def _last_write(shadow: Shadow, offset: int, number: int) -> Write | None:

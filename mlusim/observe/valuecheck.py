@@ -67,7 +67,7 @@ class ValueCheck(Checker):
 
         def make() -> Finding:
             return Finding(
-                f"valuecheck-{change.rule}", say(change), **place_of(site), task=core.place.task, hint=hint
+                f"valuecheck-{change.rule}", say(change), **place_of(site, core.place.task), hint=hint
             )
 
         self.report((site, change.rule, change.to), make)

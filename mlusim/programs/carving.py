@@ -293,8 +293,7 @@ class Extents(Checker):
             return Finding(
                 OVERLAP,
                 f"{by.text} overwrites {count} {plural(count, 'byte')} of {of.text} that are read afterwards (inferred)",
-                **place_of(site),
-                task=task,
+                **place_of(site, task),
                 context=tuple(_range(part) for part in (by, of)),
                 places=(RelatedPlace(read.file, read.line, f"{of.text} is read here"),),
                 hint=f"begin {upper.text} behind what {lower.text} takes, or let {lower.text} take less",

@@ -105,7 +105,7 @@ ADDITIONS = {
     },
     "a checker": {
         "mlusim/observe/census.py": (None, CHECKER),
-        "mlusim/observe/rules.py": ("_ROWS = (", '    FindingRule("census-task", "a task began"),\n'),
+        "mlusim/observe/rules.py": ("_ROWS = {", '    "census-task": "a task began",\n'),
         "docs/reference/rules/census-task.md": (None, "# census-task\n"),
         "mlusim/observe/names.py": ('    "PlanCheck",', '    "Census",\n'),
     },

@@ -360,9 +360,8 @@ class Blame:
         self._handing = handing
         self._court = court
         self._known: dict[Hashable, Hashable] = {}  # conflicts that have been told, and below which finding
-        self._causes: dict[
-            Hashable, Hashable
-        ] = {}  # what is missing for which memory, and where that was told
+        # What is missing for which memory, and where that was told.
+        self._causes: dict[Hashable, Hashable] = {}
         self._cuts: dict[Cut, None] = {}
 
     def judge(self, conflicts: list[Conflict], cores: Sequence[ObservedCore]) -> None:
@@ -373,7 +372,7 @@ class Blame:
             if key not in self._known:
                 left.append(conflict)
             elif self._known[key] == key:
-                self._court.report(conflict, Remedy("", verified=False))
+                self._court.report(conflict, Remedy(""))
             else:
                 self._court.join(self._known[key], conflict)
         if left:
@@ -392,7 +391,7 @@ class Blame:
             self._tell(one, Remedy(text, verified=True), withheld.site)
             return True
         if recorded.updates(one):
-            self._tell(one, Remedy(_added(one), verified=False), None)
+            self._tell(one, Remedy(_added(one)), None)
             return True
         cut = next((cut for cut in self._cuts if recorded.orders(cut, one.pairs)), None)
         if cut is not None:
@@ -443,7 +442,7 @@ class Blame:
         """Put *one* below *cause*, unless it is known."""
         key = self._court.key(one.conflict)
         if key == cause:
-            self._court.report(one.conflict, Remedy("", verified=False))
+            self._court.report(one.conflict, Remedy(""))
         elif key not in self._known:
             self._known[key] = cause
             self._court.join(cause, one.conflict)
@@ -455,9 +454,7 @@ def _alone(recorded: Recorded, one: Accused) -> Remedy:
     site = recorded.site(one.first)
     if several_calls(a.statement) or several_calls(b.statement):
         place = f"line {(a if several_calls(a.statement) else b).statement.site.line}"
-        return Remedy(
-            f"{place} has several calls: give each a line of its own to see which of them", verified=False
-        )
+        return Remedy(f"{place} has several calls: give each a line of its own to see which of them")
     if a.statement == b.statement:
         return _of_one_statement(recorded, one)
     if one.scope == LAUNCH:
@@ -466,41 +463,34 @@ def _alone(recorded: Recorded, one: Accused) -> Remedy:
     sites = sorted((recorded.site(one.first), recorded.site(one.second)))
     if sites[0] == sites[1]:
         return Remedy(f"line {sites[0].line} reads and writes what other tasks do: read it on a line before, "
-                      f"and put {sync} between, where all of them pass", verified=False)  # fmt: skip
+                      f"and put {sync} between, where all of them pass")  # fmt: skip
     same = "the last to write stays: keep one of the writes, or " if READ not in (a.kind, b.kind) else ""
     apart = sites[0].file != sites[1].file
     lines = f"{sites[0]} and {sites[1]}" if apart else f"lines {sites[0].line} and {sites[1].line}"
-    return Remedy(f"{same}put {sync} between {lines}, where all of them pass", verified=False)
+    return Remedy(f"{same}put {sync} between {lines}, where all of them pass")
 
 
 def _of_one_statement(recorded: Recorded, one: Accused) -> Remedy:
     """Advise on tasks that are in conflict at one statement."""
     a, b = one.conflict.first, one.conflict.second
     if READ in (a.kind, b.kind):
-        return Remedy(
-            "one call reads what another task writes in it: let it write to other bytes", verified=False
-        )
+        return Remedy("one call reads what another task writes in it: let it write to other bytes")
     if (a.low, a.high) != (b.low, b.high):
-        return Remedy(
-            "the shares of the tasks overlap: check where each begins and how many it takes", verified=False
-        )
+        return Remedy("the shares of the tasks overlap: check where each begins and how many it takes")
     if not one.conflict.same or recorded.differs(one):
         return Remedy(
             "the last to write stays: let the one task write whose value is meant, or give each bytes of its own",
-            verified=False,
         )
     guard = recorded.one_of(one)
     if guard is None:
-        return Remedy("let one task do it", verified=False)
+        return Remedy("let one task do it")
     site = recorded.site(one.first)
     text = f"let one task do it: `{_condition(site, guard)}`"
     if not recorded.read_without(one, guard):
         return Remedy(text, verified=True)
     if one.scope == LAUNCH:
-        return Remedy("let each task write a word of its own: the others read it", verified=False)
-    return Remedy(
-        f"{text}, and {site.spelled(SCOPES[one.scope])}() behind it, where all pass", verified=False
-    )
+        return Remedy("let each task write a word of its own: the others read it")
+    return Remedy(f"{text}, and {site.spelled(SCOPES[one.scope])}() behind it, where all pass")
 
 
 def _added(one: Accused) -> str:

@@ -25,9 +25,8 @@ from mlusim.observe.shadow import index_reads
 COMPUTE = frozenset({Pipe.VECTOR, Pipe.TENSOR})
 SCALAR, VECTOR, IO, MOVE = (pipe.value for pipe in (Pipe.SCALAR, Pipe.VECTOR, Pipe.IO, Pipe.MOVE))
 EVERY = tuple(pipe.value for pipe in Pipe)
-WAITS: tuple[
-    tuple[str, tuple[str, ...]], ...
-] = (  # the cheapest first: what a core does not wait for goes on
+# The cheapest first: what a core does not wait for goes on.
+WAITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sync_move", (Pipe.MOVE.value,)),
     ("sync_io", (Pipe.IO.value,)),
     ("sync_compute", (Pipe.VECTOR.value, Pipe.TENSOR.value)),
@@ -51,7 +50,7 @@ class Remedy(NamedTuple):
     """The advice for a clash, and whether the recorded run, evaluated again with it, has the conflict no more."""
 
     text: str
-    verified: bool
+    verified: bool = False
 
 
 class Wait(NamedTuple):
@@ -211,9 +210,7 @@ def wait_for(order: PipeOrder, effect: Effect) -> Wait:
         if next(tried.clashes(effect), None) is None:
             covers = frozenset(order.pending()).difference(tried.pending())
             return Wait(_placed(f"put {effect.site.spelled(name)}()", order, effect), covers)
-    return Wait(
-        Remedy(f"put {effect.site.spelled('sync')}() between the two lines", verified=False), frozenset()
-    )
+    return Wait(Remedy(f"put {effect.site.spelled('sync')}() between the two lines"), frozenset())
 
 
 def _placed(put: str, order: PipeOrder, effect: Effect) -> Remedy:
@@ -238,7 +235,6 @@ def _placed(put: str, order: PipeOrder, effect: Effect) -> Remedy:
         at = clash.first.site.told_from(effect.site)
         return Remedy(
             f"check where {spelled(clash.first.name)} at {at} writes: it overwrites only {what}; if it should, {text}",
-            verified=False,
         )
     return Remedy(text, verified=True)
 

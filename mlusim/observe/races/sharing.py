@@ -158,34 +158,19 @@ class Sharing:
         tasks = self.tasks(table)
         if (tasks == tasks[0]).all():
             return
-        cells = cut(table)
         found: dict[tuple[int, int, bool], set[tuple[int, int]]] = {}
-        for earlier, later in pairs(cells, table[cells.row, KIND]):
-            foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
-            if not foreign.any():
-                continue
-            both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
-            for n, m in _unordered(table, both, segments):
-                one, other = int(table[n, SITE]), int(table[m, SITE])
-                ends = (one, other) if one < other else (other, one)
-                found.setdefault((*ends, self._same(table[n], table[m])), set()).add((n, m))
+        for n, m in _racing(table, tasks, segments, seen):
+            one, other = sorted((int(table[n, SITE]), int(table[m, SITE])))
+            found.setdefault((one, other, self._same(table[n], table[m])), set()).add((n, m))
         for (_, _, same), racing in found.items():
             n, m = min(racing, key=lambda pair: (table[pair[0], KIND] == READ, *table[pair[::-1], TIME]))
-            rows = np.array(sorted(racing), np.int64)
-            both_ends = (
-                tasks[rows[:, 0]],
-                table[rows[:, 0], TIME],
-                tasks[rows[:, 1]],
-                table[rows[:, 1], TIME],
-            )
-            first, second = self._party(table[n]), self._party(table[m])
-            yield Conflict(allocation, first, second, np.stack(both_ends, axis=1), same)
+            both = _as_pairs(table, tasks, np.array(sorted(racing), np.int64))
+            yield Conflict(allocation, self._party(table[n]), self._party(table[m]), both, same)
 
     def _same(self, first: Ints, second: Ints) -> bool:
         """Return whether two accesses write the same value to the same word."""
-        if (first[LOW], first[SIZE]) != (second[LOW], second[SIZE]) or first[KIND] + second[
-            KIND
-        ] != 2 * WRITE:
+        writes = first[KIND] == second[KIND] == WRITE
+        if not writes or (first[LOW], first[SIZE]) != (second[LOW], second[SIZE]):
             return False
         one, other = (self.values.get(int(row[TIME])) for row in (first, second))
         return one is not None and other is not None and bool(one == other)
@@ -208,9 +193,7 @@ class Sharing:
         meet &= (kinds[:, None] == WRITE) | (kinds == WRITE) | (kinds[:, None] != kinds)
         both = np.argwhere(np.triu(meet))
         free = np.array(list(_unordered(rows, both, self.clocks.segments)), np.int64).reshape(-1, 2)
-        earlier, later = free[:, 0], free[:, 1]
-        ends = (tasks[earlier], rows[earlier, TIME], tasks[later], rows[later, TIME])
-        return np.unique(np.concatenate([np.stack(ends, axis=1), conflict.pairs]), axis=0)
+        return np.unique(np.concatenate([_as_pairs(rows, tasks, free), conflict.pairs]), axis=0)
 
     def tasks(self, table: Ints) -> Ints:
         """Return the task of each row of *table*."""
@@ -245,15 +228,23 @@ def in_order(table: Ints, clocks: Clocks) -> bool:
     tasks = np.array([segment.task for segment in clocks.segments], np.int64)[held[:, SEGMENT]]
     if (tasks == tasks[0]).all():
         return True
-    cells = cut(held)
-    for earlier, later in pairs(cells, held[cells.row, KIND]):
-        foreign = tasks[earlier] != tasks[later]
-        if not foreign.any():
-            continue
-        both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
-        if next(_unordered(held, both, clocks.segments), None) is not None:
-            return False
-    return True
+    return next(_racing(held, tasks, clocks.segments), None) is None
+
+
+def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of rows of different *tasks* that are in no order, some twice; the later one is behind the first *seen*."""
+    cells = cut(table)
+    for earlier, later in pairs(cells, table[cells.row, KIND]):
+        foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
+        if foreign.any():
+            both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
+            yield from _unordered(table, both, segments)
+
+
+def _as_pairs(table: Ints, tasks: Ints, rows: Ints) -> Ints:
+    """Return pairs of *rows* as ``Conflict.pairs`` has them."""
+    earlier, later = rows[:, 0], rows[:, 1]
+    return np.stack((tasks[earlier], table[earlier, TIME], tasks[later], table[later, TIME]), axis=1)
 
 
 def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Iterator[tuple[int, int]]:
