@@ -99,9 +99,8 @@ def _outer(made: Recipe, method: Method) -> Method:
 def _method(made: Recipe) -> Method:
     """Return the method of a recipe that begins with nothing of the launch's."""
     row, arch = made.row, made.policy.arch
-    match made.steps[0]:
-        case steps.Refuse():  # as its text says, without the time to compile it
-            return _refused(row)
+    if isinstance(made.steps[0], steps.Refuse):  # as its text says, without the time to compile it
+        return _refused(row)
     writer = Writer(made)
     text = _text(writer)
     filename = f"<mlusim {arch.name} {row.name}>"

@@ -3,8 +3,8 @@
 The methods of `engine.recipes.offset_code` call these functions.  One that looks for a fault returns it, or None.
 """
 
-import functools
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -304,11 +304,6 @@ def move_pieces(target: Any, to: Places, source: Any, frm: Places, size: int) ->
     target[to[:, None] + within] = source[frm[:, None] + within]
 
 
-def moving_pieces(target: Any, to: Places, source: Any, frm: Places, size: int) -> Callable[[], None]:
-    """Return what moves the pieces when it is called."""
-    return functools.partial(move_pieces, target, to, source, frm, size)
-
-
 def elements_at(pointer: Ptr, places: Places) -> tuple[Any, Places]:
     """Return the whole memory of *pointer* as elements, and the numbers of those at *places*."""
     view = pointer.view
@@ -348,7 +343,7 @@ def repeat_pieces(dst: Ptr, src: Ptr, size: int, count: int, times: Places, wide
 def pieces_load(places: Places, size: int, pipe: Pipe, scatters: bool) -> CopyLoad:
     """Return the load of pieces of *size* bytes at *places* on *pipe*."""
     if pipe is Pipe.MOVE:
-        return lines_load(len(places) * -(-size // LINE))
+        return CopyLoad(lines=len(places) * -(-size // LINE))
     # A piece that is stored may read its first and its last line first.
     transactions = int((transactions_of(places, size) + 2 * scatters).sum())
     return scattered(len(places), transactions, stores=scatters)
@@ -360,17 +355,12 @@ def places_load(pointer: Ptr, count: int) -> CopyLoad:
     return scattered(count, transactions, stores=True)
 
 
-def lines_load(lines: int) -> CopyLoad:
-    """Return the load of *lines* lines on the chip."""
-    return CopyLoad(lines=lines)
-
-
 NAMES: Mapping[str, Any] = {
     **{f.__name__: f for f in (
         arguments_of, not_positive, no_int, pieces_meet, not_directed, misplaced, not_writable, mistyped, no_integers, unlike,
         no_room, meeting, repeats_meet, outside, unaligned, pipe_of, taking_part, repeats_of, repeated, bytes_of, elements_of,
-        each_of, mask_of, pieces_of, distinct_of, move_pieces, moving_pieces, elements_at, update_places, repeat_pieces,
-        pieces_load, places_load, lines_load, refuse_here, charge, charge_flight, Flight,
+        each_of, mask_of, pieces_of, distinct_of, move_pieces, partial, elements_at, update_places, repeat_pieces,
+        pieces_load, places_load, CopyLoad, refuse_here, charge, charge_flight, Flight,
     )},
     **{d.name: d for d in DIRECTIONS},
     **{s.name: s for s in SPACES},

@@ -80,17 +80,8 @@ class Grained:
 
 
 CopyCondition = (
-    PlainIntegers
-    | Unobserved
-    | HasBytes
-    | Segments
-    | OfThisCore
-    | Within
-    | Directed
-    | TargetWritable
-    | SidesApart
-    | Grained
-)
+    PlainIntegers | Unobserved | HasBytes | Segments | OfThisCore | Within | Directed | TargetWritable | SidesApart | Grained
+)  # fmt: skip
 
 # -- what is done ------------------------------------------------------------------------------------
 
@@ -136,16 +127,8 @@ class Remember:
 
 
 CopyStep = (
-    SettlePipe
-    | MoveBytes
-    | MoveRows
-    | StartFlight
-    | ChargeLine
-    | ChargeRows
-    | Traffic
-    | Remember
-    | steps.Count
-)
+    SettlePipe | MoveBytes | MoveRows | StartFlight | ChargeLine | ChargeRows | Traffic | Remember | steps.Count
+)  # fmt: skip
 
 
 @frozen

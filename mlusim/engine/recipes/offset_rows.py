@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from mlusim.arch.board import Pipe
-from mlusim.arch.dtypes import DType, uint32
+from mlusim.arch.dtypes import uint32
 from mlusim.engine.recipes import steps
 from mlusim.isa.declare import Intrinsic, Offsets, Parameter
-from mlusim.memory.space import GDRAM, NRAM, NRAM2NRAM, Direction, Space
+from mlusim.memory.space import NRAM2NRAM, Direction
 
 # -- what is asked -----------------------------------------------------------------------------------
 
@@ -34,116 +34,14 @@ class DirectionOf:
     directions: tuple[Direction, ...]
 
 
-# -- what is checked: each of these says what is wrong by itself ---------------------------------------
-
-
-@frozen
-class Positive:
-    """The count *name* is 1 or more."""
-
-    name: str
-
-
-@frozen
-class FitsInt:
-    """The count *name* is an ``int`` of C."""
-
-    name: str
-
-
-@frozen
-class PiecesApart:
-    """No two pieces of a row of them, which is written, overlap."""
-
-
-@frozen
-class OneOf:
-    """The direction is one of *directions*."""
-
-    directions: tuple[Direction, ...]
-
-
-@frozen
-class Pointing:
-    """*name* points into *space*, or (None) to its side of the direction; *unless* it is left out, or a number."""
-
-    name: str
-    space: Space | None
-    unless: str = ""
-
-
-@frozen
-class Holding:
-    """The elements of *name* are of one of *dtypes*; none: integers of any width."""
-
-    name: str
-    dtypes: tuple[DType, ...]
-
-
-@frozen
-class TypedAs:
-    """The elements of *name* are of the type of *like*'s, where it is a pointer."""
-
-    name: str
-    like: str
-
-
-@frozen
-class Room:
-    """The *extent* elements of *name* lie in its memory; *in_bytes*: each a byte."""
-
-    name: str
-    extent: str
-    in_bytes: bool = False
-
-
-@frozen
-class Separate:
-    """The vector *target* lies apart from *source*, or *exact*ly there."""
-
-    target: str
-    source: str
-    exact: bool = False
-
-
-@frozen
-class ToWritable:
-    """*name* is not const."""
-
-    name: str
-
-
-@frozen
-class EachInside:
-    """Each place in *name* has its bytes inside the memory; *at_offsets*: an offset is to blame, or a piece."""
-
-    name: str
-    at_offsets: bool
-
-
-@frozen
-class EachAligned:
-    """Each place in *name* is that of an element."""
-
-    name: str
-
-
-@frozen
-class RepeatsApart:
-    """The pieces that are repeated, and how often, lie apart from what is written."""
-
-
-Demanded = (
-    Positive | FitsInt | PiecesApart | OneOf | Pointing | Holding | TypedAs | Room | Separate | ToWritable
-    | EachInside | EachAligned | RepeatsApart
-)  # fmt: skip
+# -- what is checked ---------------------------------------------------------------------------------
 
 
 @frozen
 class Demand:
-    """All of *demanded* hold; the first that does not says why."""
+    """All of *asked* hold: each is a call of a function of `engine.offsets` that returns what is wrong, or None; the first fault is raised."""
 
-    demanded: tuple[Demanded, ...]
+    asked: tuple[str, ...]
 
 
 # -- where it lies -----------------------------------------------------------------------------------
@@ -193,57 +91,13 @@ class ConstantFor:
 
 @frozen
 class AnnouncePlaces:
-    """Tell the observers what is read and written, in the order of these parts, and what was *given*."""
+    """Tell the observers what is read and written, in the order of these calls of functions of `engine.offsets`, and what was *given*."""
 
     pipe: Pipe | None  # None: the direction's
-    reads: tuple["Part", ...]
-    writes: tuple["Part", ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
     given: tuple[str, ...]
     waits: bool = True
-
-
-@frozen
-class ChosenOf:
-    """The elements of the vector *name* that take part."""
-
-    name: str
-    each: bool = False  # one by one; else neighbours together
-
-
-@frozen
-class MaskOf:
-    """The bits of the *count* elements, where there is a mask."""
-
-    count: str
-
-
-@frozen
-class PiecesOf:
-    """A piece at each place of *name*; *distinct*: each place once."""
-
-    name: str
-    distinct: bool = False
-
-
-@frozen
-class BytesOf:
-    """The first *count* bytes of *name*."""
-
-    name: str
-    count: str
-
-
-@frozen
-class RepeatedOf:
-    """The pieces that are repeated, each as often."""
-
-
-@frozen
-class RepeatsOf:
-    """The pieces that the repetitions make."""
-
-
-Part = ChosenOf | MaskOf | PiecesOf | BytesOf | RepeatedOf | RepeatsOf
 
 
 @frozen
@@ -318,11 +172,23 @@ def _counts(*names: str) -> steps.Integers:
     return steps.Integers(tuple(Parameter(name, "count") for name in names), padded=False)
 
 
-def _mask(names: tuple[str, ...]) -> tuple[Pointing, ...]:
-    return (Pointing("bitmask", NRAM, "is None"),) if "bitmask" in names else ()
+def _named(function: str, *names: str) -> Iterator[str]:
+    """Yield a call of *function* about each of *names*, which are arguments of the row."""
+    return (f"{function}({name!r}, {name})" for name in names)
 
 
-def _moving(row: Intrinsic, at: Offsets) -> "Iterator[steps.Step | OffsetStep]":
+def _pointing(space: str, *names: str) -> Iterator[str]:
+    """Yield what asks whether each of *names* points into *space*."""
+    return (f"misplaced(mlu, {name!r}, {name}, {space})" for name in names)
+
+
+def _mask(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what is asked of the mask, if it is among *names*, the arguments of the row."""
+    asked = "bitmask is not None and misplaced(mlu, 'bitmask', bitmask, NRAM)"
+    return (asked,) if "bitmask" in names else ()
+
+
+def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetStep]":
     """Yield the steps of a gather or a scatter."""
     given = _arguments(row)
     scatters = at.operand == "dst"
@@ -333,15 +199,18 @@ def _moving(row: Intrinsic, at: Offsets) -> "Iterator[steps.Step | OffsetStep]":
     yield _counts("size", "stride", "count")
     yield Demand(
         (
-            *(Positive(name) for name in ("size", "count")),
-            *(FitsInt(name) for name in ("size", "stride", "count")),
-            *(() if scatters else (PiecesApart(),)),  # pieces that are only read may meet
-            OneOf(at.directions),
-            *(Pointing(name, None) for name in ("dst", "src")),
-            Pointing("offset", NRAM),
+            *_named("not_positive", "size", "count"),
+            *_named("no_int", "size", "stride", "count"),
+            *(
+                () if scatters else ("pieces_meet(size, stride, count)",)
+            ),  # pieces that are only read may meet
+            f"not_directed(direction, ({', '.join(map(str, at.directions))},))",
+            *_pointing("direction.dst", "dst"),
+            *_pointing("direction.src", "src"),
+            *_pointing("NRAM", "offset"),
             *_mask(given.names),
-            Holding("offset", (uint32,)),
-            Room("offset", "count"),
+            f"mistyped('offset', offset, ({uint32.name!r},))",
+            "no_room(offset, 'offset', count)",
         )
     )
     if at.waits:
@@ -349,10 +218,16 @@ def _moving(row: Intrinsic, at: Offsets) -> "Iterator[steps.Step | OffsetStep]":
     yield TakePart("count")
     yield PlacesAt(at.operand)
     yield PlacesInRow(inline)
-    yield Demand((EachInside(at.operand, True), EachInside(inline, False), ToWritable("dst")))
+    yield Demand(
+        (
+            f"outside({at.operand!r}, {at.operand}, at_{at.operand}, size, chosen, offset)",
+            f"outside({inline!r}, {inline}, at_{inline}, size, chosen, None)",
+            "not_writable(dst, 'dst')",
+        )
+    )
     asked = ("dst", "src", "offset", "bitmask", "size", "direction", "stride", "count")
-    reads = (ChosenOf("offset"), MaskOf("count"), PiecesOf("src"))
-    yield AnnouncePlaces(None, reads, (PiecesOf("dst"),), asked, at.waits)
+    reads = ("*elements_of(offset, chosen)", "*mask_of(bitmask, count)", "*pieces_of(src, at_src, size)")
+    yield AnnouncePlaces(None, reads, ("*pieces_of(dst, at_dst, size)",), asked, at.waits)
     yield MovePieces(at.waits, scatters)
     if at.waits:
         yield steps.Retire(False)
@@ -360,7 +235,7 @@ def _moving(row: Intrinsic, at: Offsets) -> "Iterator[steps.Step | OffsetStep]":
     yield steps.Count()
 
 
-def _updating(row: Intrinsic) -> "Iterator[steps.Step | OffsetStep]":
+def _updating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
     """Yield the steps of a discrete atomic."""
     given = _arguments(row)
     count = given.names[-1]
@@ -368,32 +243,36 @@ def _updating(row: Intrinsic) -> "Iterator[steps.Step | OffsetStep]":
     yield _counts(count)
     yield Demand(
         (
-            Positive(count),
-            Pointing("dst", NRAM),
-            Pointing("base", GDRAM),
-            Pointing("offset", NRAM),
-            Pointing("src", NRAM, "number"),
+            *_named("not_positive", count),
+            *_pointing("NRAM", "dst"),
+            *_pointing("GDRAM", "base"),
+            *_pointing("NRAM", "offset"),
+            "isinstance(src, Ptr) and misplaced(mlu, 'src', src, NRAM)",
             *_mask(given.names),
-            ToWritable("base"),
-            Holding("base", row.elements),
-            TypedAs("dst", "base"),
-            TypedAs("src", "base"),
-            Holding("offset", ()),
-            Room("dst", count),
-            Room("offset", count),
-            Separate("dst", "offset"),
-            Room("src", count),
-            Separate("dst", "src", exact=True),
+            "not_writable(base, 'base')",
+            f"mistyped('base', base, {tuple(d.name for d in row.elements)})",
+            "unlike('dst', dst, 'base', base)",
+            "unlike('src', src, 'base', base)",
+            "no_integers('offset', offset)",
+            f"no_room(dst, 'dst', {count})",
+            f"no_room(offset, 'offset', {count})",
+            f"meeting(dst, offset, 'offset', {count}, False)",
+            f"no_room(src, 'src', {count})",
+            f"meeting(dst, src, 'src', {count}, True)",
         )
     )
     yield steps.Settle(Pipe.IO)
     yield TakePart(count)
     yield PlacesAt("base")
-    yield Demand((EachInside("base", True), EachAligned("base")))
+    inside = "outside('base', base, at_base, base.view.itemsize, chosen, offset)"
+    yield Demand((inside, "unaligned(base, at_base, chosen, offset)"))
     yield ConstantFor("src", "base")
-    updates = PiecesOf("base", distinct=True)
-    reads = (ChosenOf("offset"), MaskOf(count), ChosenOf("src"), updates)
-    yield AnnouncePlaces(Pipe.IO, reads, (updates, ChosenOf("dst", each=True)), given.names)
+    updates = "*distinct_of(base, at_base)"
+    reads = (
+        *("*elements_of(offset, chosen)", f"*mask_of(bitmask, {count})", "*elements_of(src, chosen)"),
+        updates,
+    )
+    yield AnnouncePlaces(Pipe.IO, reads, (updates, "*each_of(dst, chosen)"), given.names)
     yield UpdatePlaces()
     yield steps.Retire(False)
     yield ChargePlaces()
@@ -401,24 +280,28 @@ def _updating(row: Intrinsic) -> "Iterator[steps.Step | OffsetStep]":
     yield SpinPlaces()
 
 
-def _repeating(row: Intrinsic) -> "Iterator[steps.Step | OffsetStep]":
+def _repeating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
     """Yield the steps of pieces that are repeated as often as a vector of bytes says."""
     yield _counts("size", "count")
-    operands = ("dst", "src", "repeats")
     yield Demand(
         (
-            Positive("size"),
-            Positive("count"),
-            OneOf((NRAM2NRAM,)),
-            *(Pointing(name, NRAM) for name in operands),
-            Room("src", "count * size", in_bytes=True),
-            Room("repeats", "count", in_bytes=True),
+            *_named("not_positive", "size", "count"),
+            f"not_directed(direction, ({NRAM2NRAM},))",
+            *_pointing("NRAM", "dst", "src", "repeats"),
+            "no_room(src.cast('uint8'), 'src', count * size)",
+            "no_room(repeats.cast('uint8'), 'repeats', count)",
         )
     )
     yield ReadRepeats()
-    yield Demand((Room("dst", "wide", in_bytes=True), RepeatsApart()))
-    given = tuple(p.name for p in row.given)
-    yield AnnouncePlaces(Pipe.VECTOR, (BytesOf("repeats", "count"), RepeatedOf()), (RepeatsOf(),), given)
+    yield Demand(
+        (
+            "no_room(dst.cast('uint8'), 'dst', wide)",
+            "repeats_meet(dst, wide, src, count * size, repeats, count)",
+        )
+    )
+    reads = ("bytes_of(repeats, 0, count)", "*(bytes_of(src, i * size, size) for i in repeated(times))")
+    writes = ("*(bytes_of(dst, n * size, size) for n in range(int(times.sum())))",)
+    yield AnnouncePlaces(Pipe.VECTOR, reads, writes, tuple(p.name for p in row.given))
     yield RepeatPieces()
     yield steps.Retire(False)
     yield ChargeRepeats()

@@ -143,14 +143,12 @@ class Writer:
 # -- what is asked -----------------------------------------------------------------------------------
 
 
-def _refuse(_: Writer, step: steps.Refuse) -> Lines:
-    del step
+def _refuse(_: Writer, _step: steps.Refuse) -> Lines:
     yield "raise unsupported(mlu, row)"
 
 
-def _pass_on(writer: Writer, step: steps.PassOn) -> Lines:
+def _pass_on(writer: Writer, _step: steps.PassOn) -> Lines:
     """Yield what passes a call of the longer form on, whose operand stands in front of the counts."""
-    del step
     return other_form(writer.row, writer.arguments)
 
 
@@ -282,13 +280,11 @@ def _constants(writer: Writer, step: steps.Constants) -> Lines:
 # -- what is charged: it comes before the effect, since what follows a vector's stores may stall ------
 
 
-def _count(writer: Writer, step: steps.Count) -> Lines:
-    del step
+def _count(writer: Writer, _step: steps.Count) -> Lines:
     yield f"mlu.counts[{writer.number}] += 1"
 
 
-def _scalar(_: Writer, step: steps.ChargeScalar) -> Lines:
-    del step
+def _scalar(_: Writer, _step: steps.ChargeScalar) -> Lines:
     yield f"mlu.work[{quantities.SCALAR}] += 1"
 
 
@@ -426,8 +422,7 @@ def _spin(writer: Writer, step: steps.Spin) -> Lines:
     yield f"mlu.core.atomic_step(before == {_whole(writer, step.operand)}.tobytes())"
 
 
-def _return(_: Writer, step: steps.ReturnResult) -> Lines:
-    del step
+def _return(_: Writer, _step: steps.ReturnResult) -> Lines:
     yield "return result"
 
 
