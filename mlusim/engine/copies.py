@@ -51,13 +51,8 @@ class Routes:
 
     def form(self, numbers: int, asynchronous: bool) -> Lanes:
         """Return the directions of the copy with so many *numbers* behind its direction; a KeyError for no form."""
-        if numbers == 0:
-            return self.one_async if asynchronous else self.one
-        if numbers == 3:
-            return self.two_async if asynchronous else self.two
-        if numbers == 8:
-            return self.three
-        raise KeyError(numbers)
+        blocking = {0: self.one, 3: self.two, 8: self.three}[numbers]
+        return {0: self.one_async, 3: self.two_async, 8: self.three}[numbers] if asynchronous else blocking
 
 
 @functools.cache
@@ -101,8 +96,9 @@ def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple
 
 # -- why a copy was refused, one sentence for each way to get it wrong ---------------------------------
 
-# By the numbers behind the direction; 1, 4 and 9 end with a cluster.
+# By the numbers behind the direction.
 FORMS = {0: "1-D", 1: "1-D", 3: "2-D", 4: "2-D", 8: "3-D", 9: "3-D"}
+WITH_CLUSTER = (1, 4, 9)  # those that end with the destination's cluster
 
 
 def explain_copy(
@@ -119,7 +115,7 @@ def explain_copy(
     """Raise the fault of a refused copy; return the size as an int where only its type was at fault."""
     count = count_of(mlu, row, "size", size)
     numbers = tuple(count_of(mlu, row, "a stride or segment count", n) for n in shape)
-    strides = numbers[:-1] if len(numbers) in (1, 4, 9) else numbers  # without the cluster
+    strides = numbers[:-1] if len(numbers) in WITH_CLUSTER else numbers
     fault = (
         # In this order: each asks of what the ones before it have made sure.
         _arguments(dst, src, direction, numbers)
@@ -140,11 +136,8 @@ def explain_copy(
 def _arguments(dst: object, src: object, direction: object, shape: tuple[int, ...]) -> Fault | None:
     for name, pointer in (("dst", dst), ("src", src)):
         if not isinstance(pointer, Ptr):
-            space = (
-                getattr(direction, name)
-                if isinstance(direction, Direction)
-                else "the memory of its direction"
-            )
+            known = isinstance(direction, Direction)
+            space = getattr(direction, name) if known else "the memory of its direction"
             return no_pointer(name, pointer, space)
     if not isinstance(direction, Direction):
         return RuleFault(
@@ -174,13 +167,8 @@ def _token(
                 space=pointer.space.name,
                 hint=f"these two pointers are {fits}",
             )
-    form, lanes = FORMS[len(shape)], mlu.directions
-    if form == "1-D":
-        allowed = lanes.one_async if asynchronous else lanes.one
-    elif form == "2-D":
-        allowed = lanes.two_async if asynchronous else lanes.two
-    else:
-        allowed = lanes.three
+    form = FORMS[len(shape)]
+    allowed = mlu.directions.form(len(shape) - (len(shape) in WITH_CLUSTER), asynchronous)
     if direction in allowed:
         return None
     # Said before the architecture: no other board would help.
@@ -202,7 +190,7 @@ def _token(
 
 
 def _cluster(mlu: IssuingMlu, direction: Direction, shape: tuple[int, ...]) -> Fault | None:
-    if len(shape) not in (1, 4, 9):
+    if len(shape) not in WITH_CLUSTER:
         return None
     if direction is not SRAM2SRAM:
         return RuleFault(f"{direction} takes no destination cluster", hint="only SRAM2SRAM names one")
@@ -313,7 +301,7 @@ def _alignment(
 
 def _own_cluster(mlu: IssuingMlu, shape: tuple[int, ...]) -> bool:
     cluster = mlu.core.cluster
-    return len(shape) not in (1, 4, 9) or (
+    return len(shape) not in WITH_CLUSTER or (
         cluster is not None and mlu.core.union.clusters[shape[-1]] is cluster
     )
 
@@ -440,7 +428,7 @@ def _plan(
     asynchronous: bool,
 ) -> tuple[Pipe, Any, Any, Access, Access, int] | None:
     """Return both byte views of a strided copy, or None when some check fails."""
-    if len(shape) in (1, 4, 9):  # one number more than a form has: the destination's cluster
+    if len(shape) in WITH_CLUSTER:
         if direction is not SRAM2SRAM:
             return None
         dst, shape = other_cluster(mlu, dst, shape[-1]), shape[:-1]

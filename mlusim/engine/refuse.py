@@ -3,7 +3,7 @@
 Formulas of a row are asked about the arguments of a call here, or written into the code that asks them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,13 +206,9 @@ def constant(mlu: "IssuingMlu", row: Intrinsic, name: str, view: View, value: ob
             f"{name} is {value!r}",
             operand=name,
             legal=f"a number that {view.dtype} can hold",
-            hint=_scalar_hint(value),
+            hint="load it with [0] if the first element is meant" if isinstance(value, Ptr) else None,
         ),
     )
-
-
-def _scalar_hint(value: object) -> str | None:
-    return "load it with [0] if the first element is meant" if isinstance(value, Ptr) else None
 
 
 def typed(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType]:
@@ -240,43 +236,44 @@ def typed(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> tuple[Any
 
 
 def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
-    first: View | None = None
-    generation = mlu.core.session.board.arch.generation
-    for operand in row.operands.values():
-        pointer = arguments[operand.name]
-        if not isinstance(pointer, Ptr):
-            if _is_either(row, operand.name):
-                continue
-            return no_pointer(operand.name, pointer, spaces(operand))
-        fault = foreign(mlu, operand.name, pointer)
-        fault = fault or check_kind(row, operand, pointer.view, first, generation)
-        if fault is not None:
-            return fault
-        if operand.name in row.same:
-            first = first or pointer.view
+    arch = mlu.core.session.board.arch
+    numbers = {p.name for p in row.parameters if p.kind == "either"}
     return (
-        check_rules(row, arguments, generation)
-        or _check_ranges(row, arguments, mlu.core.session.board.arch.bang_arch)
-        or _check_alignment(row, arguments, generation)
-        or _contradiction(row)
+        check_operands(mlu, row, arguments, numbers)
+        or check_rules(row, arguments, arch.generation)
+        or _check_ranges(row, arguments, arch.bang_arch)
+        or _check_alignment(row, arguments, arch.generation)
+        # An error of mlusim's: a check has fired although every rule holds.
+        or Fault(f"an operand was refused although each rule of {row.name} holds", hint="please report this")
     )
 
 
-def _contradiction(row: Intrinsic) -> Fault:
-    """Return the fault of a check that fired although every rule holds; it would be an error of mlusim."""
-    return Fault(f"an operand was refused although each rule of {row.name} holds", hint="please report this")
+def check_operands(
+    mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any], numbers: Collection[str] = ()
+) -> Fault | None:
+    """Return the fault of an operand that is no pointer of this core, or of another kind than *row* takes; *numbers* need be no pointers."""
+    first: View | None = None
+    for operand in row.operands.values():
+        pointer = arguments[operand.name]
+        if isinstance(pointer, Ptr):
+            generation = mlu.core.session.board.arch.generation
+            fault = foreign(mlu, operand.name, pointer)
+            fault = fault or _check_kind(row, operand, pointer.view, first, generation)
+            if fault is not None:
+                return fault
+            if operand.name in row.same:
+                first = first or pointer.view
+        elif operand.name not in numbers:
+            return no_pointer(operand.name, pointer, _spaces(operand))
+    return None
 
 
-def _is_either(row: Intrinsic, name: str) -> bool:
-    return any(p.name == name and p.kind == "either" for p in row.parameters)
-
-
-def spaces(operand: Operand) -> str:
+def _spaces(operand: Operand) -> str:
     """Return the memories that *operand* may lie in, in words."""
     return " or ".join(space.name for space in operand.spaces)
 
 
-def check_kind(
+def _check_kind(
     row: Intrinsic, operand: Operand, view: View, first: View | None, generation: int
 ) -> Fault | None:
     """Return the fault of an operand in the wrong memory or of the wrong type; *first* gives the common type."""
@@ -286,7 +283,7 @@ def check_kind(
             f"{name} points into {view.space}",
             operand=name,
             space=view.space.name,
-            legal=f"{spaces(operand)}",
+            legal=_spaces(operand),
             hint="copy it there with mlu.memcpy first",
         )
     if view.dtype not in operand.dtypes_on(generation):

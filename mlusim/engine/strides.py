@@ -14,20 +14,17 @@ from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.contract import Flight, IssuingMlu
 from mlusim.engine.refuse import (
-    check_kind,
+    check_operands,
     check_rules,
     environment,
     extent,
-    foreign,
-    no_pointer,
     refuse_here,
-    spaces,
     value,
 )
 from mlusim.errors import Fault, RuleFault
 from mlusim.formula.render import to_python
 from mlusim.memory.footprint import Access
-from mlusim.memory.pointer import Ptr, View, bounds_fault
+from mlusim.memory.pointer import View, bounds_fault
 from mlusim.time.copy_costs import LINE
 from mlusim.time.quantities import ATOMICS
 from mlusim.time.work import charge, charge_flight, load_of
@@ -98,24 +95,16 @@ def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
 
 
 def _check(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
-    generation = mlu.core.session.board.arch.generation
     missing = [n for o in row.operands.values() for n in sorted(o.stride_names) if arguments[n] is None]
     if missing:
         return RuleFault(
             f"{missing[0]} is missing", operand=missing[0], legal="all strides and iterations, or none"
         )
-    first: View | None = None
-    for operand in row.operands.values():
-        pointer = arguments[operand.name]
-        if not isinstance(pointer, Ptr):
-            return no_pointer(operand.name, pointer, spaces(operand))
-        fault = foreign(mlu, operand.name, pointer)
-        fault = fault or check_kind(row, operand, pointer.view, first, generation)
-        if fault is not None:
-            return fault
-        if operand.name in row.same:
-            first = first or pointer.view
-    return check_rules(row, arguments, generation) or _check_ranges(row, arguments)
+    return (
+        check_operands(mlu, row, arguments)
+        or check_rules(row, arguments, mlu.core.session.board.arch.generation)
+        or _check_ranges(row, arguments)
+    )
 
 
 def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
