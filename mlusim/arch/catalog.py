@@ -157,67 +157,30 @@ _EDGE: Mapping[str, str] = FrozenMap(
     }
 )
 
+_OF_M2 = {"bandwidth": "driver table; mlu-ops computes with 25.6 GB/s"}
+_OF_M5 = {"bandwidth": "driver table; mlu-ops computes with 1024 GB/s", "gdram": "vendor press"}
+_OF_X8 = {"clock_mhz": "driver table, and published logs of this board; the develop guide says 1300"}
+_OF_M9DG = {
+    **dict.fromkeys(("clusters", "union_limit", "clock_mhz", "memory_bus_bits"), "board probe"),
+    "bandwidth": "board probe: 5120 bits at 1800 MHz, twice a cycle",
+    "l2": "inferred: that of the other boards with a bus of 5120 bits",
+    "gdram": "inferred from MLU590-M9D, for which users report 80 GiB",
+}
+
 # name, architecture, clusters, union limit, MHz, GB/s, bus bits, L2 MiB, GDRAM GiB (0: not published)
 _BOARD_ROWS = (
-    _board(
-        "MLU220-M2",
-        "mtp_220",
-        1,
-        1,
-        500,
-        29.86,
-        64,
-        1,
-        remarks={"bandwidth": "driver table; mlu-ops computes with 25.6 GB/s"},
-    ),
+    _board("MLU220-M2", "mtp_220", 1, 1, 500, 29.86, 64, 1, remarks=_OF_M2),
     _board("MLU270-S4", "mtp_270", 4, 4, 1000, 102.4, 256, 1),
     _board("MLU270-D4", "mtp_270", 2, 1, 1000, 102.4, 256, 1),
-    _board(
-        "MLU290-M5",
-        "mtp_290",
-        16,
-        16,
-        1000,
-        1228.8,
-        4096,
-        2,
-        32,
-        remarks={"bandwidth": "driver table; mlu-ops computes with 1024 GB/s", "gdram": "vendor press"},
-    ),
+    _board("MLU290-M5", "mtp_290", 16, 16, 1000, 1228.8, 4096, 2, 32, remarks=_OF_M5),
     _board("MLU370-S4", "mtp_372", 6, 4, 1000, 307.2, 384, 2, 24, remarks=_MARKETED),
     _board("MLU370-X4", "mtp_372", 8, 8, 1000, 307.2, 384, 2, 24, remarks=_MARKETED),
-    _board(
-        "MLU370-X8",
-        "mtp_372",
-        4,
-        4,
-        1000,
-        307.2,
-        384,
-        2,
-        remarks={"clock_mhz": "driver table, and published logs of this board; the develop guide says 1300"},
-    ),
+    _board("MLU370-X8", "mtp_372", 4, 4, 1000, 307.2, 384, 2, remarks=_OF_X8),
     _board("MLU370-M8", "mtp_372", 8, 8, 1300, 307.2, 384, 2),
     _board("MLU365-D2", "mtp_372", 2, 2, 1000, 153.6, 192, 1),
     _board("MLU590-H8", "mtp_592", 12, 8, 1500, 2048, 5120, 40),
     _board("MLU590-M9", "mtp_592", 12, 8, 1600, 2764.8, 6144, 48, 96, remarks={"gdram": "user reports"}),
-    _board(
-        "MLU590-M9DG",
-        "mtp_592",
-        8,
-        8,
-        1850,
-        2304,
-        5120,
-        40,
-        80,
-        remarks={
-            **dict.fromkeys(("clusters", "union_limit", "clock_mhz", "memory_bus_bits"), "board probe"),
-            "bandwidth": "board probe: 5120 bits at 1800 MHz, twice a cycle",
-            "l2": "inferred: that of the other boards with a bus of 5120 bits",
-            "gdram": "inferred from MLU590-M9D, for which users report 80 GiB",
-        },
-    ),
+    _board("MLU590-M9DG", "mtp_592", 8, 8, 1850, 2304, 5120, 40, 80, remarks=_OF_M9DG),
     _board("MLU590-M9B", "mtp_592", 12, 8, 1600, 2048, 5120, 40),
     _board("MLU590-M9C", "mtp_592", 10, 8, 1600, 2048, 5120, 40),
     _board("MLU585", "mtp_592", 10, 8, 1500, 2048, 5120, 40),

@@ -79,28 +79,9 @@ class View:
     """
 
     __slots__ = (
-        "accepts",
-        "allocation",
-        "array",
-        "cell",
-        "dtype",
-        "high",
-        "itemsize",
-        "kind",
-        "lane",
-        "low",
-        "nbytes",
-        "number",
-        "own",
-        "phase",
-        "port",
-        "raw",
-        "read",
-        "scalar",
-        "siblings",
-        "size",
-        "space",
-    )
+        "accepts", "allocation", "array", "cell", "dtype", "high", "itemsize", "kind", "lane", "low", "nbytes",
+        "number", "own", "phase", "port", "raw", "read", "scalar", "siblings", "size", "space",
+    )  # fmt: skip
 
     def __init__(
         self,
