@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 STEPS = 4096  # steps of either kind that a core remembers; beyond that it starts over
+Side = tuple[Access, ...]  # what an effect reads, or writes
+Given = tuple[Any, ...]  # the arguments of an intrinsic
 LOUD = -1  # epochs and marks count from 0, so that none has this number
 
 
@@ -64,9 +66,7 @@ class Announcer:
 
     # -- before and after ----------------------------------------------------------------------
 
-    def row(
-        self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
-    ) -> Effect | None:
+    def row(self, row: Intrinsic, frame: FrameType, operands: Given, arguments: Given) -> Effect | None:
         """Announce an intrinsic, unless every observer has learned what it wants of this step.
 
         *frame* called it, *operands* are (view, first element, one after the last) of each in turn.
@@ -101,14 +101,7 @@ class Announcer:
             self._since += 1
         return fresh
 
-    def copy(
-        self,
-        row: Intrinsic,
-        pipe: Pipe,
-        reads: tuple[Access, ...],
-        writes: tuple[Access, ...],
-        arguments: tuple[Any, ...],
-    ) -> Effect:
+    def copy(self, row: Intrinsic, pipe: Pipe, reads: Side, writes: Side, arguments: Given) -> Effect:
         """Announce a blocking copy, or another blocking effect with strides."""
         effect = self._made(row, pipe, reads, writes, arguments)
         if self.issue is not None:
@@ -117,28 +110,14 @@ class Announcer:
             self.effect(effect)
         return effect
 
-    def flight(
-        self,
-        row: Intrinsic,
-        pipe: Pipe,
-        reads: tuple[Access, ...],
-        writes: tuple[Access, ...],
-        arguments: tuple[Any, ...],
-    ) -> Effect:
+    def flight(self, row: Intrinsic, pipe: Pipe, reads: Side, writes: Side, arguments: Given) -> Effect:
         """Announce the issue of an asynchronous effect; `lands` announces the rest."""
         effect = self.in_flight(row, pipe, reads, writes, arguments)
         if self.issue is not None:
             self.issue(effect)
         return effect
 
-    def in_flight(
-        self,
-        row: Intrinsic,
-        pipe: Pipe,
-        reads: tuple[Access, ...],
-        writes: tuple[Access, ...],
-        arguments: tuple[Any, ...],
-    ) -> Effect:
+    def in_flight(self, row: Intrinsic, pipe: Pipe, reads: Side, writes: Side, arguments: Given) -> Effect:
         """Return an asynchronous effect at its issue, of which nothing is announced here."""
         effect = self._made(row, pipe, reads, writes, arguments)
         effect.asynchronous = True
@@ -183,14 +162,7 @@ class Announcer:
 
     # -- what is announced ---------------------------------------------------------------------
 
-    def _made(
-        self,
-        row: Intrinsic,
-        pipe: Pipe,
-        reads: tuple[Access, ...],
-        writes: tuple[Access, ...],
-        arguments: tuple[Any, ...],
-    ) -> Effect:
+    def _made(self, row: Intrinsic, pipe: Pipe, reads: Side, writes: Side, arguments: Given) -> Effect:
         if self._explore is not None:
             self._explore()
         step = Step(row.name, row, pipe, row.flow, reads, writes, self._site(self._kernel(caller(1))))
@@ -256,9 +228,7 @@ def _keep(steps: dict[Any, _Known], key: object, known: _Known) -> None:
     steps[key] = known
 
 
-def accesses_of(
-    row: Intrinsic, operands: tuple[Any, ...], generation: int
-) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
+def accesses_of(row: Intrinsic, operands: tuple[Any, ...], generation: int) -> tuple[Side, Side]:
     """Return what *row* reads and writes; *operands* are (view, first element, one after the last) of each in turn."""
     reads, writes = [], []
     for n, operand in enumerate(row.operands.values()):

@@ -1,5 +1,6 @@
 """Observers, and the hub that settles once per launch which of them hears of which event."""
 
+import functools
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -226,18 +227,14 @@ class Hub:
             if heard and told and event == "launch_begin":
                 heard = [o.launch_begin for o in listening if _overrides(o, event) and o not in told]
             setattr(self, event, (_fan_out(heard) if event != "taken" else heard[0]) if heard else None)
-        self.deaf = not listening or self._deaf()  # nothing is heard of what cores do
+        inside = (event for event in EVENTS if event not in ("launch_begin", "launch_end"))
+        self.deaf = all(getattr(self, event) is None for event in inside)  # nothing is heard of what cores do
         self.epoch = 0
         self.every_step = any(getattr(o, "every_step", False) for o in listening)
 
     def renew(self) -> None:
         """Let steps that were left unannounced be announced again."""
         self.epoch += 1
-
-    def _deaf(self) -> bool:
-        return all(
-            getattr(self, event) is None for event in EVENTS if event not in ("launch_begin", "launch_end")
-        )
 
     @property
     def watches(self) -> bool:
@@ -384,14 +381,9 @@ def turn() -> AbstractContextManager[Any]:
     return _ATTENDING.get().turn
 
 
-def adoption() -> Callable[[], None]:
+def adoption() -> Callable[[], object]:
     """Return a function that, called in another thread, lets the observers of this thread watch that one too."""
-    held = _ATTENDING.get()
-    return lambda: _adopt(held)
-
-
-def _adopt(held: Attendance) -> None:
-    _ATTENDING.set(held)
+    return functools.partial(_ATTENDING.set, _ATTENDING.get())
 
 
 _PLACE: ContextVar[Callable[[], str] | None] = ContextVar("launched_from", default=None)

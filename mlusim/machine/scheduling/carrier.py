@@ -46,9 +46,8 @@ class _own_trace:  # noqa: N801 - reads as what it does
 
 
 @functools.cache
-def _idle(thread: int) -> list[Any]:
+def _idle(_thread: int) -> list[Any]:
     """Return the strands of *thread* whose bodies have returned."""
-    del thread
     return []
 
 

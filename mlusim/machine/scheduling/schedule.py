@@ -88,16 +88,13 @@ class Choices:
             self.taken.append(Decision(self.launch, NEXT, after, point, ready[place]))
         return place
 
-    def _land(self, core: int, point: int, pipes: Sequence[Pipe]) -> Pipe | None:
-        del core, point, pipes
+    def _land(self, _core: int, _point: int, _pipes: Sequence[Pipe]) -> Pipe | None:
         return None
 
-    def _stop(self, core: int, point: int) -> bool:
-        del core, point
+    def _stop(self, _core: int, _point: int) -> bool:
         return False
 
-    def _next(self, after: int, point: int, ready: Sequence[int]) -> int:
-        del after, point, ready
+    def _next(self, _after: int, _point: int, _ready: Sequence[int]) -> int:
         return 0
 
 
@@ -108,16 +105,13 @@ class Drawn(Choices):
         super().__init__(launch)
         self._rng = random.Random(seed)  # noqa: S311 - a schedule, no secret
 
-    def _land(self, core: int, point: int, pipes: Sequence[Pipe]) -> Pipe | None:
-        del core, point
+    def _land(self, _core: int, _point: int, pipes: Sequence[Pipe]) -> Pipe | None:
         return self._rng.choice(pipes) if self._rng.random() < LANDS else None
 
-    def _stop(self, core: int, point: int) -> bool:
-        del core, point
+    def _stop(self, _core: int, _point: int) -> bool:
         return self._rng.random() < STOPS
 
-    def _next(self, after: int, point: int, ready: Sequence[int]) -> int:
-        del after, point
+    def _next(self, _after: int, _point: int, ready: Sequence[int]) -> int:
         return self._rng.randrange(len(ready))
 
 

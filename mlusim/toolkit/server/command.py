@@ -154,8 +154,7 @@ def _ended_in_order() -> Iterator[None]:
     Handlers that are there stay, and outside of the main thread nothing is changed: Python lets that one alone set handlers.
     """
 
-    def leave(number: int, frame: FrameType | None) -> None:
-        del frame
+    def leave(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
     ours = [one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL]

@@ -133,9 +133,8 @@ class TouchedGdram(Observer):
                     gathered.add(access)
         return True
 
-    def screen_begin(self, launch: Any, screen: "ObservedScreen") -> bool:
+    def screen_begin(self, launch: Any, _screen: "ObservedScreen") -> bool:
         """Return whether C keeps all that is read: not of memory that no kernel stores to."""
-        del screen
         return all(allocation.writable for allocation in launch.given)
 
     def screened(self, screen: "ObservedScreen") -> None:
@@ -146,9 +145,8 @@ class TouchedGdram(Observer):
                     found = rows[np.isin(rows[:, 2], kinds)]
                     gathered.add_runs(allocation, ByteRuns.joined(found[:, 0], found[:, 1]))
 
-    def repeats(self, kernel: object) -> bool:
+    def repeats(self, _kernel: object) -> bool:
         """Answer that what is given no memory touches none."""
-        del kernel
         return True
 
     @property
