@@ -188,16 +188,8 @@ def _mask(names: tuple[str, ...]) -> tuple[str, ...]:
     return (asked,) if "bitmask" in names else ()
 
 
-def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetStep]":
-    """Yield the steps of a gather or a scatter."""
-    given = _arguments(row)
-    scatters = at.operand == "dst"
-    inline = "src" if scatters else "dst"
-    yield given
-    if "direction" not in given.names:
-        yield DirectionOf("src", at.directions)
-    yield _counts("size", "stride", "count")
-    yield Demand(
+def _asked_of_pieces(names: tuple[str, ...], at: Offsets, *, scatters: bool) -> Demand:
+    return Demand(
         (
             *_named("not_positive", "size", "count"),
             *_named("no_int", "size", "stride", "count"),
@@ -208,11 +200,23 @@ def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetSte
             *_pointing("direction.dst", "dst"),
             *_pointing("direction.src", "src"),
             *_pointing("NRAM", "offset"),
-            *_mask(given.names),
+            *_mask(names),
             f"mistyped('offset', offset, ({uint32.name!r},))",
             "no_room(offset, 'offset', count)",
         )
     )
+
+
+def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetStep]":
+    """Yield the steps of a gather or a scatter."""
+    given = _arguments(row)
+    scatters = at.operand == "dst"
+    inline = "src" if scatters else "dst"
+    yield given
+    if "direction" not in given.names:
+        yield DirectionOf("src", at.directions)
+    yield _counts("size", "stride", "count")
+    yield _asked_of_pieces(given.names, at, scatters=scatters)
     if at.waits:
         yield SettleDirection()
     yield TakePart("count")
@@ -235,20 +239,15 @@ def _moving(row: "Intrinsic", at: "Offsets") -> "Iterator[steps.Step | OffsetSte
     yield steps.Count()
 
 
-def _updating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
-    """Yield the steps of a discrete atomic."""
-    given = _arguments(row)
-    count = given.names[-1]
-    yield given
-    yield _counts(count)
-    yield Demand(
+def _asked_of_atomics(row: Intrinsic, names: tuple[str, ...], count: str) -> Demand:
+    return Demand(
         (
             *_named("not_positive", count),
             *_pointing("NRAM", "dst"),
             *_pointing("GDRAM", "base"),
             *_pointing("NRAM", "offset"),
             "isinstance(src, Ptr) and misplaced(mlu, 'src', src, NRAM)",
-            *_mask(given.names),
+            *_mask(names),
             "not_writable(base, 'base')",
             f"mistyped('base', base, {tuple(d.name for d in row.elements)})",
             "unlike('dst', dst, 'base', base)",
@@ -261,6 +260,15 @@ def _updating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
             f"meeting(dst, src, 'src', {count}, True)",
         )
     )
+
+
+def _updating(row: "Intrinsic") -> "Iterator[steps.Step | OffsetStep]":
+    """Yield the steps of a discrete atomic."""
+    given = _arguments(row)
+    count = given.names[-1]
+    yield given
+    yield _counts(count)
+    yield _asked_of_atomics(row, given.names, count)
     yield steps.Settle(Pipe.IO)
     yield TakePart(count)
     yield PlacesAt("base")
