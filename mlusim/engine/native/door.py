@@ -7,7 +7,6 @@ nothing is refused here, and what C lets pass is what Python's door lets pass.
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from attrs import field, frozen
 
@@ -16,7 +15,7 @@ from mlusim.arch.dtypes import MEMORY_TYPES, DType, float32, int32, uint32
 from mlusim.engine import strides
 from mlusim.engine.native.screen import Footprint, Mode, before, behind, beside
 from mlusim.engine.native.sums import adds, later
-from mlusim.engine.native.templates import SUFFIX, body
+from mlusim.engine.native.templates import SUFFIX, RowCall, body
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
 from mlusim.formula.expr import Expr, SizeOf
@@ -192,7 +191,7 @@ class _Door:
         result = result_type(row).replace(
             "$src", SUFFIX[self.types["src"].name] if "src" in self.types else ""
         )
-        text = body(row, self.types, self.scalars | self.absent)
+        text = body(RowCall(row, self.types, self.scalars | self.absent))
         if text is None:
             raise Unknown(row.name)
         # Inlined, its tiles would be room on the stack of the kernel's own function.
@@ -447,19 +446,7 @@ def accounts(number: int, operands: Sequence[Operand], extent: Callable[[Operand
 PRODUCTS = 8  # of the tensor unit take as long as a byte of a simple instruction: roughly
 
 
-class DoorCall(Protocol):
-    """A call of a row whose types are known."""
-
-    number: int
-    scalars: frozenset[str]
-    arch: "Arch"
-
-    @property
-    def types(self) -> Mapping[str, "DType"]: ...  # the element type of each operand
-    def formula(self, formula: "Expr", operand: Operand) -> str: ...  # in C, as *operand* sees it
-
-
-def charges(recipe: Sequence[object], call: DoorCall) -> Iterator[str]:
+def charges(recipe: Sequence[object], call: "_Door") -> Iterator[str]:
     """Render the lines that count one execution, and its work unless it is of an operand that is a number in *call*."""
     charged = False
     for step in recipe:
@@ -495,7 +482,7 @@ def _access(step: steps.AccessScalar, counted: str) -> Iterator[str]:
         yield f"  m->site = site; poll_load(m, a_{o.name}.a->address + (uint64_t)a_{o.name}.o);"
 
 
-def _vector(step: steps.ChargeVector, call: DoorCall) -> str:
+def _vector(step: steps.ChargeVector, call: "_Door") -> str:
     """Return the lines of the vector unit; the function of the run-time counts the instruction too."""
     width = max(call.types[o.name].size for o in (step.width.lead, *step.width.beside))
     count = call.formula(step.amount.extent, step.amount.operand)
@@ -508,7 +495,7 @@ def _vector(step: steps.ChargeVector, call: DoorCall) -> str:
     return f"  vector_(m, {call.number}, {used});"
 
 
-def _tensor(step: steps.ChargeTensor, call: DoorCall) -> str:
+def _tensor(step: steps.ChargeTensor, call: "_Door") -> str:
     lead = step.amount.operand
     rate = macs(call.arch)[call.types[lead.name]]
     return (
@@ -517,7 +504,7 @@ def _tensor(step: steps.ChargeTensor, call: DoorCall) -> str:
     )
 
 
-def _transfer(step: steps.ChargeTransfer, call: DoorCall) -> Iterator[str]:
+def _transfer(step: steps.ChargeTransfer, call: "_Door") -> Iterator[str]:
     lead = step.amount.operand
     count = call.formula(step.amount.extent, lead)
     nbytes = f"{count} * {call.types[lead.name].size}"

@@ -42,93 +42,52 @@ _C: dict[str, tuple[str, Any]] = {
     "ptr": ("void *", ctypes.c_void_p),
 }
 
-# (name, type, how many); counters come first, as `time.quantities` lays them out.
-_CORE: tuple[tuple[str, str, int], ...] = (
+Fields = tuple[tuple[str, str, int], ...]
+"""The fields of a structure: name, type, how many."""
+
+
+def _fields(kind: str, names: str) -> Fields:
+    return tuple((name, kind, 1) for name in names.split())
+
+
+# Counters come first, as `time.quantities` lays them out.
+_CORE: Fields = (
     *((field.name, "i64", field.many(len(ISA))) for field in (*quantities.TASK, *quantities.CORE)),
     *((field.name, "ptr", 1) for field in quantities.LAUNCH),
-    *((name, "i32", 1) for name in BUILTINS),
-    ("memory_core", "i32", 1),
-    ("timing", "i32", 1),
-    ("late", "i32", 1),
-    ("compiled", "i32", 1),
-    ("directions", "i32", 1),
-    ("rows_directions", "i32", 1),
-    ("async_directions", "i32", 1),
-    ("pending", "i32", 1),
-    ("fence", "i32", 1),
-    ("nflights", "i32", 1),
-    ("head_transfers", "i32", 1),
+    *_fields("i32", " ".join(BUILTINS)),
+    *_fields(
+        "i32",
+        "memory_core timing late compiled directions rows_directions async_directions pending fence nflights head_transfers",
+    ),
     ("head_transactions", "i64", 1),
-    ("most_flights", "i32", 1),
-    ("ncells", "i32", 1),
-    ("most_cells", "i32", 1),
-    ("nlog", "i32", 1),
-    ("nseen", "i32", 1),
-    ("site", "i32", 1),
-    ("depth", "i32", 1),
-    ("nallocs", "i32", 1),
-    ("argc", "i32", 1),
+    *_fields("i32", "most_flights ncells most_cells nlog nseen site depth nallocs argc"),
     ("seen", "u64", POLLED),
-    ("polls", "i64", 1),
-    ("repeats", "i64", 1),
-    ("looks", "i64", 1),
-    ("source", "i64", 1),
-    ("source_at", "i64", 1),
-    ("fuel", "i64", 1),
-    ("cells_top", "i64", 1),
-    ("met", "i64", 1),
-    ("many", "i64", 1),
+    *_fields("i64", "polls repeats looks source source_at fuel cells_top met many"),
     ("asked", "i64", 3),
-    ("stack_end", "u64", 1),
-    ("base", "u64", 1),
-    ("state", "u64", 1),
+    *_fields("u64", "stack_end base state"),
     ("inside", "i32", 1),
-    ("log", "ptr", 1),
-    ("flights", "ptr", 1),
-    ("allocs", "ptr", 1),
-    ("cells", "ptr", 1),
-    ("globals", "ptr", 1),
-    ("up", "ptr", 1),
-    ("call", "ptr", 1),
-    ("drop", "ptr", 1),
-    ("look", "ptr", 1),
-    ("save", "ptr", 1),
-    ("restore", "ptr", 1),
-    ("thread", "ptr", 1),
-    ("loops", "ptr", 1),
-    ("screens", "i32", 1),
-    ("hears", "i32", 1),
-    ("segment", "i32", 1),
-    ("screen", "ptr", 1),
-    ("records", "ptr", 1),
-    ("sums", "ptr", 1),
-    ("cell_flags", "ptr", 1),
-    ("parts", "ptr", 1),
-    ("cover", "ptr", 1),
+    *_fields("ptr", "log flights allocs cells globals up call drop look save restore thread loops"),
+    *_fields("i32", "screens hears segment"),
+    *_fields("ptr", "screen records sums cell_flags parts cover"),
     ("context", "i32", 1),
     ("chain", "ptr", 1),
     ("jump", "u64", 64),
 )
 _ALLOCATION = (
-    ("raw", "ptr", 1),
-    ("nbytes", "i64", 1),
-    ("address", "u64", 1),
-    ("space", "i32", 1),
-    ("writable", "i16", 1),
-    ("counted", "i16", 1),
-    ("read", "i64", 1),
-    ("flags", "ptr", 1),
-    ("key", "i64", 1),
-    ("last_read", "i32", 1),
-    ("last_write", "i32", 1),
+    *_fields("ptr", "raw"),
+    *_fields("i64", "nbytes"),
+    *_fields("u64", "address"),
+    *_fields("i32", "space"),
+    *_fields("i16", "writable counted"),
+    *_fields("i64", "read"),
+    *_fields("ptr", "flags"),
+    *_fields("i64", "key"),
+    *_fields("i32", "last_read last_write"),
 )
-_ARGUMENT = (("kind", "i32", 1), ("dtype", "i32", 1), ("bits", "u64", 1))
+_ARGUMENT = (*_fields("i32", "kind dtype"), *_fields("u64", "bits"))
 _FLIGHT = (
-    ("dst", "i64", 1),
-    ("src", "i64", 1),
-    *((name, "i64", 1) for name in ("to", "frm", "size", "to_stride", "from_stride", "rows")),
-    ("pipe", "i32", 1),
-    ("number", "i32", 1),
+    *_fields("i64", "dst src to frm size to_stride from_stride rows"),
+    *_fields("i32", "pipe number"),
 )
 # Tasks that a core runs one after the other, without Python between them (`machine.native.chain`).
 _CHAIN = (
@@ -139,12 +98,11 @@ _CHAIN = (
     ("met", "i64", 1),  # those that the task has declared
     ("given", "i64", 1),  # allocations that the kernel begins with
     ("poisoned", "i64", 1),  # pieces of memory
-    ("nrest", "i64", 1),
-    ("nplaces", "i64", 1),
+    *_fields("i64", "nrest nplaces"),
     ("nrows", "i64", 1),  # of the logs
     ("who", "i64", 1),  # of the threads that share its tasks
     ("crew", "ptr", 1),  # words that they share (`machine.native.beside`)
-    *((name, "ptr", 1) for name in ("tasks", "arrays", "pieces", "rest", "places", "done", "rows")),
+    *_fields("ptr", "tasks arrays pieces rest places done rows"),
 )
 CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment")
 """The columns of a chain's ``tasks``."""
@@ -163,7 +121,7 @@ def words_type(count: int) -> Any:
     return ctypes.c_uint64 * count
 
 
-def _structure(name: str, fields: tuple[tuple[str, str, int], ...], *nested: tuple[str, Any, int]) -> Any:
+def _structure(name: str, fields: Fields, *nested: tuple[str, Any, int]) -> Any:
     members = [(n, _C[t][1] if many == 1 else _C[t][1] * many) for n, t, many in fields]
     members += [(n, t * many) for n, t, many in nested]
     return type(name, (ctypes.Structure,), {"_fields_": members})

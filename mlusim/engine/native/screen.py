@@ -55,10 +55,7 @@ NOTED = np.dtype(
 )
 """An operand of an event, as `screen.h` lays it out: ``more`` is -1 without distances, ``row`` of a scalar access."""
 WINDOW = np.dtype(
-    [
-        *((name, "i8") for name in ("many", "events", "met", "shared", "unclear")),
-        ("noted", NOTED, MOST_NOTED),
-    ]
+    [*((name, "i8") for name in ("many", "events", "met", "shared", "unclear")), ("noted", NOTED, MOST_NOTED)]
 )
 """The work of a core since it waited for all, and whether two events of it may be in no order."""
 HOW_READS, HOW_WRITES, HOW_FLIES, HOW_WAITS = 1, 2, 4, 8
@@ -115,25 +112,13 @@ CONSTANTS = (
     | {f"IN_{name}": number for number, name in enumerate(LISTS)}
     | {"LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
     | {
-        "MOST_CONTEXTS": MOST_CONTEXTS,
-        "MOST_KEPT": MOST_KEPT,
-        "MOST_TOUCHED": MOST_TOUCHED,
-        "MOST_PIECES": MOST_PIECES,
-        "MOST_STORED": MOST_STORED,
-        "MOVED_": MOVED,
-        "ELSEWHERE_": ELSEWHERE,
-        "APART_": APART,
-        "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET,
-        "WINDOW_ENDS": WINDOW_ENDS,
-        "HOW_READS": HOW_READS,
-        "HOW_WRITES": HOW_WRITES,
-        "HOW_FLIES": HOW_FLIES,
-        "HOW_WAITS": HOW_WAITS,
-        "HOW_PIPE": HOW_PIPE,
-        "HOW_PLACE": HOW_PLACE,
+        "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
+        "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS,
+        "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
+        "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE,
     }
-)
+)  # fmt: skip
 """Their names in C."""
 
 

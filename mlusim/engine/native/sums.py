@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from mlusim.arch.dtypes import DType
-from mlusim.engine.native.templates import SUFFIX, body
+from mlusim.engine.native.templates import SUFFIX, RowCall, body
 from mlusim.isa.declare import Intrinsic
 
 AT_ONCE, LATER, IN_THE_RECORD = range(3)
@@ -32,7 +32,7 @@ def header(sums: Iterable[tuple[Intrinsic, DType]], numbers: Mapping[DType, int]
     """Return the C that stands before the rows; what a thread has written down of *sums* is added by `SUMMED`, with *numbers* for types."""
     lines, cases = [(Path(__file__).with_name("c") / "sums.h").read_text(encoding="utf-8")], []
     for dtype, row in {dtype: row for row, dtype in sums}.items():
-        text = body(row, {"dst": dtype, "src": dtype}, frozenset())
+        text = body(RowCall(row, {"dst": dtype, "src": dtype}))
         if text is not None:
             kind = f"T_{SUFFIX[dtype.name]}"
             lines.append(

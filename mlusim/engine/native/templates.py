@@ -5,74 +5,80 @@ lies in memory, ``GET_$src(x)`` and ``PUT_$dst(x)`` lead to and from the type th
 names, counts and values numbers; ``SLOW`` leaves the call to Python's body, before anything was written.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlusim.arch.dtypes import DType, half
-from mlusim.engine.native.tensors import TENSORS
-from mlusim.engine.native.transcendentals import TRANSCENDENTALS, mapped
+from mlusim.engine.native.loops import NAMES
 from mlusim.isa.declare import CallStyle, Intrinsic
 from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
+from mlusim.isa.factors import EXACT, TOGETHER, beside
 
 SUFFIX: Mapping[str, str] = {
         "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
         "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
     }  # fmt: skip
 # UP alone is taken: the macro that goes up to Python.
-MODES: Mapping[str, str] = {
-    "tz": "TZ",
-    "oz": "OZ",
-    "up": "UP_",
-    "dn": "DN",
-    "rd": "RD",
-    "rn": "RN",
-    "rm": "RM",
-}
-
-Types = Mapping[str, DType]
+MODES: Mapping[str, str] = {**{m: m.upper() for m in ("tz", "oz", "dn", "rd", "rn", "rm")}, "up": "UP_"}
 
 
-def body(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str | None:
-    """Render the C statements of *row* for operands of *types*, of which *scalars* are numbers; None where it has none."""
+class RowCall(NamedTuple):
+    """A row with the element types of its operands in one call, of which *scalars* are numbers."""
+
+    row: Intrinsic
+    types: Mapping[str, DType]
+    scalars: frozenset[str] = frozenset()
+
+    @property
+    def dst(self) -> DType:
+        """The element type of the destination."""
+        return self.types["dst"]
+
+    @property
+    def sources(self) -> list[str]:
+        """The names of the operands that are only read."""
+        return [n for n, o in self.row.operands.items() if o.access == "read"]
+
+
+def body(call: RowCall) -> str | None:
+    """Render the C statements of *call*; None where its row has none."""
+    row = call.row
     if row.call is not CallStyle.BODY:
-        text = _mapped(row, types, row.body, scalars)
+        text = _mapped(call, row.body)
     elif isinstance(row.native, str):
         text = row.native or None
     else:
         name, *given = row.native
-        text = TEMPLATES[name](row, types, scalars, *given)
-    return None if text is None else Template(text).substitute({n: SUFFIX[d.name] for n, d in types.items()})
+        found = TEMPLATES[name]
+        text = found if isinstance(found, str) else found(call, *given)
+    suffixes = {n: SUFFIX[d.name] for n, d in call.types.items()}
+    return None if text is None else Template(text).substitute(suffixes)
 
 
-def _mapped(
-    row: Intrinsic, types: Types, function: Callable[..., Any], scalars: frozenset[str]
-) -> str | None:
+def _mapped(call: RowCall, function: Callable[..., Any]) -> str | None:
     """Render one NumPy function, element by element; what is no operand is the scalar."""
-    names = [p.name for p in row.given if p.kind != "count" and p.name != "dst"]
-    dst = types["dst"]
-    found = expression(function, dst.kind)
+    names = [p.name for p in call.row.given if p.kind != "count" and p.name != "dst"]
+    found = _expression(function, call.dst)
     if found is None:
-        return None if scalars & set(names) else mapped(function, names, types)
-    return elementwise(found, names, types, scalars, dst)
+        return None if call.scalars & set(names) else _looped(call, function, names)
+    return _elementwise(call, found, names)
 
 
-def elementwise(
-    text: str, names: list[str], types: Types, scalars: frozenset[str], dst: DType, count: str = "elem_count"
-) -> str:
+def _elementwise(call: RowCall, text: str, names: Sequence[str]) -> str:
     """``dst[i] = text`` over the sources *names*, called a, b, c in the expression.
 
     Halves and bfloat16 are widened and narrowed in tiles, which vector code does eight at a time.
     """
     letters = dict(zip(names, "abc", strict=False))
-    lead = SUFFIX[dst.name]
-    lines = [f"{_scalar(n, letters[n], lead)}" for n in names if n not in types or n in scalars]
-    tiles = [n for n in names if n in types and n not in scalars]
-    if dst.size == 2 and dst.kind == "float":
+    tiles = [n for n in names if n in call.types and n not in call.scalars]
+    lines = [f"const U_$dst {letters[n]} = GET_$dst({n});" for n in names if n not in tiles]
+    if call.dst.size == 2 and call.dst.kind == "float":
         lines.append(
-            f"for (int64_t k = 0; k < {count}; k += TILE) {{ int64_t n = smaller_({count} - k, TILE); float out_[TILE];"
+            "for (int64_t k = 0; k < elem_count; k += TILE) { int64_t n = smaller_(elem_count - k, TILE); float out_[TILE];"
         )
         lines += [f"float {letters[n]}_[TILE]; widen_${n}({letters[n]}_, {n} + k, n);" for n in tiles]
         get = " ".join(f"float {letters[n]} = {letters[n]}_[i];" for n in tiles)
@@ -83,13 +89,9 @@ def elementwise(
         get = " ".join(f"U_${n} {letters[n]} = GET_${n}({n}[i]);" for n in tiles)
         # INDEPENDENT is a promise: the door passes no other overlap than a source exactly at the destination.
         lines.append(
-            f"INDEPENDENT for (int64_t i = 0; i < {count}; i++) {{ {get} dst[i] = PUT_$dst({text}); }}"
+            f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ {get} dst[i] = PUT_$dst({text}); }}"
         )
     return "\n  ".join(lines)
-
-
-def _scalar(name: str, letter: str, lead: str) -> str:
-    return f"const U_{lead} {letter} = GET_{lead}({name});"
 
 
 # -- NumPy's functions: halves and bfloat16 compute in float and are rounded once, integers wrap (``-fwrapv``) --
@@ -135,17 +137,16 @@ EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = {
 }
 
 
-def expression(function: Callable[..., Any], kind: str) -> str | None:
-    """Render the C expression of *function* on elements of *kind*, None where there is none."""
-    return EXPRESSIONS.get(function, {}).get(kind)
+def _expression(function: Callable[..., Any] | str, dtype: DType) -> str | None:
+    """Render the C expression of *function*, NumPy's or a text, on elements of *dtype*; None where there is none."""
+    return function if isinstance(function, str) else EXPRESSIONS.get(function, {}).get(dtype.kind)
 
 
 # -- the families whose factories name a template and its mode ---------------------------------------
 
 
-def _cycle(row: Intrinsic, types: Types, scalars: frozenset[str], function: Callable[..., Any]) -> str | None:
-    del row, scalars
-    found = expression(function, types["dst"].kind)
+def _cycle(call: RowCall, function: Callable[..., Any]) -> str | None:
+    found = _expression(function, call.dst)
     if found is None:
         return None
     get = "U_$src a = GET_$src(src[k + i]); U_$seg b = GET_$seg(seg[i]);"
@@ -155,16 +156,13 @@ def _cycle(row: Intrinsic, types: Types, scalars: frozenset[str], function: Call
     )
 
 
-def _expression(row: Intrinsic, types: Types, scalars: frozenset[str], text: str) -> str | None:
+def _map(call: RowCall, text: str) -> str:
     """Render an expression of all sources that is the same for every kind of element."""
-    names = [n for n, o in row.operands.items() if o.access == "read"]
-    names += [p.name for p in row.given if p.kind == "value"]
-    return elementwise(text, names, types, scalars, types["dst"])
+    return _elementwise(call, text, [*call.sources, *(p.name for p in call.row.given if p.kind == "value")])
 
 
-def _bits(row: Intrinsic, types: Types, scalars: frozenset[str], function: Callable[..., Any]) -> str | None:
-    del row, scalars
-    found = expression(function, types["src0"].kind)
+def _bits(call: RowCall, function: Callable[..., Any]) -> str | None:
+    found = _expression(function, call.types["src0"])
     return (
         "int64_t whole = (elem_count + 7) / 8;\n  for (int64_t k = 0; k < whole; k++) { int64_t n = smaller_(elem_count - 8 * k, 8); "
         "unsigned byte = 0;\n    for (int64_t i = 0; i < n; i++) { U_$src0 a = GET_$src0(src0[8 * k + i]); "
@@ -172,71 +170,62 @@ def _bits(row: Intrinsic, types: Types, scalars: frozenset[str], function: Calla
     )
 
 
-def _to_int(row: Intrinsic, types: Types, scalars: frozenset[str], mode: str) -> str:
-    del row, types, scalars
+def _to_int(_call: RowCall, mode: str) -> str:
     value = f"whole_(scaled_((double)GET_$src(src[i]), -pos), {MODES[mode]})"
     return (
         f"for (int64_t i = 0; i < elem_count; i++) dst[i] = (T_$dst)saturate_({value}, LOW_$dst, HIGH_$dst);"
     )
 
 
-def _narrowing(row: Intrinsic, types: Types, scalars: frozenset[str], mode: str) -> str:
-    del row, types, scalars
+def _narrowing(_call: RowCall, mode: str) -> str:
     if mode == "rn":
         return "for (int64_t i = 0; i < elem_count; i++) dst[i] = PUT_$dst(src[i]);"
     return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = narrow_to_$dst((double)src[i], {MODES[mode]});"
 
 
-def _from_int(row: Intrinsic, types: Types, scalars: frozenset[str], mode: str) -> str:
-    del row, types, scalars
+def _from_int(_call: RowCall, mode: str) -> str:
     value = f"narrow_to_$dst(scaled_((double)src[i], pos), {MODES[mode]})"
     return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = {value};"
 
 
-def _reduction(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
+def _reduction(call: RowCall, function: Any) -> str | None:
     """Render an atomic without a result; *function* is NumPy's or a text in a (what is there) and b."""
-    del row
-    found = function if isinstance(function, str) else expression(function, types["dst"].kind)
+    found = _expression(function, call.dst)
     if found is None:
         return None
-    get = "GET_$dst(src)" if "src" in scalars else "GET_$dst(src[i])"
+    get = "GET_$dst(src)" if "src" in call.scalars else "GET_$dst(src[i])"
     return f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ U_$dst a = GET_$dst(dst[i]), b = {get}; (void)a; dst[i] = PUT_$dst({found}); }}"
 
 
-def _fetching(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
+def _fetching(call: RowCall, function: Any) -> str | None:
     """Render the same with what was there in dst, which may be the source."""
-    del row
-    found = function if isinstance(function, str) else expression(function, types["dst"].kind)
+    found = _expression(function, call.dst)
     if found is None:
         return None
-    get = "GET_$dst(src2)" if "src2" in scalars else "GET_$dst(src2[i])"
+    get = "GET_$dst(src2)" if "src2" in call.scalars else "GET_$dst(src2[i])"
     return (
         f"for (int64_t i = 0; i < elem_count; i++) {{ T_$dst was = src1[i]; U_$dst a = GET_$dst(was), b = {get}; (void)a;\n"
         f"    T_$dst now = PUT_$dst({found}); dst[i] = was; changed_ |= memcmp(&was, &now, sizeof was); src1[i] = now; }}"
     )
 
 
-def _divide(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+def _divide(call: RowCall) -> str:
     """Render a quotient; of integers toward zero, and Python refuses a divisor of 0."""
-    del row
-    if types["dst"].kind == "float":
-        return elementwise("a / b", ["src0", "src1"], types, scalars, types["dst"])
+    if call.dst.kind == "float":
+        return _elementwise(call, "a / b", _BOTH)
     text = "(int64_t)a / (int64_t)b"  # of 32 bits the lowest by -1 would trap
-    return _no_zero(scalars) + elementwise(text, ["src0", "src1"], types, scalars, types["dst"])
+    return _no_zero(call) + _elementwise(call, text, _BOTH)
 
 
-def _remainder(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    del row
-    dst = types["dst"]
-    if dst.kind == "float":
-        return elementwise("fmodf(a, b)", ["src0", "src1"], types, scalars, dst)
-    return _no_zero(scalars) + elementwise("(int64_t)a % (int64_t)b", ["src0", "src1"], types, scalars, dst)
+def _remainder(call: RowCall) -> str:
+    if call.dst.kind == "float":
+        return _elementwise(call, "fmodf(a, b)", _BOTH)
+    return _no_zero(call) + _elementwise(call, "(int64_t)a % (int64_t)b", _BOTH)
 
 
-def _compared_filter(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+def _compared_filter(call: RowCall) -> str:
     """Render elements that compare true behind their number; in place Python takes a copy first."""
-    del row, types
-    second = "const U_$dst b_ = GET_$dst(src1);" if "src1" in scalars else ""
+    second = "const U_$dst b_ = GET_$dst(src1);" if "src1" in call.scalars else ""
     other = "b_" if second else "GET_$src1(src1[i])"
     test = f"compared_(mode, GET_$src0(src0[i]), {other})"
     each = "for (int64_t i = 0; i < elem_count; i++)"
@@ -252,36 +241,36 @@ def _compared_filter(row: Intrinsic, types: Types, scalars: frozenset[str]) -> s
     )
 
 
-def _no_zero(scalars: frozenset[str]) -> str:
-    if "src1" in scalars:
+_BOTH = ("src0", "src1")
+
+
+def _no_zero(call: RowCall) -> str:
+    if "src1" in call.scalars:
         return "if (src1 == 0) SLOW;\n  "
     return "for (int64_t i = 0; i < elem_count; i++) if (src1[i] == 0) SLOW;\n  "
 
 
-def _mask(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+def _mask(call: RowCall) -> str:
     """Render bits and those of a scalar, floats too."""
-    del row, scalars
-    word = f"u{8 * types['dst'].size}"
+    word = f"u{8 * call.dst.size}"
     return (
         f"T_{word} bits; memcpy(&bits, &value, sizeof bits); T_{word} *to = (T_{word} *)dst; const T_{word} *frm = (const T_{word} *)src;\n"
         "  INDEPENDENT for (int64_t i = 0; i < elem_count; i++) to[i] = frm[i] & bits;"
     )
 
 
-def _bitwise(row: Intrinsic, types: Types, scalars: frozenset[str], function: Callable[..., Any]) -> str:
+def _bitwise(call: RowCall, function: Callable[..., Any]) -> str:
     """Render the bits of two sources, floats too."""
-    del row, scalars
-    word = f"T_u{8 * types['dst'].size}"
+    word = f"T_u{8 * call.dst.size}"
     return (
         f"{word} *to = ({word} *)dst; const {word} *a_ = (const {word} *)src0, *b_ = (const {word} *)src1;\n"
         "  INDEPENDENT for (int64_t i = 0; i < elem_count; i++) { "
-        f"{word} a = a_[i], b = b_[i]; to[i] = ({word})({expression(function, 'uint')}); }}"
+        f"{word} a = a_[i], b = b_[i]; to[i] = ({word})({EXPRESSIONS[function]['uint']}); }}"
     )
 
 
-def _extreme(row: Intrinsic, types: Types, scalars: frozenset[str], beats: str, absolute: bool) -> str:
+def _extreme(_call: RowCall, beats: str, absolute: bool) -> str:
     """Render the first element that no other beats, and its index; a NaN loses against every number."""
-    del row, types, scalars
     key = "fabsf(GET_$src(src[i]))" if absolute else "GET_$src(src[i])"
     value = "PUT_$dst(best)" if absolute else "src[place]"
     return (
@@ -292,9 +281,8 @@ def _extreme(row: Intrinsic, types: Types, scalars: frozenset[str], beats: str, 
     )
 
 
-def _pad(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    del types
-    given = {p.name for p in row.given} - scalars
+def _pad(call: RowCall) -> str:
+    given = {p.name for p in call.row.given} - call.scalars
     sides = "pad_left" in given
     left, right = ("pad_left", "pad_right") if sides else ("pad_bottom", "pad_bottom")
     below = "pad_bottom" if sides else "pad_top"
@@ -305,10 +293,9 @@ def _pad(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     )
 
 
-def _transpose(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+def _transpose(call: RowCall) -> str:
     """Render a matrix turned, in squares that stay in the cache."""
-    del row, scalars
-    if types["dst"].size == 4:
+    if call.dst.size == 4:
         return "turned_(dst, src, height, width);"
     return (
         "for (int64_t h = 0; h < height; h += 16) for (int64_t w = 0; w < width; w += 16) { int64_t "
@@ -317,8 +304,7 @@ def _transpose(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     )
 
 
-def _expand(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> str:
-    del row, types, scalars
+def _expand(_call: RowCall, add: bool) -> str:
     total = "PUT_$dst(GET_$dst(product) + GET_$add(add[at_]))" if add else "product"
     return (
         "for (int64_t i = 0; i < (channels + 63) / 64; i++) wram[i] = PUT_$wram(1);\n"
@@ -332,14 +318,18 @@ _FUSIONS = (
 )  # fmt: skip
 
 
-def _fusion(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+def _fusion(call: RowCall) -> str:
     """Render two operations by a number; the vectors of the second and third operand are used again and again."""
-    del row
-    dst = types["dst"]
-    get = "".join(f" U_$dst {x} = GET_$dst({n});" for n, x in (("src1", "b"), ("src2", "c")) if n in scalars)
+    get = "".join(
+        f" U_$dst {x} = GET_$dst({n});" for n, x in (("src1", "b"), ("src2", "c")) if n in call.scalars
+    )
     each = " ".join(
         ["U_$dst a = GET_$dst(src0[k + i]);"]
-        + [f"U_$dst {x} = GET_$dst({n}[i]);" for n, x in (("src1", "b"), ("src2", "c")) if n not in scalars]
+        + [
+            f"U_$dst {x} = GET_$dst({n}[i]);"
+            for n, x in (("src1", "b"), ("src2", "c"))
+            if n not in call.scalars
+        ]
     )
     lines = [
         f"if (op < 0 || op >= {len(_FUSIONS)}) SLOW;\n  int64_t m_ = src12_elem_count_given ? src12_elem_count : elem_count;{get}"
@@ -347,7 +337,7 @@ def _fusion(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     for number, text in enumerate(_FUSIONS):
         lines.append(
             f"if (op == {number}) for (int64_t k = 0; k < elem_count; k += m_) for (int64_t i = 0; i < m_; i++) "
-            f"{{ {each} dst[k + i] = {_fused(number, text, dst)}; }}"
+            f"{{ {each} dst[k + i] = {_fused(number, text, call.dst)}; }}"
         )
     return "\n  ".join(lines)
 
@@ -367,19 +357,18 @@ def _fused(number: int, text: str, dst: DType) -> str:
 # -- pools: pictures in HWC order, as `isa.pool` has them ---------------------------------------------
 
 
-def _strides(scalars: frozenset[str]) -> tuple[str, str]:
-    """Return the distances of windows, down and to the right: without strides they lie side by side."""
-    down = "kernel_height" if "stride_h" in scalars else "stride_h"
-    return down, "kernel_width" if "stride_w" in scalars else "stride_w"
+def _strides(call: RowCall) -> tuple[str, str]:
+    # Without strides windows lie side by side.
+    down = "kernel_height" if "stride_h" in call.scalars else "stride_h"
+    return down, "kernel_width" if "stride_w" in call.scalars else "stride_w"
 
 
-def _pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, mean: bool) -> str | None:
+def _pool(call: RowCall, combine: Any, mean: bool) -> str | None:
     """Render one number for each window and channel, the mean of *combine* or itself."""
-    del row
-    found = expression(combine, types["dst"].kind)
-    down, right = _strides(scalars)
+    found = _expression(combine, call.dst)
+    down, right = _strides(call)
     # Sums of half have two accumulators, as kernels accepted on the card show (`isa.pool.TWO_SUMS`).
-    if combine is np.add and not mean and types["dst"] is half:
+    if combine is np.add and not mean and call.dst is half:
         return _two_sums(down, right)
     rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"
     return (
@@ -406,25 +395,24 @@ def _two_sums(down: str, right: str) -> str:
     )
 
 
-def _windows(scalars: frozenset[str]) -> str:
+def _windows(call: RowCall) -> str:
     """Render how many windows there are where the last of a row shrinks."""
-    down, right = _strides(scalars)
+    down, right = _strides(call)
     return (
         f"const int64_t down_ = {down}, right_ = {right}, high = (height - kernel_height) / down_ + 1;\n"
         "  const int64_t wide = smaller_(ceil_div(width - kernel_width, right_) + 1, (width - 1) / right_ + 1);"
     )
 
 
-def _largest(row: Intrinsic, types: Types, scalars: frozenset[str], values: bool) -> str:
+def _largest(call: RowCall, values: bool) -> str:
     """Render the place of the largest number of each window, with *values* behind these; a NaN loses, of equals the first is taken."""
-    del row
-    size = types["src"].size
+    size = call.types["src"].size
     value = f"dst[at_] = PUT_$dst(top); memcpy((uint8_t *)(dst + at_) + step_dst, &found, {size});"
     index = "dst[at_] = (T_$dst)place;"
     # The value of a window is stored before the next is read: in place, Python does it from a copy.
-    beside = f"if ((const void *)dst == (const void *)src) SLOW;\n  uint{8 * size}_t found;" if values else ""
+    apart = f"if ((const void *)dst == (const void *)src) SLOW;\n  uint{8 * size}_t found;" if values else ""
     return (
-        f"{beside}{_windows(scalars)}\n"
+        f"{apart}{_windows(call)}\n"
         "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++) {\n"
         "    int64_t place = 0, at_ = (y * wide + x) * channel + c; float best = NAN, top = NAN;\n"
         "    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < smaller_(kernel_width, width - x * right_); w++) {\n"
@@ -434,38 +422,155 @@ def _largest(row: Intrinsic, types: Types, scalars: frozenset[str], values: bool
     )
 
 
-def _unpool(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> str:
+def _unpool(call: RowCall, add: bool) -> str:
     """Render numbers put or added back to their places in the windows; Python refuses a place outside of its window."""
-    del row, types
     total = "PUT_$dst(GET_$dst(*to) + GET_$src(src[at_]))" if add else "src[at_]"
     each = "for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++)"
     place = "int64_t at_ = (y * wide + x) * channel + c, p = (int64_t)index[at_], w = x * right_ + p % kernel_width;"
     return (
-        f"{_windows(scalars)}\n"
+        f"{_windows(call)}\n"
         f"  {each} {{ {place} if (p < 0 || p >= kernel_height * kernel_width || w >= width) SLOW; }}\n"
         "  memset(dst, 0, (size_t)(height * width * channel) * sizeof *dst);\n"
         f"  {each} {{ {place} T_$dst *to = dst + ((y * down_ + p / kernel_width) * width + w) * channel + c; *to = {total}; }}"
     )
 
 
-def _shares(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """Render each window's share at each of its places, added up or the last one."""
-    del row, types, scalars
+# Each window's share at each of its places, added up or the last one.
+_SHARES = (
+    "if (overlap != 0 && overlap != 1) SLOW;\n"
+    "  const int64_t high = (height - kernel_height) / stride_h + 1, wide = (width - kernel_width) / stride_w + 1;\n"
+    "  const float many = GET_$dst(PUT_$dst(kernel_height * kernel_width)); memset(dst, 0, (size_t)(height * width * channel) * sizeof *dst);\n"
+    "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++)\n"
+    "    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) for (int64_t c = 0; c < channel; c++) {\n"
+    "      T_$dst share = PUT_$dst(GET_$src(src[(y * wide + x) * channel + c]) / many), *to = dst + ((y * stride_h + h) * width + x * stride_w + w) * channel + c;\n"
+    "      *to = overlap ? share : PUT_$dst(GET_$dst(*to) + GET_$dst(share)); }"
+)
+
+
+# -- transcendental functions: NumPy's own loops (`engine.native.loops`), and what stands around them ----
+
+_TILES = "for (int64_t k = 0; k < elem_count; k += TILE) { int64_t n = smaller_(elem_count - k, TILE);"
+_EXP, _EXP_WIDE, _TANH_WIDE = (
+    NAMES[u, t] for u, t in ((np.exp, "f->f"), (np.exp, "d->d"), (np.tanh, "d->d"))
+)
+_EXP_HALF, _POWER_WIDE = NAMES[np.exp, "e->e"], NAMES[np.power, "dd->d"]
+_BEND = float(np.sqrt(2 / np.pi))  # 0.7978846 in the formula of the error unit
+
+
+def _looped(call: RowCall, function: Any, names: list[str]) -> str | None:
+    """``dst[i] = function(...)`` of *names*, all of one type, by NumPy's loop for it; None where there is none."""
+    dtype = call.dst
+    if any(call.types.get(n) is not dtype for n in names) or len(names) not in (1, 2):
+        return None
+    char = dtype.dtype.char
+    name = NAMES.get((function, f"{char * len(names)}->{char}"))
+    if name is None:
+        return None
+    given = (*names, names[0])[:2]  # of one operand the second is not looked at
+    # NumPy copies operands first that are at no multiple of their elements.
+    crooked = f"({' | '.join(f'(uintptr_t){n}' for n in ('dst', *names))}) % {dtype.size}"
     return (
-        "if (overlap != 0 && overlap != 1) SLOW;\n"
-        "  const int64_t high = (height - kernel_height) / stride_h + 1, wide = (width - kernel_width) / stride_w + 1;\n"
-        "  const float many = GET_$dst(PUT_$dst(kernel_height * kernel_width)); memset(dst, 0, (size_t)(height * width * channel) * sizeof *dst);\n"
-        "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++)\n"
-        "    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) for (int64_t c = 0; c < channel; c++) {\n"
-        "      T_$dst share = PUT_$dst(GET_$src(src[(y * wide + x) * channel + c]) / many), *to = dst + ((y * stride_h + h) * width + x * stride_w + w) * channel + c;\n"
-        "      *to = overlap ? share : PUT_$dst(GET_$dst(*to) + GET_$dst(share)); }"
+        f"if (no_loop_(m, {name}) || {crooked}) SLOW;\n"
+        f"  loop_(m, {name}, {len(names)}, dst, {given[0]}, {given[1]}, elem_count, {dtype.size}, {dtype.size});"
     )
 
 
-TEMPLATES: Mapping[str, Callable[..., str | None]] = {
+def _loop(call: RowCall, function: object) -> str | None:
+    return _looped(call, function, call.sources)
+
+
+def _one(call: RowCall, function: Any, dtype: str) -> str | None:
+    """*function* of one number, computed in double and rounded to the type with suffix *dtype*."""
+    if call.types["value"].kind != "float":
+        return None
+    name = NAMES[function, "d->d"]
+    result = "GET_f16(narrow_to_f16(y_, RN))" if dtype == "f16" else "(float)y_"
+    return (
+        f"if (no_loop_(m, {name})) SLOW;\n  double x_ = (double)GET_{dtype}(PUT_{dtype}(GET_$value(value))), y_; "
+        f"loop_(m, {name}, 1, &y_, &x_, &x_, 1, 8, 8); result = {result};"
+    )
+
+
+def _exponential(call: RowCall) -> str:
+    """Render the power of e with the floors of the hardware's table."""
+    if call.dst.size == 2:
+        return (
+            f"if (no_loop_(m, {_EXP_HALF})) SLOW;\n  {_TILES} f16 e_[TILE], x_[TILE]; memcpy(x_, src + k, (size_t)n * 2);\n"
+            f"    loop_(m, {_EXP_HALF}, 1, e_, x_, x_, n, 2, 2);\n"
+            "    for (int64_t i = 0; i < n; i++) dst[k + i] = from_f16(x_[i]) < -7.75f ? (f16)1 : e_[i]; }"
+        )
+    return (
+        f"if (no_loop_(m, {_EXP})) SLOW;\n  {_TILES} float e_[TILE], x_[TILE];\n"
+        "    for (int64_t i = 0; i < n; i++) { float a = src[k + i]; x_[i] = MAX_f32(a, -15.0f); }\n"
+        f"    loop_(m, {_EXP}, 1, e_, x_, x_, n, 4, 4); memcpy(dst + k, e_, (size_t)n * 4); }}"
+    )
+
+
+# ``1 / (1 + e ** -x)`` in double, cut off at both ends.
+_SIGMOID = (
+    f"if (no_loop_(m, {_EXP_WIDE})) SLOW;\n  {_TILES} double e_[TILE], x_[TILE];\n"
+    "    for (int64_t i = 0; i < n; i++) x_[i] = -(double)GET_$src(src[k + i]);\n"
+    f"    loop_(m, {_EXP_WIDE}, 1, e_, x_, x_, n, 8, 8);\n"
+    "    for (int64_t i = 0; i < n; i++) { double y_ = x_[i] > 7.75 ? 0 : x_[i] < -7.75 ? 1 : 1 / (1 + e_[i]); "
+    "dst[k + i] = narrow_to_$dst(y_, RN); } }"
+)
+
+# The error unit by its hyperbolic tangent, in double.
+_GELU = (
+    f"if (no_loop_(m, {_TANH_WIDE}) || no_loop_(m, {_POWER_WIDE})) SLOW;\n"
+    f"  {_TILES} double x_[TILE], y_[TILE]; const double three_ = 3;\n"
+    "    for (int64_t i = 0; i < n; i++) x_[i] = (double)GET_$src(src[k + i]);\n"
+    f"    loop_(m, {_POWER_WIDE}, 2, y_, x_, &three_, n, 8, 0);\n"  # a stride of 0: one exponent for all
+    # In hexadecimal the doubles are Python's own.
+    f"    for (int64_t i = 0; i < n; i++) y_[i] = {_BEND.hex()} * (x_[i] + {(0.044715).hex()} * y_[i]);\n"
+    f"    loop_(m, {_TANH_WIDE}, 1, y_, y_, y_, n, 8, 8);\n"
+    "    for (int64_t i = 0; i < n; i++) dst[k + i] = narrow_to_$dst(x_[i] / 2 * (1 + y_[i]), RN); }"
+)
+
+
+# -- the tensor unit: what its rows do is in ``c/tensor.h``, which a kernel that multiplies has -----------
+
+TENSOR_MARK = "Tensor_"  # in the text of each row that needs the header
+
+
+def tensor_header() -> str:
+    """Return the C that stands before the rows."""
+    text = (Path(__file__).with_name("c") / "tensor.h").read_text(encoding="utf-8")
+    return f"#include <stdlib.h>\nenum {{ EXACT = {EXACT}, TOGETHER = {TOGETHER} }};\n{text}"
+
+
+def _weight(name: str, count: str, terms: str) -> str:
+    """Render the filters in the operand *name*, and how they are multiplied."""
+    near = f"generation == 3 ? {beside(3)} : {beside(5)}"
+    return (
+        f"({TENSOR_MARK}){{.weight = {name}, .size = sizeof *{name}, .count = {count}, .terms = {terms}, .near = {near}, "
+        f".kind = generation >= 5 && E_${name} == E_f32 ? E_tf32 : E_${name}}}"
+    )
+
+
+# A product of matrices, and a fully connected layer.
+_MATMUL = f"if (!matmul_(m, {_weight('right', 'n', 'k')}, dst, E_$dst, left, m_, fix_pos)) SLOW;"
+_MLP = (
+    f"if (!mlp_(m, {_weight('weight', 'outputs', 'inputs')}, dst, E_$dst, src, bias, E_$bias, fix_pos)) SLOW;"
+)
+
+
+def _conv(call: RowCall) -> str:
+    """Render a convolution; with four numbers at its end the first of them is the dilation down, and none scales."""
+    down, power = ("dilation_h", "fix_pos") if "out_dw" in call.scalars else ("fix_pos", "0")
+    bias = "bias, E_$bias" if "bias" in call.row.operands else "0, 0"
+    weight = _weight("weight", "co", "kernel_height * kernel_width * ci")
+    return (
+        f"const int64_t down_ = {down}, high_ = (height - (kernel_height - 1) * down_ - 1) / stride_h + 1, wide_ = (width - (kernel_width - 1) * dilation_w - 1) / stride_w + 1;\n"
+        "  const Windows_ windows_ = {height, width, ci, high_, wide_, kernel_height, kernel_width, stride_h, stride_w, down_, dilation_w};\n"
+        f"  if (!conv_(m, {weight}, windows_, dst, E_$dst, src, {bias}, {power})) SLOW;"
+    )
+
+
+TEMPLATES: Mapping[str, str | Callable[..., str | None]] = {
     "compared_filter": _compared_filter,
     "cycle": _cycle,
-    "map": _expression,
+    "map": _map,
     "bits": _bits,
     "to_int": _to_int,
     "narrowing": _narrowing,
@@ -484,7 +589,13 @@ TEMPLATES: Mapping[str, Callable[..., str | None]] = {
     "pool": _pool,
     "largest": _largest,
     "unpool": _unpool,
-    "shares": _shares,
-    **TENSORS,
-    **TRANSCENDENTALS,
+    "shares": _SHARES,
+    "loop": _loop,
+    "one": _one,
+    "exponential": _exponential,
+    "sigmoid": _SIGMOID,
+    "gelu": _GELU,
+    "matmul": _MATMUL,
+    "mlp": _MLP,
+    "conv": _conv,
 }

@@ -17,7 +17,7 @@ from mlusim.engine.native.door import IDS, MEETS, Use, barrier, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
 from mlusim.engine.native.stack import end_of_stack
-from mlusim.engine.native.tensors import MARK, header
+from mlusim.engine.native.templates import TENSOR_MARK, tensor_header
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA, NUMBERS
@@ -127,7 +127,7 @@ def assemble(arch: Arch, uses: Iterable[Use], functions: str, mode: Mode = Mode.
     uses = tuple(dict.fromkeys(uses))
     doors = "\n".join(text for use in uses if (text := door(use, arch, mode)) is not None)
     flies = FLIES if mode is Mode.SCREENED and any(call in functions for call in _starts()) else ""
-    tensor = header() if MARK in doors else ""
+    tensor = tensor_header() if TENSOR_MARK in doors else ""
     summed = _sums(uses) if sums.MARK in doors else ""
     return f"{flies}{runtime(mode)}\n{tensor}{summed}{doors}\n{functions}"
 
@@ -249,7 +249,6 @@ class Loaded:
         # The array is Python's, which alone can make it larger.
         if c.nflights == c.most_flights:
             core.grow()
-        assert core.seat is not None
         flight = core.seat.flights[c.nflights]
         flight.pipe, flight.number, flight.size = pipe, number, int(core.flight_inside(number))
         flight.rows = 1
