@@ -265,7 +265,6 @@ class Twin:
     ) -> None:
         """Be as *core*, which is about to run *chain* with others; thread *who* of them, which share *words*."""
         seat, given = self._seat, core.seat
-        assert given is not None
         self.notes, self._ends = notes, itertools.count()
         moves = {}
         for space, arena in core.used.items():
@@ -332,7 +331,6 @@ class Crew:
 
         Raises `Suspicion` where a task calls for Python, when the others have ended.
         """
-        assert core.seat is not None
         words, given = np.zeros(OVER + 1, np.int64), core.seat.given.at
         twins = [_kept.pop() if _kept else Twin() for _ in range(1, self._many)]
         for who, twin in enumerate(twins, 1):
@@ -482,7 +480,7 @@ class _Launch:
     def add_at_once(self) -> bool:
         """Run all tasks; sums are reads and writes like others."""
         sums = [Sums({}, self._many, IN_THE_RECORD) for _ in range(self._many)]
-        rows = self._wave(sums, functools.partial(threads.every_so_many, self._many, self._groups))
+        rows = self._wave(sums, lambda place: range(place, self._groups, self._many))
         return self._judged(rows is not None and apart(rows))
 
     def add_in_order(self) -> bool:
@@ -515,7 +513,7 @@ class _Launch:
             end = min(first + wide, self._groups)
             # The first thread adds at once, and so has the rest where the others would do no more than write down.
             left = deque(range(first, end))
-            groups = self._first_only if self.dear else _from_both_ends
+            groups = _first_only if self.dear else _from_both_ends
             rows = self._wave(sums, functools.partial(groups, left))
             if rows is None:
                 return None
@@ -533,10 +531,6 @@ class _Launch:
         carried = sum(tally.io_bytes for tally in self.tallies)
         return added * DEAR >= every and carried >= DEAR_BYTES
 
-    @staticmethod
-    def _first_only(left: "deque[int]", place: int) -> "Iterable[int]":
-        return () if place else left
-
     def _wave(self, sums: Sequence[Sums], groups: "Callable[[int], Iterable[int]]") -> "Rows | None":
         """Run the groups of tasks that *groups* has for each thread; the record of what they touched."""
 
@@ -551,6 +545,10 @@ class _Launch:
             return None
         self.tallies += [tally for tally, _ in parts]
         return np.concatenate([notes.touched() for _, notes in parts])
+
+
+def _first_only(left: "deque[int]", place: int) -> "Iterable[int]":
+    return () if place else left
 
 
 def _from_both_ends(left: "deque[int]", place: int) -> Iterator[int]:

@@ -64,8 +64,7 @@ class Chain:
         self.most = most
         self._given = given
         self._arrays = np.array(
-            [(a.place, a.site, a.word, a.allocation.where(), a.allocation.nbytes) for a in arrays],
-            np.uint64,
+            [(a.place, a.site, a.word, a.allocation.where(), a.allocation.nbytes) for a in arrays], np.uint64
         ).reshape(-1, len(layout.CHAIN_ARRAY))
         self._spaces = [space for space, _, _ in pieces]
         self._pieces = np.array([piece for _, *piece in pieces], np.uint64)

@@ -8,7 +8,7 @@ import contextlib
 import ctypes
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -129,6 +129,7 @@ class NativeCore(Core):
     """One core whose kernel is C."""
 
     session: "Session"
+    seat: Seat  # None before the first task, and once the core is released
     in_python = False
 
     def __init__(self, session: "Session", place: TaskPlace, union: Union, cluster: Cluster | None) -> None:
@@ -142,7 +143,7 @@ class NativeCore(Core):
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
         self.screen: Looks | None = session.screen
-        self.seat: Seat | None = None
+        self.seat = None  # type: ignore[assignment]
         self._start: Start | None = None
         self._locals: dict[tuple[int, int, int], Ptr] = {}
         self._declared: list[tuple[int, int, Ptr]] = []  # by the first task, in this order
@@ -158,7 +159,6 @@ class NativeCore(Core):
             if self._start is not None:
                 self._chain = self._foreseen(self._start)
         start, c, seat = self._start, self.c, self.seat
-        assert seat is not None
         if self.session.counts is not None:
             c.cover = self.session.counts.at(-1 if self.place.memory_core else self.place.task)
         try:
@@ -302,7 +302,6 @@ class NativeCore(Core):
         """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""
         start, seat = self._start, self.seat
         assert start is not None
-        assert seat is not None
         self.away.clear()
         kept = start.views + (0 if self._chain is None else len(self._chain.arrays))
         if len(self.views) > kept:
@@ -324,7 +323,6 @@ class NativeCore(Core):
 
     def _undeclare(self, chain: Chain | None, start: Start) -> None:
         """End what was declared behind what every task begins with; the numbers of a chain's arrays lead to no bytes until a task declares them again."""
-        assert self.seat is not None
         for array in () if chain is None else chain.arrays:
             self.seat.describes_nothing(array.word >> layout.OFFSET_BITS)
         self.close_bindings(start.bindings)
@@ -338,7 +336,7 @@ class NativeCore(Core):
             self._declaring = self.site()  # where it was last
             self.seat.forget(1, len(self.views), self.c.most_cells)
             give(self.seat)
-            self.seat = self.c = self._start = self._chain = None
+            self.seat = self.c = self._start = self._chain = None  # type: ignore[assignment]
             self._locals.clear()
 
     def _sit(self, seat: Seat) -> None:
@@ -365,7 +363,6 @@ class NativeCore(Core):
         self.pending, self.fence = c.pending, bool(c.fence)
         self.head.transactions, self.head.transfers = c.head_transactions, c.head_transfers
         if c.nlog:
-            assert self.seat is not None
             if self.log is not None:
                 kept = self.log.extend(self.seat.log[: c.nlog])
                 if kept and self.session.meter is not None:
@@ -393,7 +390,7 @@ class NativeCore(Core):
                     self._catch_up(chain)
                     chain.c.known = chain.c.met  # what is declared from here on, Python declares
                 self._from_c()
-                _UPS[why](self, a, b)
+                self._UPS[why](self, a, b)
                 self._to_c()
         except Fault as error:
             if error.file is None:
@@ -482,7 +479,6 @@ class NativeCore(Core):
 
     def _adopt(self, view: View) -> int:
         allocation, seat = view.allocation, self.seat
-        assert seat is not None
         number = len(self.views)
         if number > layout.MOST_ALLOCATIONS:
             raise LaunchError(
@@ -509,7 +505,6 @@ class NativeCore(Core):
 
     def described_again(self, pointer: Ptr) -> None:
         """Let C know what has become of the memory that *pointer* leads to."""
-        assert self.seat is not None
         self.seat.describe(self._numbers[pointer.view.allocation], pointer.view.allocation)
 
     def text(self, number: int) -> str:
@@ -523,7 +518,6 @@ class NativeCore(Core):
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
         view = self.views[number] if 0 < number < len(self.views) else None
         if view is None:
-            assert self.seat is not None
             size = 1 if dtype < 0 else MEMORY_TYPES[dtype].size
             nbytes, inner, fixed = self.seat.variable(number)
             words = "" if fixed < 0 else self.text(fixed)
@@ -619,7 +613,6 @@ class NativeCore(Core):
 
     def grow(self, *_: int) -> None:
         """Make room for more effects in flight."""
-        assert self.seat is not None
         self.seat.grow()
 
     # -- where the kernel is ---------------------------------------------------------------------
@@ -635,7 +628,6 @@ class NativeCore(Core):
 
     def variables(self) -> Iterator[bytes]:
         """Return the bytes of C's own variables, of those that have an address, and of those at file scope."""
-        assert self.seat is not None
         yield self.c.state.to_bytes(8, "little")
         yield from self.seat.variables()
 
@@ -664,17 +656,16 @@ class NativeCore(Core):
     def _nothing(self, *_: int) -> None:
         """Python has looked after signals, and taken the log."""
 
-
-_UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
-    layout.ROW: NativeCore._row,  # noqa: SLF001 - its own class
-    layout.ACCESS: NativeCore._access,  # noqa: SLF001
-    layout.SPIN: NativeCore.spin,
-    layout.LOG: NativeCore._nothing,  # noqa: SLF001
-    layout.LAND: NativeCore._land_python,  # noqa: SLF001
-    layout.TICK: NativeCore._nothing,  # noqa: SLF001
-    layout.LIBRARY: NativeCore._library,  # noqa: SLF001
-    layout.GROW: NativeCore.grow,
-    layout.DISTANCE: NativeCore._distance,  # noqa: SLF001
-    layout.SUSPECT: NativeCore._suspect,  # noqa: SLF001
-    layout.FAULT: NativeCore._fault,  # noqa: SLF001
-}
+    _UPS: ClassVar[dict[int, Callable[["NativeCore", int, int], None]]] = {
+        layout.ROW: _row,
+        layout.ACCESS: _access,
+        layout.SPIN: spin,
+        layout.LOG: _nothing,
+        layout.LAND: _land_python,
+        layout.TICK: _nothing,
+        layout.LIBRARY: _library,
+        layout.GROW: grow,
+        layout.DISTANCE: _distance,
+        layout.SUSPECT: _suspect,
+        layout.FAULT: _fault,
+    }

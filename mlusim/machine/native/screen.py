@@ -307,7 +307,6 @@ class Windows:
         if self._open is not core:
             return
         self._open = None
-        assert core.seat is not None
         window = core.seat.window
         if window["unclear"]:
             raise Suspicion
@@ -339,18 +338,12 @@ class Windows:
 
 
 def note(
-    core: "NativeCore",
-    row: Intrinsic,
-    how: int,
-    reads: Sequence[Access] = (),
-    writes: Sequence[Access] = (),
+    core: "NativeCore", row: Intrinsic, how: int, reads: Sequence[Access] = (), writes: Sequence[Access] = ()
 ) -> None:
     """Note an event of *row* on *core*, which Python executes, where a window is kept; *how* as `engine.native.screen` has it."""
-    seat = core.seat
-    assert seat is not None
-    if not seat.keeps_window:
+    if not core.seat.keeps_window:
         return
-    window = seat.window
+    window = core.seat.window
     sides = [*((HOW_READS, access) for access in reads), *((HOW_WRITES, access) for access in writes)]
     first, many = int(window["many"]), len(sides) or 1
     known = row.form not in UNCLEAR and all(len(access.steps) < 2 for _, access in sides)
@@ -360,12 +353,8 @@ def note(
     window["events"] += 1
     window["many"] += many
     rows = window["noted"][first : first + many]
-    rows["event"], rows["site"], rows["row"], rows["how"] = (
-        window["events"],
-        core.c.site,
-        ROWS.index(row.name),
-        how,
-    )
+    rows["event"], rows["site"], rows["how"] = window["events"], core.c.site, how
+    rows["row"] = ROWS.index(row.name)
     for place, (bit, access) in enumerate(sides):
         one = rows[place]
         one["how"] = how | bit | place * HOW_PLACE
@@ -391,7 +380,6 @@ class PartRecord:
 
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*.  Raises `Suspicion` where nothing is known of its parts, but of others'."""
-        assert core.seat is not None
         core.c.parts = core.seat.parts()
         if self.choices:
             mine = self.choices.get(_task_of(core))
@@ -409,7 +397,6 @@ class PartRecord:
         """Provide the record of the bytes of *allocation*, which *core* is going to reach by its *number*."""
         if not self.choices or allocation.space not in ON_CHIP:
             return
-        assert core.seat is not None
         kept = self._shared if allocation.space.shared else self._own.setdefault(core, {})
         written = kept.get(allocation)
         if written is None:
@@ -439,7 +426,6 @@ class PartRecord:
 
     def read(self, core: "NativeCore") -> None:
         """Keep which bytes C reads that another part wrote."""
-        assert core.seat is not None
         words = core.seat.overwritten()
         view = core.views[words["alloc"]]
         assert view is not None
@@ -462,7 +448,6 @@ class PartRecord:
 
     def task_end(self, core: "NativeCore") -> None:
         """Keep the tables of the task that has ended on *core*."""
-        assert core.seat is not None
         whole, tables = core.seat.parts_now()
         more = self._touched.pop(core, {})
         own = np.zeros(len(more), TOUCHED)
@@ -527,7 +512,6 @@ class Screen(Observer):
 
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*."""
-        assert core.seat is not None
         c = core.c
         c.screens = self.looks
         c.hears = self.windows is not None or bool(self.looks & Screened.PARTS)
@@ -579,7 +563,6 @@ class Screen(Observer):
         """Python is going to execute *row*, which has no C, or is *native* and has none for what it is *given*."""
         if row.name == WAIT:
             flags = [*given, *[True] * (6 - len(given))]
-            assert core.seat is not None
             if all(flags[3:]):  # otherwise only some pipes wait; then what is in flight counts as not over
                 core.seat.over(name for name, waits in zip(LISTS, flags, strict=False) if waits)
             note(core, row, HOW_WAITS | HOW_PIPE * sum(bool(flag) << n for n, flag in enumerate(flags)))
@@ -640,7 +623,6 @@ class Screen(Observer):
 
     def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
         """Take note that an instruction of Python on *core* may be in no order with what is not over, on bytes of *allocation*."""
-        assert core.seat is not None
         if self.windows is None:
             self.clashed = True
             raise Suspicion

@@ -202,12 +202,7 @@ class _Before:
 
 
 def screening_of(
-    request: "Request",
-    board: Board,
-    watching: Sequence[Observer],
-    *,
-    counted: bool,
-    drawn: bool,
+    request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
 ) -> Screening | None:
     """Return how C runs a launch for those who are *watching*; None where it does not.
 
@@ -248,9 +243,7 @@ def worth_a_compiler(request: "Request") -> bool:
 
 
 def _worth(request: "Request") -> bool:
-    if request.kernel.native in _long:
-        return True
-    return bytes_given(request) >= LARGE
+    return request.kernel.native in _long or bytes_given(request) >= LARGE
 
 
 def note_watched(session: "Session") -> None:
@@ -322,10 +315,8 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
         loaded.beside = True
         return session.beside(loaded, own, (own,)), own
 
-    groups = functools.partial(
-        threads.every_so_many, many, threads.groups_of(session.request, session.board.arch)
-    )
-    parts = threads.Threads(session, many, part, groups).run()
+    groups = threads.groups_of(session.request, session.board.arch)
+    parts = threads.Threads(session, many, part, lambda place: range(place, groups, many)).run()
     if parts is None or not apart(
         np.concatenate([_touched(screen, own, n) for n, (_, own) in enumerate(parts)])
     ):
@@ -390,7 +381,6 @@ class RowWatch:
             ahead = [BLOCKING[pipe], "STORES"] if pipe in BLOCKING else ["IO", "MOVE"]
             self._in_order(ahead, reads, writes)
             if pipe in BLOCKING:
-                assert self._core.seat is not None
                 self._core.seat.over((pipe.name, "COMPUTE", "SCALAR"))
             elif self._core.flies:
                 self._keep("COMPUTE", reads, writes)
@@ -422,7 +412,6 @@ class RowWatch:
     # -- on the core -----------------------------------------------------------------------------
 
     def _spans(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
-        assert self._core.seat is not None
         words = self._core.seat.span_words()
         return words[:SPAN_LISTS], words[SPAN_LISTS:SPAN_WORDS].reshape(SPAN_LISTS, MOST_SPANS, 4)
 

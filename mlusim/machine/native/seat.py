@@ -114,11 +114,6 @@ class Seat:
         self.flights = (layout.Flight * FIRST_FLIGHTS)()
         self.most_flights = FIRST_FLIGHTS
         self.given, self.places = WordBuffer(), WordBuffer()
-        self._spans: np.ndarray[Any, Any] | None = None
-        self._window: np.ndarray[Any, Any] | None = None
-        self._cell_flags: np.ndarray[Any, Any] | None = None
-        self._parts: np.ndarray[Any, Any] | None = None
-        self._written: np.ndarray[Any, Any] | None = None  # addresses of records, by number of allocation
         self.asked = self.bytes[ASKED:][:24].cast("q")  # why C calls, and two numbers that say more
         self._up = self._call
         self._describe()
@@ -149,13 +144,8 @@ class Seat:
     def place(self, place: TaskPlace) -> None:
         """Let the built-in variables be those of the task of *place*."""
         own = self.built_in
-        own[TASK_ID], own[X], own[Y], own[Z], own[CORE_ID] = (
-            place.task,
-            place.task_x,
-            place.task_y,
-            place.task_z,
-            place.core_id,
-        )
+        own[TASK_ID], own[CORE_ID] = place.task, place.core_id
+        own[X], own[Y], own[Z] = place.task_x, place.task_y, place.task_z
 
     def copy(self, other: "Seat", moved: Sequence[int], lines: int, spare: int) -> None:
         """Be as *other* is, before a task begins, but for the buffers and where lines are counted; the bytes of allocations lie so many further on."""
@@ -200,12 +190,8 @@ class Seat:
         counted = allocation.declared.counted
         flags = allocation.space.number | allocation.writable << 32 | counted.number << 48
         words, at = self.words, WORDS * number
-        words[at], words[at + 1], words[at + 2], words[at + 3] = (
-            raw,
-            allocation.nbytes,
-            allocation.address,
-            flags,
-        )
+        words[at], words[at + 1] = raw, allocation.nbytes
+        words[at + 2], words[at + 3] = allocation.address, flags
 
     def look_at(self, number: int, flags: int, key: int) -> None:
         """Write down where a screen finds what it knows of allocation *number*: the address of its flags, its key."""
@@ -229,17 +215,35 @@ class Seat:
         """Return the bytes that copies in C took from allocation *number*."""
         return self.words[WORDS * number + READ]
 
+    # Room that a screen asks for.
+
+    @functools.cached_property
+    def _spans(self) -> "np.ndarray[Any, Any]":
+        return _pages(SPAN_BYTES)
+
+    @functools.cached_property
+    def _window(self) -> "np.ndarray[Any, Any]":
+        return _pages(WINDOW.itemsize).view(WINDOW)
+
+    @functools.cached_property
+    def _cell_flags(self) -> "np.ndarray[Any, Any]":
+        return _pages(layout.CELL_BYTES)
+
+    @functools.cached_property
+    def _parts(self) -> "np.ndarray[Any, Any]":
+        return _pages(PARTS_BYTES)
+
+    @functools.cached_property
+    def _written(self) -> "np.ndarray[Any, Any]":
+        return _pages(8 * ALLOCATIONS).view(np.int64)  # addresses of records, by number of allocation
+
     def spans(self, stores: int, *, windows: bool) -> int:
         """Return the address of the room for what is not over yet, with nothing in it; *stores* is that of the stores of the launch.
 
         With *windows* there is room for `window`, too.
         """
-        if self._spans is None:
-            self._spans = _pages(SPAN_BYTES)
         window = 0
         if windows:
-            if self._window is None:
-                self._window = _pages(WINDOW.itemsize).view(WINDOW)
             self._window.view(np.int64)[:WINDOW_HEAD] = 0
             window = _where(self._window)
         self._spans[: 8 * SPAN_LISTS] = 0
@@ -249,51 +253,40 @@ class Seat:
     @property
     def keeps_window(self) -> bool:
         """Return whether the core keeps what it does between two waits for all."""
-        return self._spans is not None and bool(self._spans.view(np.int64)[-1])
+        return bool(self._spans.view(np.int64)[-1])
 
     @property
     def window(self) -> "np.void":
         """The work of the core since it waited for all, which C may keep (`engine.native.screen.WINDOW`)."""
-        assert self._window is not None
         window: np.void = self._window[0]
         return window
 
     def parts(self) -> int:
         """Return the address of the room for the parts of on-chip arrays, with nothing in it."""
-        if self._parts is None:
-            self._parts = _pages(PARTS_BYTES)
         self._parts[: 8 * HEAD_WORDS] = 0
         self._parts[-4 * sum(most for _, _, most in PARTS) :] = 0
         return _where(self._parts)
 
     def knows(self, known: int, first: "np.ndarray[Any, Any]", choices: "np.ndarray[Any, Any]") -> None:
         """Let C follow which part wrote each byte: *known* rows, the *first* of its *choices* for each."""
-        assert self._parts is not None
-        if self._written is None:
-            self._written = _pages(8 * ALLOCATIONS).view(np.int64)
         words = known, _where(first), _where(choices), _where(self._written)
         self._parts[8 * KNOWN :][: 8 * len(words)].view(np.int64)[:] = words
 
     def record(self, number: int, table: "np.ndarray[Any, Any]") -> None:
         """Write down where the record of the bytes of allocation *number* is."""
-        if self._written is None:
-            self._written = _pages(8 * ALLOCATIONS).view(np.int64)
         self._written[number] = _where(table)
 
     def overwritten(self) -> dict[str, int]:
         """Return what C reads of bytes that another part wrote, by `PART_WORDS`."""
-        assert self._parts is not None
         words = self._parts[8 * KNOWN : 8 * HEAD_WORDS].view(np.int64).tolist()
         return dict(zip(PART_WORDS, words, strict=False))
 
     def span_words(self) -> "np.ndarray[Any, Any]":
         """Return what is not over yet, as words: a number for each list, and its spans."""
-        assert self._spans is not None
         return self._spans.view(np.int64)
 
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was room for all, and copies of the tables that are in the room for parts."""
-        assert self._parts is not None
         *many, short = self._parts[: 8 * KNOWN].view(np.int64).tolist()
         found, at = [], 8 * HEAD_WORDS
         for (_, kind, most), n in zip(PARTS, many, strict=True):
@@ -308,15 +301,12 @@ class Seat:
 
     def over(self, lists: Iterable[str]) -> None:
         """Forget what is in *lists* (`engine.native.screen.LISTS`)."""
-        assert self._spans is not None
         for name in lists:
             at = 8 * LISTS.index(name)
             self._spans[at : at + 8] = 0
 
     def cell_flags(self) -> int:
         """Return the address of the flags of variables that have an address."""
-        if self._cell_flags is None:
-            self._cell_flags = _pages(layout.CELL_BYTES)
         return _where(self._cell_flags)
 
     def variable(self, number: int) -> tuple[int, int, int]:
@@ -341,16 +331,14 @@ class Seat:
         self.c.flights, self.c.most_flights = self.flights_at, self.most_flights
 
 
-@functools.cache
-def _kept() -> list[Seat]:
-    """Return the seats of cores that have ended, for the next ones of any launch of the process."""
-    return []
+_kept: list[Seat] = []
+"""The seats of cores that have ended, for the next ones of any launch of the process."""
 
 
 def taken() -> Seat:
     """Return a seat for a core that begins; no allocation is described in it but that of the null pointer."""
     try:
-        return _kept().pop()
+        return _kept.pop()
     except IndexError:
         return Seat()
 
@@ -358,19 +346,13 @@ def taken() -> Seat:
 def give(seat: Seat) -> None:
     """Take the seat of a core that has ended back."""
     seat.called = None
-    kept = _kept()
-    if len(kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
-        kept.append(seat)
-
-
-@functools.cache
-def _rows() -> int:
-    return len(ISA)
+    if len(_kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
+        _kept.append(seat)
 
 
 def shared_counters() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
     """Return the counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
-    rows = _rows()
+    rows = len(ISA)
     made = layout.words_type(2 * rows)()
     at, counts = ctypes.addressof(made), memoryview(made).cast("B").cast("q")
     return (at, at + 8 * rows), (counts[:rows], counts[rows:])

@@ -89,11 +89,6 @@ def groups_of(request: "Request", arch: Arch) -> int:
     return x * y * z // max(1, request.kind.unions * arch.cores_per_cluster)
 
 
-def every_so_many(many: int, groups: int, place: int) -> Iterable[int]:
-    """Return the numbers of every *many*-th of so many *groups*, from that at *place* on."""
-    return range(place, groups, many)
-
-
 class Threads(Generic[Noted]):
     """The *many* threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it.
 

@@ -37,14 +37,7 @@ if TYPE_CHECKING:
 
 
 # By the numbers that scalars.h gives FAULT_CELLS and those behind it.
-FAULTS: tuple[Callable[..., Fault], ...] = (
-    too_deep,
-    by_zero,
-    too_deep,
-    beyond,
-    no_number,
-    no_class,
-)
+FAULTS: tuple[Callable[..., Fault], ...] = (too_deep, by_zero, too_deep, beyond, no_number, no_class)
 MASK = (1 << 64) - 1
 SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
 _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}  # "": an array of a function, on its stack
@@ -106,10 +99,7 @@ class BangForm:
         plan = self._plan()
         self._refuse(arch, plan)
         c = ProgramRendering(
-            arch,
-            pointed={symbol: n for n, symbol in enumerate(plan.pointed)},
-            mode=mode,
-            covered=covered,
+            arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, mode=mode, covered=covered
         )
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         variables = [(part, v) for part in plan.parts for v in _variables(part)]

@@ -198,13 +198,7 @@ def checked_conversion(
 
 
 def arithmetic_of(
-    op: str,
-    left: ast.expr,
-    right: ast.expr,
-    kind: t.Arithmetic,
-    a: Range,
-    c: Range,
-    rule: str | None = None,
+    op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range, rule: str | None = None
 ) -> ast.expr:
     """``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *rule* is that of a loop's step."""
     if kind.kind == "float":
