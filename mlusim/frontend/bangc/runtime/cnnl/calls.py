@@ -1,6 +1,5 @@
 """The stand-ins by the names that programs have for them."""
 
-import functools
 from collections.abc import Callable, Iterator, Mapping
 
 from mlusim.frontend.bangc.runtime.cnnl import elements, layers, pictures
@@ -134,4 +133,4 @@ def calls(driver: StandInDevice) -> Iterator[tuple[str, Callable[..., int]]]:
     for name, function in _PLAIN.items():
         yield f"cnnl{name}", function
     for name, function in _ON_TENSORS.items():
-        yield f"cnnl{name}", functools.partial(function, driver)
+        yield f"cnnl{name}", lambda _handle, *given, function=function: function(driver, *given)

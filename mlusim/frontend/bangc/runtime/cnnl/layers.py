@@ -6,46 +6,42 @@ import numpy as np
 from attrs import define
 
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc.runtime.cnnl import tensors
 from mlusim.frontend.bangc.runtime.cnnl.elements import put
-from mlusim.frontend.bangc.runtime.cnnl.tensors import Argument, Array, StandInDevice, dtype_of, store, values
-
-
-def _wide(desc: object, pointer: object) -> Array:
-    return values(desc, pointer).astype(np.float64)  # a sum of halves would lose what is added
+from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
+    Array,
+    Descriptor,
+    StandInDevice,
+    doubles,
+    dtype_of,
+    numbers,
+    store,
+)
 
 
 def _or(desc: object, pointer: object, other: float) -> Any:
     """Return a tensor that may be absent."""
-    return _wide(desc, pointer) if pointer else other
+    return doubles(desc, pointer) if pointer else other
 
 
 def _rows(array: Array) -> Array:
     return array.reshape(-1, array.shape[-1])
 
 
-def stats(
-    driver: StandInDevice,
-    _handle: object,
-    x_desc: object,
-    x: object,
-    _work: object,
-    _size: int,
-    *given: object,
-) -> int:
+def stats(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlSyncBatchNormStats_v2``: mean and ``1 / sqrt(variance + eps)`` of each channel."""
-    eps, mean_desc, mean, invstd_desc, invstd = given
-    rows = _rows(_wide(x_desc, x))
+    x_desc, x, _work, _size, eps, mean_desc, mean, invstd_desc, invstd = given
+    rows = _rows(doubles(x_desc, x))
     store(driver, mean_desc, mean, rows.mean(0))
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(rows.var(0) + eps))
 
 
-def gather_stats(driver: StandInDevice, _handle: Argument, *given: Argument) -> int:
+def gather_stats(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlSyncBatchNormGatherStatsWithCounts``: statistics of all devices, of theirs and how many each counted."""
     means_desc, means, invstds_desc, invstds, running_desc, running, spread_desc, spread = given[:8]
     momentum, eps, counts_desc, counts, mean_desc, mean, invstd_desc, invstd = given[8:]
-    each, often = _wide(means_desc, means), _wide(counts_desc, counts).reshape(-1, 1)
-    variances = _wide(invstds_desc, invstds) ** -2.0 - eps  # back from 1 / sqrt(variance + eps)
+    each, often = doubles(means_desc, means), doubles(counts_desc, counts).reshape(-1, 1)
+    variances = doubles(invstds_desc, invstds) ** -2.0 - eps  # back from 1 / sqrt(variance + eps)
     total = often.sum()
     middle = (often * each).sum(0) / total
     # Around the mean of all: each device's variance and the square of how far its mean is from that.
@@ -55,30 +51,30 @@ def gather_stats(driver: StandInDevice, _handle: Argument, *given: Argument) -> 
         (spread_desc, spread, squares / (total - 1)),  # unbiased, as frameworks keep it
     ):
         if pointer:
-            store(driver, desc, pointer, (1 - momentum) * _wide(desc, pointer) + momentum * now)
+            store(driver, desc, pointer, (1 - momentum) * doubles(desc, pointer) + momentum * now)
     store(driver, mean_desc, mean, middle)
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(squares / total + eps))
 
 
-def elemt(driver: StandInDevice, _handle: object, *given: object) -> int:
+def elemt(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlSyncBatchNormElemt``: ``(x - mean) * invstd * filter + bias``; the last two may be absent."""
     x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_, bias_desc, bias, y_desc, y = given
-    result = (_wide(x_desc, x) - _wide(mean_desc, mean)) * _wide(invstd_desc, invstd)
+    result = (doubles(x_desc, x) - doubles(mean_desc, mean)) * doubles(invstd_desc, invstd)
     return store(driver, y_desc, y, result * _or(filter_desc, filter_, 1) + _or(bias_desc, bias, 0))
 
 
-def backward_reduce(driver: StandInDevice, _handle: object, *given: object) -> int:
+def backward_reduce(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlSyncBatchnormBackwardReduce_v2``: sums of the gradient, alone and times ``x - mean``; what is wanted of them."""
     dz_desc, dz, x_desc, x, mean_desc, mean, invstd_desc, invstd, _work, _size = given[:10]
     dfilter_desc, dfilter, dbias_desc, dbias, sum_desc, sum_dy, product_desc, product = given[10:18]
     of_input, of_filter, of_bias = given[18:]
-    gradient = _wide(dz_desc, dz)
+    gradient = doubles(dz_desc, dz)
     plain = _rows(gradient).sum(0)
-    times = _rows(gradient * (_wide(x_desc, x) - _wide(mean_desc, mean))).sum(0)
+    times = _rows(gradient * (doubles(x_desc, x) - doubles(mean_desc, mean))).sum(0)
     for wanted, desc, pointer, result in (
         (of_input, sum_desc, sum_dy, plain),
         (of_input, product_desc, product, times),
-        (of_filter, dfilter_desc, dfilter, times * _wide(invstd_desc, invstd)),
+        (of_filter, dfilter_desc, dfilter, times * doubles(invstd_desc, invstd)),
         (of_bias, dbias_desc, dbias, plain),
     ):
         if wanted and pointer:
@@ -86,15 +82,15 @@ def backward_reduce(driver: StandInDevice, _handle: object, *given: object) -> i
     return 0
 
 
-def backward_elemt(driver: StandInDevice, _handle: object, *given: object) -> int:
+def backward_elemt(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlSyncBatchNormBackwardElemt`` and its ``V2``: the gradient of x, of means or of sums with counts."""
     dy_desc, dy, x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_ = given[:10]
     plain_desc, plain, times_desc, times, *counts, dx_desc, dx = given[10:]
-    total = _wide(*counts).sum() if counts else 1.0  # without counts they are means
-    scale = _wide(invstd_desc, invstd)
-    slope = _wide(times_desc, times) / total * scale**2
-    centred = _wide(dy_desc, dy) - _wide(plain_desc, plain) / total
-    result = centred - (_wide(x_desc, x) - _wide(mean_desc, mean)) * slope
+    total = doubles(*counts).sum() if counts else 1.0  # without counts they are means
+    scale = doubles(invstd_desc, invstd)
+    slope = doubles(times_desc, times) / total * scale**2
+    centred = doubles(dy_desc, dy) - doubles(plain_desc, plain) / total
+    result = centred - (doubles(x_desc, x) - doubles(mean_desc, mean)) * slope
     return store(driver, dx_desc, dx, result * scale * _or(filter_desc, filter_, 1))
 
 
@@ -114,23 +110,14 @@ class _Sequence:
     dims: list[int]
 
 
-def set_gru(
-    desc: tensors.Descriptor,
-    algo: int,
-    mode: int,
-    direction: int,
-    _order: int,
-    gates: object,
-    new: object,
-    *given: object,
-) -> int:
+def set_gru(desc: Descriptor, *given: Argument) -> int:
     """``cnnlSetGruDescriptor_v2``.  Raises `Unsupported` for what no public program shows: other modes, activations, clips."""
-    _layout, _dtype, biased, *rest, layers = given
+    algo, mode, direction, _order, gates, new, _layout, _dtype, biased, *rest, layers = given
     if mode != 1 or direction != 0 or any(one is not None for one in rest):
         raise Unsupported(
             "the stand-in of a GRU takes CNNL_GRU_MODE_V2, CNNL_GRU_FORWARD and null pointers behind the bias only"
         )
-    if tensors.numbers(gates, 1) != [_SIGMOID] or tensors.numbers(new, 1) != [_TANH]:
+    if numbers(gates, 1) != [_SIGMOID] or numbers(new, 1) != [_TANH]:
         raise Unsupported(
             "the stand-in of a GRU takes a sigmoid for the gates and a tanh for the new state only"
         )
@@ -138,80 +125,51 @@ def set_gru(
     return 0
 
 
-def set_sequence(
-    desc: tensors.Descriptor, layout: int, dtype: int, rank: int, dims: object, *given: object
-) -> int:
+def set_sequence(desc: Descriptor, *given: Argument) -> int:
     """``cnnlSetSeqDataDescriptor``: three axes, sequences of equal lengths."""
-    count, lengths, _fill = given
+    layout, dtype, rank, dims, count, lengths, _fill = given
     if layout not in (_NTC, _TNC) or rank != 3 or count or lengths is not None:
         raise Unsupported(
             "the stand-ins take sequences in the layouts NTC and TNC only, without lengths of their own"
         )
-    desc.values.update(layout=layout, tensor=_Sequence(3, dtype, tensors.numbers(dims, 3)))
+    desc.values.update(layout=layout, tensor=_Sequence(3, dtype, numbers(dims, 3)))
     return 0
 
 
-def gru(
-    driver: tensors.StandInDevice,
-    _handle: tensors.Argument,
-    desc: tensors.Descriptor,
-    *given: tensors.Argument,
-) -> int:
+def gru(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlGru_v2``: for each layer filters and biases of r, z and n, of the input and then of the state.
 
     Numbers are in double precision, and rounded where they are stored: no accumulation order of the closed library is known.
     """
-    (
-        first,
-        second,
-        x_seq,
-        x,
-        h_desc,
-        h,
-        third,
-        fourth,
-        w_descs,
-        w,
-        b_descs,
-        b,
-        _work,
-        _size,
-        y_seq,
-        y,
-        end_desc,
-        end,
-    ) = given
+    desc, first, second, x_seq, x, h_desc, h, third, fourth, *rest = given
+    w_descs, w, b_descs, b, _work, _size, y_seq, y, end_desc, end = rest
     if any(one is not None for one in (first, second, third, fourth)):
         raise Unsupported(
             "the stand-in of a GRU takes null pointers only behind its descriptor and behind the first state"
         )
-    steps = _in_time(x_seq, tensors.values(x_seq.values["tensor"], x).astype(np.float64))
-    states = tensors.values(h_desc, h).astype(np.float64)  # layers, directions, sequences, channels
+    steps = _in_time(x_seq, doubles(x_seq.values["tensor"], x))
+    states = doubles(h_desc, h)  # layers, directions, sequences, channels
     ends = states.copy()
     for layer in range(desc.values["layers"]):
         which = range(2 * _GATES * layer, 2 * _GATES * (layer + 1))
-        filters = [tensors.values(w_descs[n], w[n]).astype(np.float64) for n in which]
+        filters = [doubles(w_descs[n], w[n]) for n in which]
         biases = [
-            tensors.values(b_descs[n], b[n]).astype(np.float64).reshape(-1)
-            if desc.values["biased"]
-            else np.zeros(len(filters[0]))
+            doubles(b_descs[n], b[n]).reshape(-1) if desc.values["biased"] else np.zeros(len(filters[0]))
             for n in which
         ]
         steps = _layer(steps, states[layer, 0], filters, biases)
         ends[layer, 0] = steps[-1]
     if end:
-        tensors.store(driver, end_desc, end, ends)
-    return tensors.store(driver, y_seq.values["tensor"], y, _in_time(y_seq, steps))
+        store(driver, end_desc, end, ends)
+    return store(driver, y_seq.values["tensor"], y, _in_time(y_seq, steps))
 
 
-def _in_time(desc: tensors.Descriptor, array: tensors.Array) -> tensors.Array:
+def _in_time(desc: Descriptor, array: Array) -> Array:
     """Swap the axes of a sequence where the first is not that of time."""
     return array.swapaxes(0, 1) if desc.values["layout"] == _NTC else array
 
 
-def _layer(
-    steps: tensors.Array, state: tensors.Array, filters: list[tensors.Array], biases: list[tensors.Array]
-) -> tensors.Array:
+def _layer(steps: Array, state: Array, filters: list[Array], biases: list[Array]) -> Array:
     """Return the states of one layer behind each step."""
     given = [steps @ filters[gate].T + biases[gate] for gate in range(_GATES)]
     result = np.empty((*steps.shape[:2], state.shape[-1]))

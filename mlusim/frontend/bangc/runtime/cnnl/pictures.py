@@ -7,8 +7,20 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc.runtime.cnnl import tensors
 from mlusim.frontend.bangc.runtime.cnnl.elements import put
+from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Argument,
+    Array,
+    Descriptor,
+    StandInDevice,
+    doubles,
+    dtype_of,
+    numbers,
+    scalar,
+    shape_of,
+    store,
+    values,
+)
 
 _NCHW, _NHWC = 0, 1  # of cnnlTensorLayout_t
 _MAX, _WITH_PADDING, _WITHOUT_PADDING = range(3)  # of cnnlPoolingMode_t
@@ -23,16 +35,14 @@ class _Window:
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
 
-    def padded(self, picture: tensors.Array, fill: float) -> tensors.Array:
+    def padded(self, picture: Array, fill: float) -> Array:
         """Return pictures, channels last, with *fill* around them."""
         top, bottom, left, right = self.pad
         if not any(self.pad):
             return picture
         return np.pad(picture, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
 
-    def taps(
-        self, picture: tensors.Array, rows: int, columns: int
-    ) -> Iterator[tuple[int, int, tensors.Array]]:
+    def taps(self, picture: Array, rows: int, columns: int) -> Iterator[tuple[int, int, Array]]:
         """Yield for each place of the window its row and column, and what it sees of padded pictures.
 
         Raises `Unsupported` for more results than there are places of the window.
@@ -52,7 +62,7 @@ class _Window:
                 yield y, x, picture[:, top : bottom : self.stride[0], left : right : self.stride[1]]
 
 
-def _pictures(desc: tensors.Argument, array: tensors.Array) -> tensors.Array:
+def _pictures(desc: Argument, array: Array) -> Array:
     """View a tensor with its channels last.  Raises `Unsupported` for other tensors than four axes in NCHW or NHWC."""
     if int(desc.dim) != 4 or int(desc.layout) not in (_NCHW, _NHWC):
         raise Unsupported("a stand-in of cnnl takes pictures of four axes, in the layout NCHW or NHWC")
@@ -60,46 +70,31 @@ def _pictures(desc: tensors.Argument, array: tensors.Array) -> tensors.Array:
 
 
 def _scaled(
-    driver: tensors.StandInDevice,
-    result: tensors.Array,
-    alpha: object,
-    beta: object,
-    desc: tensors.Argument,
-    y: tensors.Argument,
+    driver: StandInDevice, result: Array, alpha: object, beta: object, desc: Argument, y: Argument
 ) -> int:
     """Store ``alpha * result + beta * y``: pictures with channels last, in the layout of the output."""
-    if alpha is not None and tensors.scalar(alpha) != 1:
-        result = result * tensors.scalar(alpha)
-    if beta is not None and tensors.scalar(beta):
-        result = result + tensors.scalar(beta) * _pictures(desc, tensors.values(desc, y))
-    return tensors.store(
-        driver, desc, y, result.transpose(0, 3, 1, 2) if int(desc.layout) == _NCHW else result
-    )
+    if alpha is not None and scalar(alpha) != 1:
+        result = result * scalar(alpha)
+    if beta is not None and scalar(beta):
+        result = result + scalar(beta) * _pictures(desc, values(desc, y))
+    return store(driver, desc, y, result.transpose(0, 3, 1, 2) if int(desc.layout) == _NCHW else result)
 
 
-def set_pooling(desc: tensors.Descriptor, mode: int, propagates: int, *given: tensors.Argument) -> int:
+def set_pooling(desc: Descriptor, *given: Argument) -> int:
     """``cnnlSetPooling2dDescriptor_v2``: the window, paddings of the four sides, strides, dilations."""
-    height, width, top, bottom, left, right, *steps = map(int, given[:10])
+    mode, propagates, height, width, top, bottom, left, right, *steps = map(int, given[:12])
     window = _Window((height, width), (top, bottom, left, right), tuple(steps[:2]), tuple(steps[2:]))
     desc.values.update(mode=mode, propagates=propagates, window=window)
     return 0
 
 
-def pool(
-    driver: tensors.StandInDevice,
-    _handle: object,
-    desc: tensors.Descriptor,
-    alpha: object,
-    x_desc: object,
-    x: object,
-    *given: object,
-) -> int:
+def pool(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlPoolingForward_v2``: the largest or the mean of each window; sums in double precision, rounded once."""
-    beta, _extra, y_desc, y, *_work = given
+    desc, alpha, x_desc, x, beta, _extra, y_desc, y, *_work = given
     mode, window = desc.values["mode"], desc.values["window"]
-    pictures = _pictures(x_desc, tensors.values(x_desc, x))
+    pictures = _pictures(x_desc, values(x_desc, x))
     # For the shape alone: one byte is seen under all of it.
-    shape = _pictures(y_desc, np.broadcast_to(np.int8(0), tensors.shape_of(y_desc))).shape
+    shape = _pictures(y_desc, np.broadcast_to(np.int8(0), shape_of(y_desc))).shape
     if mode == _MAX:
         larger: Any = np.maximum if desc.values["propagates"] else np.fmax  # fmax leaves NaN out
         result = np.full(shape, -np.inf)
@@ -117,46 +112,30 @@ def pool(
     return _scaled(driver, result, alpha, beta, y_desc, y)
 
 
-def set_convolution(
-    desc: tensors.Descriptor,
-    rank: int,
-    pad: object,
-    stride: object,
-    dilation: object,
-    groups: int,
-    _dtype: int,
-) -> int:
+def set_convolution(desc: Descriptor, *given: Argument) -> int:
     """``cnnlSetConvolutionDescriptor``: paddings are of the top, the bottom, the left and the right."""
+    rank, pad, stride, dilation, groups, _dtype = given
     if rank != 4:
         raise Unsupported(f"the stand-in of a convolution takes tensors of 4 axes, not of {rank}")
     desc.values.update(
-        pad=tuple(tensors.numbers(pad, 4)),
-        stride=tuple(tensors.numbers(stride, 2)),
-        dilation=tuple(tensors.numbers(dilation, 2)),
+        pad=tuple(numbers(pad, 4)),
+        stride=tuple(numbers(stride, 2)),
+        dilation=tuple(numbers(dilation, 2)),
         groups=groups,
     )
     return 0
 
 
-def convolve(
-    driver: tensors.StandInDevice,
-    _handle: object,
-    desc: tensors.Descriptor,
-    _algo: int,
-    alpha: object,
-    *given: object,
-) -> int:
+def convolve(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlConvolutionForward``: sums in double precision, rounded once."""
-    x_desc, x, w_desc, w, bias_desc, bias, _work, _size, beta, y_desc, y = given
+    desc, _algo, alpha, x_desc, x, w_desc, w, bias_desc, bias, _work, _size, beta, y_desc, y = given
     pictures, filters = (
-        _pictures(x_desc, tensors.values(x_desc, x)),
-        _pictures(w_desc, tensors.values(w_desc, w)).astype(np.float64),
+        _pictures(x_desc, values(x_desc, x)),
+        _pictures(w_desc, values(w_desc, w)).astype(np.float64),
     )
     set_, groups = desc.values, desc.values["groups"]
     window = _Window(filters.shape[1:3], set_["pad"], set_["stride"], set_["dilation"])
-    number, rows, columns, channels = _pictures(
-        y_desc, np.broadcast_to(np.int8(0), tensors.shape_of(y_desc))
-    ).shape
+    number, rows, columns, channels = _pictures(y_desc, np.broadcast_to(np.int8(0), shape_of(y_desc))).shape
     each, own = filters.shape[3], channels // groups
     if filters.shape[0] != channels or each * groups != pictures.shape[3] or own * groups != channels:
         raise Unsupported(
@@ -165,7 +144,7 @@ def convolve(
         )
     result = np.zeros((number, rows, columns, channels))
     if bias:
-        result += tensors.values(bias_desc, bias).reshape(-1)
+        result += values(bias_desc, bias).reshape(-1)
     for n in range(number):  # one picture at a time: doubles of all would take eight times their memory
         for v, u, seen in window.taps(
             window.padded(pictures[n : n + 1].astype(np.float64), 0), rows, columns
@@ -183,20 +162,14 @@ def convolve(
 # of data and of weights.
 
 
-def set_deformed(
-    desc: tensors.Descriptor,
-    rank: int,
-    pad: object,
-    stride: object,
-    dilation: object,
-    *given: tensors.Argument,
-) -> int:
+def set_deformed(desc: Descriptor, *given: Argument) -> int:
     """``cnnlSetDCNDescriptor``: paddings are of the top, the bottom, the left and the right."""
+    rank, pad, stride, dilation, deformable, convolution, *_rest = given
     axes = rank - 2
-    groups = {"deformable": int(given[0]), "convolution": int(given[1])}
-    steps = {"stride": tensors.numbers(stride, axes), "dilation": tensors.numbers(dilation, axes)}
+    groups = {"deformable": int(deformable), "convolution": int(convolution)}
+    steps = {"stride": numbers(stride, axes), "dilation": numbers(dilation, axes)}
     # Of the top and the left: the output's sizes say the rest.
-    desc.values.update(pad=tensors.numbers(pad, 2 * axes)[::2], **steps, **groups)
+    desc.values.update(pad=numbers(pad, 2 * axes)[::2], **steps, **groups)
     return 0
 
 
@@ -208,10 +181,10 @@ class _Tap:
     channels: slice
     number: int  # among the taps of all groups
     # Row, column, weight, slopes along both axes.
-    corners: list[tuple[tensors.Array, tensors.Array, tensors.Array, tensors.Array, tensors.Array]]
-    mask: tensors.Argument
+    corners: list[tuple[Array, Array, Array, Array, Array]]
+    mask: Argument
 
-    def read(self, picture: tensors.Array, which: int) -> tensors.Array:
+    def read(self, picture: Array, which: int) -> Array:
         """Return the sum of the pixels, each times its weight (2) or a slope (3, 4)."""
         first = np.arange(len(picture))[:, None, None]
         near = (picture[first, c[0], c[1], self.channels] * c[which][..., None] for c in self.corners)
@@ -219,9 +192,7 @@ class _Tap:
         return np.asarray(found)
 
 
-def _corners(
-    row: tensors.Array, column: tensors.Array, shape: tuple[int, int]
-) -> Iterator[tuple[tensors.Array, ...]]:
+def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tuple[Array, ...]]:
     """Yield the four pixels around each place; those outside weigh nothing."""
     height, width = shape
     top, left = np.floor(row).astype(np.int64), np.floor(column).astype(np.int64)
@@ -237,11 +208,7 @@ def _corners(
 
 
 def _taps(
-    desc: tensors.Descriptor,
-    picture: tensors.Array,
-    offset: tensors.Array,
-    mask: tensors.Argument,
-    kernel: tuple[int, int],
+    desc: Descriptor, picture: Array, offset: Array, mask: Argument, kernel: tuple[int, int]
 ) -> Iterator[_Tap]:
     groups, (high, wide) = desc.values["deformable"], kernel
     part = picture.shape[-1] // groups
@@ -260,10 +227,7 @@ def _taps(
 
 def _given(*pairs: object) -> list[Any]:
     """Return the tensors in double precision; None for one that is absent."""
-    return [
-        tensors.values(d, p).astype(np.float64) if p else None
-        for d, p in zip(pairs[::2], pairs[1::2], strict=True)
-    ]
+    return [doubles(d, p) if p else None for d, p in zip(pairs[::2], pairs[1::2], strict=True)]
 
 
 def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[slice, slice, slice]]:
@@ -277,27 +241,25 @@ def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[
             yield made, slice(low - group * each, high - group * each), slice(low - start, high - start)
 
 
-def convolve_deformed(
-    driver: tensors.StandInDevice, _handle: object, desc: tensors.Descriptor, *given: object
-) -> int:
+def convolve_deformed(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlDCNForward``; mask and bias may be absent."""
-    picture, offset, mask, weight, bias = _given(*given[:10])
-    _work, _size, out_desc, out = given[10:]
+    desc, *rest = given
+    picture, offset, mask, weight, bias = _given(*rest[:10])
+    _work, _size, out_desc, out = rest[10:]
     outputs, high, wide, _ = weight.shape
     result = np.zeros((*offset.shape[:3], outputs)) + (0 if bias is None else bias)
     for tap in _taps(desc, picture, offset, mask, (high, wide)):
         read = tap.read(picture, 2) * tap.mask
         for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
             result[..., made] += read[..., own] @ weight[made, tap.at[0], tap.at[1], inner].T
-    return tensors.store(driver, out_desc, out, result)
+    return store(driver, out_desc, out, result)
 
 
-def deformed_data_gradient(
-    driver: tensors.StandInDevice, _handle: object, desc: tensors.Descriptor, *given: object
-) -> int:
+def deformed_data_gradient(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlDCNBackwardData``: the gradients of the picture, the offsets and the mask."""
-    picture, offset, mask, weight, grad = _given(*given[:10])
-    _work, _size, *results = given[10:]
+    desc, *rest = given
+    picture, offset, mask, weight, grad = _given(*rest[:10])
+    _work, _size, *results = rest[10:]
     found = [np.zeros_like(picture), np.zeros_like(offset), None if mask is None else np.zeros_like(mask)]
     outputs, high, wide, _ = weight.shape
     for tap in _taps(desc, picture, offset, mask, (high, wide)):
@@ -315,26 +277,25 @@ def deformed_data_gradient(
             np.add.at(found[0][..., tap.channels], (first, row, column), back * share[..., None])
     for n, result in enumerate(found):
         if result is not None and results[2 * n + 1]:
-            tensors.store(driver, results[2 * n], results[2 * n + 1], result)
+            store(driver, results[2 * n], results[2 * n + 1], result)
     return 0
 
 
-def deformed_weight_gradient(
-    driver: tensors.StandInDevice, _handle: object, desc: tensors.Descriptor, *given: object
-) -> int:
+def deformed_weight_gradient(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlDCNBackwardWeight``: the gradients of the filters and of the bias."""
-    picture, offset, mask, grad = _given(*given[:8])
-    _work, _size, weight_desc, weight, bias_desc, bias = given[8:]
-    result = np.zeros(tensors.shape_of(weight_desc))
-    outputs, high, wide, _ = tensors.shape_of(weight_desc)
+    desc, *rest = given
+    picture, offset, mask, grad = _given(*rest[:8])
+    _work, _size, weight_desc, weight, bias_desc, bias = rest[8:]
+    result = np.zeros(shape_of(weight_desc))
+    outputs, high, wide, _ = shape_of(weight_desc)
     for tap in _taps(desc, picture, offset, mask, (high, wide)):
         read = tap.read(picture, 2) * tap.mask
         for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
             flat = grad[..., made].reshape(-1, made.stop - made.start)
             result[made, tap.at[0], tap.at[1], inner] += flat.T @ read[..., own].reshape(len(flat), -1)
     if bias:
-        put(driver, bias, grad.sum((0, 1, 2)).astype(tensors.dtype_of(bias_desc)))
-    return tensors.store(driver, weight_desc, weight, result)
+        put(driver, bias, grad.sum((0, 1, 2)).astype(dtype_of(bias_desc)))
+    return store(driver, weight_desc, weight, result)
 
 
 # Regions of pictures: aligned and plain pooling of each with their gradients, and the choice among boxes.
@@ -344,8 +305,8 @@ _MODE, _THRESHOLD, _MOST, _SCORE, _LAYOUT, _BOX = 0, 1, 2, 3, 5, 7  # of cnnlNms
 
 
 def neighbours(
-    shape: tuple[int, int], row: tensors.Array, column: tensors.Array
-) -> "tuple[list[tensors.Array], list[tensors.Array], list[tensors.Array]]":
+    shape: tuple[int, int], row: Array, column: Array
+) -> "tuple[list[Array], list[Array], list[Array]]":
     """Return the rows, columns and weights of the four pixels around each place; weights of 0 for places more than 1 outside."""
     height, width = shape
     outside = (row < -1) | (row > height) | (column < -1) | (column > width)
@@ -358,8 +319,8 @@ def neighbours(
 
 
 def _places(
-    box: tensors.Array, pooled: tuple[int, int], ratio: int, scale: float, aligned: bool
-) -> tuple[tensors.Array, tensors.Array]:
+    box: Array, pooled: tuple[int, int], ratio: int, scale: float, aligned: bool
+) -> tuple[Array, Array]:
     """Return the rows and columns of samples of a region: an array of bins and samples along each axis."""
     shift = np.float32(0.5 if aligned else 0)
     x1, y1, x2, y2 = (np.float32(v) * np.float32(scale) - shift for v in box[1:])
@@ -374,9 +335,7 @@ def _places(
     return found[0], found[1]
 
 
-def _samples(
-    box: tensors.Array, pooled: tuple[int, int], how: tuple[int, float, bool]
-) -> tuple[tensors.Array, tensors.Array]:
+def _samples(box: Array, pooled: tuple[int, int], how: tuple[int, float, bool]) -> tuple[Array, Array]:
     """Return the rows and the columns of a region's samples, each as an array of [high, wide, samples] of its bins."""
     rows, columns = _places(box, pooled, *how)
     shape = (*pooled, rows.shape[1], columns.shape[1])
@@ -384,26 +343,18 @@ def _samples(
     return grid[0].reshape(*pooled, -1), grid[1].reshape(*pooled, -1)
 
 
-def set_align(
-    desc: tensors.Descriptor, high: int, wide: int, ratio: int, scale: float, mode: int, aligned: int
-) -> int:
+def set_align(desc: Descriptor, *given: Argument) -> int:
     """Do ``cnnlSetRoiAlignDescriptor_v2``: keep the sizes and the mode of an RoI align."""
+    high, wide, ratio, scale, mode, aligned = given
     desc.values.update(pooled=(high, wide), how=(ratio, scale, bool(aligned)), mode=mode)
     return 0
 
 
-def align(
-    driver: tensors.StandInDevice,
-    _handle: object,
-    desc: tensors.Descriptor,
-    x_desc: object,
-    x: object,
-    *given: object,
-) -> int:
+def align(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlRoiAlign_v2``: the mean or the largest of samples between pixels, and where the largest is."""
-    box_desc, boxes, out_desc, out, column_desc, at_column, row_desc, at_row = given
-    picture, regions = tensors.values(x_desc, x), tensors.values(box_desc, boxes)
-    result = np.zeros(tensors.shape_of(out_desc))
+    desc, x_desc, x, box_desc, boxes, out_desc, out, column_desc, at_column, row_desc, at_row = given
+    picture, regions = values(x_desc, x), values(box_desc, boxes)
+    result = np.zeros(shape_of(out_desc))
     where = np.full((2, *result.shape), -1.0)
     for n, box in enumerate(regions):
         row, column = _samples(box, desc.values["pooled"], desc.values["how"])
@@ -420,24 +371,17 @@ def align(
         for kept, place in zip(where, (column, row), strict=True):
             kept[n] = np.take_along_axis(place, best.reshape(*best.shape[:2], -1), 2)
     if desc.values["mode"] == _MAX_MODE:
-        tensors.store(driver, column_desc, at_column, where[0])
-        tensors.store(driver, row_desc, at_row, where[1])
-    return tensors.store(driver, out_desc, out, result)
+        store(driver, column_desc, at_column, where[0])
+        store(driver, row_desc, at_row, where[1])
+    return store(driver, out_desc, out, result)
 
 
-def align_backward(
-    driver: tensors.StandInDevice,
-    _handle: tensors.Argument,
-    grad_desc: tensors.Argument,
-    grad: tensors.Argument,
-    *given: tensors.Argument,
-) -> int:
+def align_backward(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlRoiAlignBackward_v2``: each gradient goes to the pixels that its sample was between."""
-    box_desc, boxes, column_desc, at_column, row_desc, at_row, scale, ratio, aligned, mode, out_desc, out = (
-        given
-    )
-    gradients, regions = tensors.values(grad_desc, grad).astype(np.float64), tensors.values(box_desc, boxes)
-    result = np.zeros(tensors.shape_of(out_desc))
+    grad_desc, grad, box_desc, boxes, column_desc, at_column, row_desc, at_row, *rest = given
+    scale, ratio, aligned, mode, out_desc, out = rest
+    gradients, regions = doubles(grad_desc, grad), values(box_desc, boxes)
+    result = np.zeros(shape_of(out_desc))
     channels = np.arange(result.shape[-1])
     for n, box in enumerate(regions):
         spread = result[int(box[0])]
@@ -446,7 +390,7 @@ def align_backward(
             row, column = row[..., None], column[..., None]
             share = gradients[n][:, :, None] / max(row.shape[2], 1)
         else:
-            row, column = tensors.values(row_desc, at_row)[n], tensors.values(column_desc, at_column)[n]
+            row, column = values(row_desc, at_row)[n], values(column_desc, at_column)[n]
             share = np.where(row < 0, 0, gradients[n]) * (column >= 0)
         for r, c, w in zip(*neighbours(spread.shape[:2], row, column), strict=True):
             np.add.at(
@@ -454,10 +398,10 @@ def align_backward(
                 (r, c, np.broadcast_to(channels, np.broadcast_shapes(r.shape, share.shape))),
                 w * share,
             )
-    return tensors.store(driver, out_desc, out, result)
+    return store(driver, out_desc, out, result)
 
 
-def _bins(low: float, high: float, bins: int, scale: tensors.Argument, size: int) -> list[tuple[int, int]]:
+def _bins(low: float, high: float, bins: int, scale: Argument, size: int) -> list[tuple[int, int]]:
     """Return the first and last pixel of each bin of a region along an axis."""
     # C's round: ties go away from zero.
     first, last = (int(np.floor(abs(v) + 0.5) * np.sign(v)) for v in (low * scale, high * scale))
@@ -466,21 +410,14 @@ def _bins(low: float, high: float, bins: int, scale: tensors.Argument, size: int
     return [(min(max(int(a) + first, 0), size), min(max(int(b) + first, 0), size)) for a, b in ends]
 
 
-def pooling(
-    driver: tensors.StandInDevice,
-    _handle: tensors.Argument,
-    _mode: int,
-    x_desc: tensors.Argument,
-    x: tensors.Argument,
-    *given: tensors.Argument,
-) -> int:
+def pooling(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlRoiPoolingForward``: the largest pixel of each bin and which one it is; 0 and -1 where a bin is empty."""
-    box_desc, boxes, scale, out_desc, out, index = given
-    picture = tensors.values(x_desc, x)
+    _mode, x_desc, x, box_desc, boxes, scale, out_desc, out, index = given
+    picture = values(x_desc, x)
     _, height, width, channels = picture.shape
-    result = np.zeros(tensors.shape_of(out_desc), picture.dtype)
+    result = np.zeros(shape_of(out_desc), picture.dtype)
     where = np.full(result.shape, -1, np.int32)
-    for n, box in enumerate(tensors.values(box_desc, boxes).astype(np.float32)):
+    for n, box in enumerate(values(box_desc, boxes).astype(np.float32)):
         rows = _bins(box[2], box[4], result.shape[1], np.float32(scale), height)
         columns = _bins(box[1], box[3], result.shape[2], np.float32(scale), width)
         for i, (top, bottom) in enumerate(rows):
@@ -491,54 +428,37 @@ def pooling(
                     where[n, i, j] = (top + at // (right - left)) * width + left + at % (right - left)
                     result[n, i, j] = part.reshape(-1, channels).max(0)
     put(driver, index, where)
-    return tensors.store(driver, out_desc, out, result)
+    return store(driver, out_desc, out, result)
 
 
-def pooling_backward(
-    driver: tensors.StandInDevice,
-    _handle: object,
-    _mode: int,
-    grad_desc: object,
-    grad: object,
-    *given: object,
-) -> int:
+def pooling_backward(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlRoiPoolingBackward``: each gradient goes to the pixel that was the largest."""
-    box_desc, boxes, index_desc, index, _scale, out_desc, out = given
-    result = np.zeros(tensors.shape_of(out_desc))
+    _mode, grad_desc, grad, box_desc, boxes, index_desc, index, _scale, out_desc, out = given
+    result = np.zeros(shape_of(out_desc))
     planes = result.reshape(len(result), -1, result.shape[-1])
     channels = np.arange(result.shape[-1])
     for box, gradient, where in zip(
-        tensors.values(box_desc, boxes),
-        tensors.values(grad_desc, grad),
-        tensors.values(index_desc, index),
-        strict=True,
+        values(box_desc, boxes), values(grad_desc, grad), values(index_desc, index), strict=True
     ):
         shared = (np.maximum(where, 0), np.broadcast_to(channels, where.shape))
         np.add.at(planes[int(box[0])], shared, np.where(where < 0, 0, gradient))
-    return tensors.store(driver, out_desc, out, result)
+    return store(driver, out_desc, out, result)
 
 
-def nms(
-    driver: tensors.StandInDevice,
-    _handle: object,
-    desc: tensors.Descriptor,
-    box_desc: object,
-    boxes: object,
-    *given: object,
-) -> int:
+def nms(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlNms_v2``: indices of boxes by their scores, best first, that overlap none kept before by more than a threshold.
 
     Boxes of two corners and their indices alone.  Raises `Unsupported` for another mode.
     """
-    score_desc, scores, _work, _size, out_desc, out, count = given
+    desc, box_desc, boxes, score_desc, scores, _work, _size, out_desc, out, count = given
     attributes = desc.values
-    corners = tensors.values(box_desc, boxes).astype(np.float32)
+    corners = values(box_desc, boxes).astype(np.float32)
     corners = corners.T if attributes[_LAYOUT] else corners
     if attributes[_MODE] or attributes[_BOX] or corners.ndim != 2 or corners.shape[1] != 4 or not scores:
         raise Unsupported(
             "cnnlNms of other boxes than [x1, y1, x2, y2] with scores, for their indices, is not known"
         )
-    worth = tensors.values(score_desc, scores).reshape(-1)
+    worth = values(score_desc, scores).reshape(-1)
     areas = np.prod(corners[:, 2:] - corners[:, :2], 1)
     kept: list[int] = []
     for n in np.argsort(-worth, kind="stable"):  # equal scores by their place
@@ -552,7 +472,7 @@ def nms(
         # Without a quotient: of empty boxes there is none.
         if not (common > attributes[_THRESHOLD] * (areas[kept] + areas[n] - common)).any():
             kept.append(int(n))
-    result = np.zeros(tensors.shape_of(out_desc), np.int32)
+    result = np.zeros(shape_of(out_desc), np.int32)
     result.reshape(-1)[: len(kept)] = kept
     put(driver, count, np.array([len(kept)], np.int32))
-    return tensors.store(driver, out_desc, out, result)
+    return store(driver, out_desc, out, result)

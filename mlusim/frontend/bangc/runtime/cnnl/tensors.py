@@ -85,6 +85,11 @@ def values(desc: object, pointer: object, verb: str = "load") -> Array:
     return np.frombuffer(raw, dtype, count).reshape(shape)
 
 
+def doubles(desc: object, pointer: object) -> Array:
+    """Return a tensor's elements in double precision: a sum of halves would lose what is added."""
+    return values(desc, pointer).astype(np.float64)
+
+
 def store(driver: StandInDevice, desc: object, pointer: Argument, result: object) -> int:
     """Give a tensor on the device its elements; the status of success."""
     target = values(desc, pointer, "store")
@@ -99,9 +104,8 @@ def scalar(pointer: Argument, dtype: Any = None) -> Any:
         return pointer[0]
     if np.dtype(dtype).kind == "c":
         return complex(pointer[0])
-    name = {"float16": "half", "float32": "float", "bool": "uint8"}.get(
-        np.dtype(dtype).name, np.dtype(dtype).name
-    )
+    name = np.dtype(dtype).name
+    name = {"float16": "half", "float32": "float", "bool": "uint8"}.get(name, name)
     # The device's memory has no float64.
     return pointer.cast(float64 if name == "float64" else as_dtype(name))[0]
 
