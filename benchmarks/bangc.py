@@ -14,8 +14,7 @@ import ops
 from benchmarks.timing import Row
 from mlusim import bangc
 from mlusim.host import Handle
-from mlusim.operators.runner import attempt
-from mlusim.operators.sources import SourceHandle
+from mlusim.operators.runner import SourceHandle, attempt
 
 KERNEL = Path(ops.__file__).parent / "border_align_backward" / "kernel.mlu"
 

@@ -23,7 +23,7 @@ from mlusim import bangc, ops
 from mlusim.host import TensorDescriptor
 from mlusim.machine.hub import attending
 from mlusim.observe.names import CHECKERS
-from mlusim.operators.sources import SourceHandle
+from mlusim.operators.runner import SourceHandle
 
 BOARD = "MLU370-X4"
 ENGINE = os.environ.get("MLUSIM_PEERS_ENGINE", "native")

@@ -1,10 +1,15 @@
-"""Running an operator: on arrays, on one of its cases, or as a program that verbs run again; judged against its reference."""
+"""Running an operator: on arrays, on one of its cases, or as a program that verbs run again; judged against its reference.
 
-import importlib
+Its kernels are those in Python, or on the native engine those in BANG C, which stand beside them as ``kernel.mlu``.
+"""
+
+import functools
 import importlib.util
+import inspect
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +24,7 @@ from mlusim.host.handle import Handle
 from mlusim.host.library import LARGE_TENSOR, Status, TensorDescriptor
 from mlusim.kernel_frames import show_kernel
 from mlusim.machine.hub import attendants, looks_inside
+from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import limit_of
 from mlusim.machine.native.choose import engine_of_operators
@@ -83,27 +89,7 @@ class Expected:
         return self.reference[name]
 
 
-PARSER = "clang"  # reads kernel.mlu; an extra
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
-
-
-def takes_source(case: Case, options: LaunchOptions) -> bool:
-    """Return whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, and unwatched.
-
-    False where there is no C compiler, or no parser for BANG C.
-    """
-    # An engine that was asked for is kept; what takes a second in Python is not worth a compiler.
-    if not case.long or engine_of(options.engine) != AUTO or preferred() != AUTO:
-        return False
-    watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
-    if watched or limit_of(None).instructions is not None:
-        return False
-    return source_compiles()
-
-
-def source_compiles() -> bool:
-    """Return whether ``kernel.mlu`` can run on the native engine: there are a C compiler and a parser for BANG C."""
-    return available() is not None and importlib.util.find_spec(PARSER) is not None
 
 
 @frozen(eq=False)
@@ -223,7 +209,7 @@ def run_case(
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
 
     *options* stand for *observe*, *seed*, *effects* and *engine*.  *made* is what `made_of` made of the case, where it runs several times.  A long case that nothing watches takes the
-    native engine where *engine* leaves that open (`mlusim.operators.executors`).
+    native engine where *engine* leaves that open (`takes_source`).
     """
     spec = _operator(operator).called_as(case)
     inputs, params, expected = made or made_of(spec, case)
@@ -236,7 +222,7 @@ def run_case(
         board=board,
         policy=policy,
         options=options,
-        handle=_source_handle()(board, effects=effects, policy=policy) if long else None,
+        handle=SourceHandle(board, effects=effects, policy=policy) if long else None,
     )
     done = evolve(done, case=case.name, expected=expected_status(spec, case, board), group=case.group)
     judge = reference and done.status == SUCCESS
@@ -389,14 +375,8 @@ class OperatorProgram:
 def _handle(board: str | Board, policy: str | None, options: LaunchOptions) -> Handle:
     """Return a handle whose launches have *options*."""
     chosen = engine_of_operators(options.engine)
-    kind = _source_handle() if chosen == NATIVE else Handle
+    kind = SourceHandle if chosen == NATIVE else Handle
     return kind(board, policy=policy, options=evolve(options, engine=chosen))
-
-
-def _source_handle() -> type[Handle]:
-    """Return the handle that takes kernels in BANG C, found by name: it stands on a higher floor, and few calls want it."""
-    kind: type[Handle] = importlib.import_module("mlusim.operators.sources").SourceHandle
-    return kind
 
 
 def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -519,3 +499,89 @@ def _efficiency(
     time_us = sum(launch.time_us for launch in handle.launches)
     dtype = str(TensorDescriptor((), arrays[spec.primary].dtype).dtype)
     return efficiency(handle.board, dtype, theory.ops, theory.ios, time_us)
+
+
+# -- kernels in BANG C in place of those in Python, for the native engine
+
+SOURCE = ".mlu"  # kernel.mlu beside kernel.py
+PARSER = "clang"  # reads kernel.mlu; an extra
+
+
+def takes_source(case: Case, options: LaunchOptions) -> bool:
+    """Return whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, and unwatched.
+
+    False where there is no C compiler, or no parser for BANG C.
+    """
+    # An engine that was asked for is kept; what takes a second in Python is not worth a compiler.
+    if not case.long or engine_of(options.engine) != AUTO or preferred() != AUTO:
+        return False
+    watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
+    if watched or limit_of(None).instructions is not None:
+        return False
+    return source_compiles()
+
+
+def source_compiles() -> bool:
+    """Return whether ``kernel.mlu`` can run on the native engine: there are a C compiler and a parser for BANG C."""
+    return available() is not None and importlib.util.find_spec(PARSER) is not None
+
+
+class SourceHandle(Handle):
+    """Launches kernels of ``kernel.mlu`` in place of those of ``kernel.py``, which do the same.
+
+    A parameter has the value of the Python kernel's parameter of its name, otherwise that of its layout; the first
+    tensor's type is the template's.  A kernel without such a file, or without this type in it, is launched as it is.
+    """
+
+    def launch(
+        self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
+    ) -> Launch:
+        """Launch the kernel of the same name, and keep the result in ``launches`` under that name."""
+        twin = self._twin(kernel, args)
+        if twin is None:
+            return self._launched("python", kernel, dim, kind, args)
+        names = list(inspect.signature(kernel.body).parameters)[1:]
+        layouts = [a for a in args if isinstance(a, Layout)]
+        given = {**(layouts[0].values if layouts else {}), **dict(zip(names, args, strict=True))}
+        wanted = [p.source_name for p in twin.form.parameters]
+        self.layouts.extend(a for a in layouts if a not in self.layouts)
+        launch = self._launched(None, twin, dim, kind, [given[name] for name in wanted])
+        self.launches[-1] = named = evolve(launch, kernel=kernel.name)
+        return named
+
+    def _launched(
+        self, engine: str | None, kernel: object, dim: Sequence[int], kind: Kind, args: Sequence[Any]
+    ) -> Launch:
+        """Launch *kernel* on *engine*, None: that of the handle."""
+        own = self.options
+        self.options = evolve(own, engine=engine or own.engine)
+        try:
+            return super().launch(kernel, dim, kind, args)
+        finally:
+            self.options = own
+
+    def _twin(self, kernel: Any, args: Sequence[Any]) -> Any:
+        body = getattr(kernel, "body", None)
+        code = getattr(body, "__code__", None)
+        path = None if code is None else Path(code.co_filename).with_suffix(SOURCE)
+        if path is None or not _there(path):
+            return None
+        sources = _sources(path, self.board)
+        dtype = next((a.dtype.c for a in args if hasattr(a, "dtype")), "")
+        for name in (kernel.name, f"{kernel.name}<{dtype}>"):
+            try:
+                return sources[name]
+            except UsageError:
+                continue
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _there(path: Path) -> bool:
+    return path.is_file()
+
+
+@functools.lru_cache(maxsize=64)
+def _sources(path: Path, board: object) -> Any:
+    """Return the kernels of *path* for *board*; the front end is loaded where one is wanted, for its parser is an extra."""
+    return importlib.import_module("mlusim.bangc").load([path], board=board)

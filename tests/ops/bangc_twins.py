@@ -4,8 +4,7 @@ from mlusim import Observer
 from mlusim.engine.native.build import available
 from mlusim.host import Handle
 from mlusim.operators.registry import find_operator
-from mlusim.operators.runner import attempt, case_generator
-from mlusim.operators.sources import SourceHandle
+from mlusim.operators.runner import SourceHandle, attempt, case_generator
 
 OPERATORS = (
     "border_align_backward",
